@@ -55,10 +55,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
 
 
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
-    """Read the pairs of --source and --target, with the links of --alignments.
-
-    With --alignments, options.count_from is set to the index of the first word in the links.
-    """
+    """Read the pairs of --source and --target, with the links of --alignments (sets count_from)."""
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
     if getattr(options, "alignments", None):

@@ -91,10 +91,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:
-    """Return the lengths in a shape that are multiples of an option's value, such as 4 × hidden.
-
-    Return the empty set for values below LEAST_FACTOR, whose multiples may be a coincidence.
-    """
+    """Return the lengths in `shape` that are multiples of an option's value, such as 4 × hidden."""
     if not isinstance(value, int) or value < LEAST_FACTOR:
         return set()
     return {size for size in shape if size % value == 0 and size // value <= LARGEST_MULTIPLE}

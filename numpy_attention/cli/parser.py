@@ -59,10 +59,7 @@ class Option:
         return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
 
     def conflict(self, values: Mapping[str, Any]) -> str:
-        """Return the name of another option whose value leaves this option without effect, or "".
-
-        values: {name of an option: its value}.
-        """
+        """Return an option whose value in `values` leaves this option without effect, or ""."""
         for other, wanted in self.needs.items():
             value = values.get(other)
             missing = value is None and not wanted

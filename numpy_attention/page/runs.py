@@ -75,10 +75,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Return the text of a JavaScript file. Raises ValueError unless it is UTF-8.
-
-    Also raises ValueError if the text contains </script or <!--, which would end its HTML element.
-    """
+    """Return the text of a JavaScript file. Raises ValueError for </script, <!-- or non-UTF-8."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
