@@ -59,7 +59,7 @@ class Option:
         return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
 
     def conflict(self, values: Mapping[str, Any]) -> str:
-        """Return an option whose value in `values` leaves this option without effect, or ""."""
+        """Return the name of an option whose value leaves this option without effect, or ""."""
         for other, wanted in self.needs.items():
             value = values.get(other)
             missing = value is None and not wanted
