@@ -109,7 +109,7 @@ def generate(options: Namespace) -> None:
 
 def write(run: LanguageModelRun, prompt: list[str], form: TextForm,
           options: Namespace) -> list[Word]:
-    """Print the prompt, then each generated word as soon as it is chosen. Return these words."""
+    """Print the prompt, and each word as soon as it is generated. Return the generated words."""
     chosen = run.generate(
         np.random.default_rng(options.seed), prompt, options.length, options.sentences,
         options.temperature, options.top_k, options.top_p, options.unknown)

@@ -33,9 +33,9 @@ from numpy_attention.validation.messages import plural
 
 
 def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
-    """Return the data that the options select, the name of their corpus or file, and their split.
+    """Load the data that the options select. Return (data, name of the corpus or file, split).
 
-    By default, the data are the last split of the run's corpus.
+    By default, the data are the last split of the run's corpus. The split of a file is None.
     """
     if options.text:
         text = running_text.read(options.text, run.selection().form())
@@ -55,7 +55,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
 
 
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
-    """Read the pairs of --source and --target, with the links of --alignments."""
+    """Read the pairs of --source and --target, with the links of --alignments (sets count_from)."""
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
     if getattr(options, "alignments", None):
@@ -112,9 +112,10 @@ def how_read(how: LanguageModelTraining) -> dict[str, Any]:
 
 def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
-    """Return the figures of `run.measure`, with signatures and the fraction of unknown words.
+    """Measure a run on data. Return a dict of figures, with the fraction of unknown words.
 
-    known: use `evaluate_without_unk` instead, which omits pairs with unknown words.
+    The figures of a translator include the signatures of BLEU and chrF. known: omit pairs with
+    unknown words, as in `evaluate_without_unk`.
     """
     rng = confidence.draws(run.training.seed)
     if run.KIND == "writer":
@@ -130,7 +131,7 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
 
 
 def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
-    """Print figures as one JSON object, or as lines about model, text, figures and provenance.
+    """Print figures as one JSON object, or as lines on the model, data, figures and provenance.
 
     text: a description of the data.
     """
@@ -155,7 +156,7 @@ def place_of(figures: Mapping[str, Any]) -> str:
 
 
 def ablate(options: Namespace) -> None:
-    """Measure how much the loss of a run increases with each change of the attention."""
+    """Measure how much each change of the attention weights increases the loss of a run."""
     run = load_run(options)
     data, name, split = data_to_measure(options, run)
     found = ablation.ablate(run.model, run.batches(data), np.random.default_rng(options.seed))

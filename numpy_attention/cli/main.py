@@ -93,7 +93,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """Return a word of the command line, with a former name replaced by the current name."""
+    """Return a word of the command line. Replace a former name by the current one, and say so."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
@@ -222,7 +222,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
 
 
 def report(message: str, options: Sequence[Option]) -> int:
-    """Print an error on one line, with the flags of `options`. Return the exit status 2."""
+    """Print an error on one line, with flags for the names of `options`. Return exit status 2."""
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())
     streams.print_error(f"numpy-attention: error: {line}")

@@ -44,10 +44,11 @@ CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays
 
 
 def in_flags(message: str, options: Sequence[Option]) -> str:
-    """Replace argument names in a message of the library by the flags of a command.
+    """Return a message of the library with the names of arguments replaced by a command's flags.
 
-    max_length becomes --max-length everywhere. A name that is also an ordinary word is replaced
-    only if the message contains its value: `hidden = 9` → --hidden 9, `size (30)` → --hidden (30).
+    options: the options of the command. max_length becomes --max-length everywhere. A name that is
+    also an ordinary word is replaced only if the message contains its value: `hidden = 9` becomes
+    --hidden 9, and `size (30)` becomes --hidden (30).
     """
     for library, command_line in ADVICE.items():
         message = message.replace(library, command_line)
@@ -64,10 +65,10 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
 
 def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
-    """Describe what did not fit in memory, and suggest options of the command to make smaller.
+    """Return a message that says what did not fit in memory, and which options should be smaller.
 
-    values: the values of the options. An option is suggested first if its value is a factor of the
-    shape of the array that did not fit.
+    error: the exception. values: the values of the command's options. Options are suggested first
+    if a length in the shape of the array that did not fit is a multiple of their value.
     """
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
@@ -90,7 +91,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:
-    """Return the sizes in a shape that are multiples of an option's value, as 4 × hidden is."""
+    """Return the lengths in `shape` that are multiples of an option's value, such as 4 × hidden."""
     if not isinstance(value, int) or value < LEAST_FACTOR:
         return set()
     return {size for size in shape if size % value == 0 and size // value <= LARGEST_MULTIPLE}
@@ -107,9 +108,9 @@ def held() -> float:
 
 
 def text_of(error: Exception) -> str:
-    """Return the message of an expected error. Raises any other error again.
+    """Return the message of an error that a user can cause. Raises any other error again.
 
-    If user code raised the error, the message contains the line of this code.
+    If user-defined code raised the error, the message contains the line of this code.
     """
     custom = sys.modules.get("numpy_attention.custom.code")     # not imported if no code was run
     if custom:

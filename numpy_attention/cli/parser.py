@@ -1,4 +1,4 @@
-"""Options. The description of an option determines its flag, help, default and rules.
+"""Options of commands. The description of an option determines its flag, help, default and rules.
 
     Option("warmup", "steps until the full rate", whole(1), 400, needs={"schedule": ("warmup",)})
 
@@ -59,7 +59,7 @@ class Option:
         return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
 
     def conflict(self, values: Mapping[str, Any]) -> str:
-        """Return the first other option whose value gives this option no effect, or ""."""
+        """Return the name of an option whose value leaves this option without effect, or ""."""
         for other, wanted in self.needs.items():
             value = values.get(other)
             missing = value is None and not wanted
@@ -86,7 +86,7 @@ class Option:
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Add the option to a parser or a group. An option that is not given has the value None."""
+        """Add the option to a parser or a group. If it is not given, its value is None."""
         about: dict[str, Any] = {"help": self.help_text().replace("%", "%%")}
         names = [f"-{self.short}"] if self.short else []
         names.append(flag_of(self.name))
@@ -190,7 +190,7 @@ def with_values(flag: str, values: Iterable[Any]) -> str:
 
 
 def joined(words: Sequence[str], last: str) -> str:
-    """Join words as in "a, b and c". last: the word before the last one, here "and"."""
+    """Join words as in "a, b and c", where `last` is "and"."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 

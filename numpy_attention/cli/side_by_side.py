@@ -23,7 +23,7 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 
 def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], Any, dict[str, Any]]:
-    """Return {folder: run}, the batches that all runs read, and a dict with "corpus" and "split".
+    """Return ({folder: run}, batches for all runs, a dict with the keys "corpus" and "split").
 
     Raises ValueError if a folder is given twice, or if the runs cannot be compared.
     """
@@ -40,10 +40,11 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
 
 def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return {folder: measure(model, rng)}, and {folder: difference from the first run}.
+    """Measure every run. Return {folder: result}, and {folder: difference from the first run}.
 
-    measure: a function whose result has a method `more_than`, which computes the difference. All
-    runs use the same random numbers, so the figures of one run do not depend on the others.
+    runs: {folder: run}. measure: a function measure(model, rng) whose result has a method
+    `more_than`, which computes the difference from another result. All runs use the same random
+    numbers, so the result for one run does not depend on the others.
     """
     found = {folder: measure(run.model, np.random.default_rng([options.seed, 1]))
              for folder, run in runs.items()}
@@ -61,7 +62,7 @@ def print_head(runs: Mapping[str, LanguageModelRun], about: Mapping[str, Any], h
 
 
 def recover(options: Namespace) -> None:
-    """Measure the loss that wrong words in the past cause, by distance from these words."""
+    """Replace the last words that language models have read, and measure the losses after them."""
     runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)
@@ -84,7 +85,7 @@ def recover(options: Namespace) -> None:
 
 
 def distances(options: Namespace) -> None:
-    """Measure the loss of language models, by how long ago each word last occurred."""
+    """Compare the loss of language models on words grouped by how long ago they last occurred."""
     runs, batches, about = runs_and_batches(options)
     found, more = compared(options, runs,
                            lambda model, rng: loss_by_distance(model, batches, rng))

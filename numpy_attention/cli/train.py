@@ -191,9 +191,10 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 
 
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
-    """Create the folder of --run, or runs/name. Print what is trained, and the folder.
+    """Create the folder of --run, by default runs/`name`; return its path.
 
-    about: lines that describe what is trained.
+    Print `about` (lines that describe what is trained) and the folder. Raises ValueError if the
+    folder has a different run.
     """
     folder = Path(options.run or Path("runs") / name)
     ranks = world()

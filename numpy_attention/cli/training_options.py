@@ -24,13 +24,13 @@ LAYERS = whole(1, 1000)     # a typing mistake must not build a model for hours
 
 
 def setting_of(model: str, name: str) -> str:
-    """Return the translator's setting that an option sets, or "" if the option sets no setting."""
+    """Return the setting of a translator (`model`) that the option `name` sets, or ""."""
     names = (name, *ARGUMENTS.get(name, ()))
     return next((one for one in names if one in registry.SMALL_MODEL_DEFAULTS[model]), "")
 
 
 def of_models(name: str, help: str, **more: Any) -> Option:
-    """Return an option for the translators that have this setting in SMALL_MODEL_DEFAULTS."""
+    """Return the Option `name`, for the translators that have it in SMALL_MODEL_DEFAULTS."""
     defaults = {model: settings[setting_of(model, name)]
                 for model, settings in registry.SMALL_MODEL_DEFAULTS.items()
                 if setting_of(model, name)}
@@ -140,7 +140,7 @@ WRITER_CHANGES: dict[str, dict[str, Any]] = {
 
 def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
-    """Return an Option for each training setting that users can change, and for --run.
+    """Return an Option for each field of `settings` that users can change, --threads and --run.
 
     changes: {field: attributes of its Option to replace}, in addition to CHANGES. folder: the
     default of --run, in words.

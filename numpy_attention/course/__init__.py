@@ -1,1 +1,1 @@
-"""The course: its lessons, its exercises, and the trace of a pass."""
+"""The course: its lessons, its exercises, and traces of forward and backward passes."""

@@ -59,9 +59,9 @@ def lessons() -> list[Lesson]:
 
 
 def chosen(numbers: Collection[str]) -> list[Lesson]:
-    """Return the lessons with these numbers, such as "6" or "06". By default, return all lessons.
+    """Return the lessons with these numbers, such as "6" or "06". Without numbers, return all.
 
-    Raises ValueError if a number is not that of a lesson.
+    Raises ValueError if no lesson has one of the numbers.
     """
     every = lessons()
     wanted = [number.zfill(2) for number in numbers]
@@ -75,13 +75,14 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
 
 def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
          force: bool = False) -> list[Path]:
-    """Copy lessons and the files that they need into a folder; return the paths of the copies.
+    """Copy lessons, and the files that they need, to a folder; return the paths of these lessons.
 
     numbers: the numbers of the lessons, by default all. notebooks: convert the scripts to
     notebooks. force: overwrite existing files.
 
     Raises ValueError if a number is unknown, FileExistsError if a file exists (unless `force`), and
-    ImportError if notebooks are requested without jupytext. After these errors, nothing is written.
+    ImportError if notebooks are requested without jupytext. Each is raised before anything is
+    written.
     """
     taken = chosen(numbers)
     end = ".ipynb" if notebooks else ".py"

@@ -9,13 +9,13 @@
       "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
       "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
       "checkpoints": [{"label": …, "arrays": {…}}],
-      "custom": [],         names of user-defined classes: then parts and arrays are empty, and
-                            each example has what was "recorded" of it, for a script too
+      "custom": [],         user-defined classes that the page cannot run: if there are any, parts
+                            and arrays are empty, and examples have "recorded" words and weights
       "examples": [{"source": [words], "target": [words], "sure": [[0, 0]], "possible": [[0, 0]]}]
     }
 
-A part is a Module of the model. Each of its fields is an array or a part, given by its dotted name,
-or a plain setting.
+A part is a Module of the model. A field of a part is an array, one or more parts (all given by
+their dotted names), or a plain setting.
 """
 
 import base64
@@ -55,11 +55,12 @@ def exported(
 ) -> dict[str, Any]:
     """Export a Translator or LanguageModelRun for a page, as the dict in the module docstring.
 
-    form: how raw text becomes tokens. examples: Pairs, or sentences for a language model.
-    checkpoints: {label: the arrays of an earlier checkpoint, by name}. learned: facts about the
-    training text, from `runs.text_facts`. script: JavaScript that adds user-defined parts to the
-    engine. Raises ValueError for an unknown precision, and for a model that is too large or that
-    the engine cannot run.
+    form: how raw text becomes tokens. examples: Pairs, or sentences for a language model. If the
+    model has user-defined parts, its words and weights for the examples are recorded. checkpoints:
+    {label: the arrays of an earlier checkpoint, by name}. learned: facts about the training text,
+    from `runs.text_facts`. script: JavaScript that adds user-defined parts to the engine. Raises
+    ValueError for an unknown precision, and for a model that is too large or that the engine cannot
+    run.
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
@@ -125,8 +126,8 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
     """Return a model's words and attention weights for an example, as {name: table}.
 
     A table is {words, rows, columns, weights}, where rows and columns are the labels of the
-    weights; NaN becomes None. "own" is a translator's translation, and "reference" the target of
-    the Pair. For a language model, "own" is the sentence that it reads.
+    weights, and NaN becomes None. The words of the table "own" are a translator's translation, or
+    the sentence that a language model reads. Those of "reference" are the target of the Pair.
     """
     def table(words: Sequence[str], rows: list[str], columns: list[str],
               weights: Array) -> dict[str, Any]:
@@ -194,7 +195,7 @@ def kinds() -> set[str]:
 
 
 def kinds_in(script: str) -> set[str]:
-    """Return the names of the module classes that a user's JavaScript adds to the page."""
+    """Return the names of the module classes that JavaScript code adds to the object KINDS."""
     return {name for names in re.findall(r"Object\.assign\(KINDS, \{([^}]*)\}", script)
             for name in re.findall(r"\w+", names)}
 
@@ -206,8 +207,8 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
     """Raise ValueError if these arrays are too large for a page.
 
-    times: the number of checkpoints whose arrays the page contains. largest: the limit in bytes, by
-    default LARGEST.
+    times: the number of checkpoints, including the final one, whose arrays the page contains.
+    largest: the limit in bytes, by default LARGEST.
     """
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
@@ -263,7 +264,7 @@ def halves(name: str, array: Array) -> Array:
 
 
 def in_bytes(array: Array) -> tuple[Array, Array]:
-    """Quantize w_ij ≈ byte_ij · scale_i to ±127 in each row. Return bytes (I, O), scales (I,)."""
+    """Return bytes (I, O) from −127 to 127, and scales (I,), with w_ij ≈ byte_ij · scale_i."""
     scales = np.abs(array).max(axis=1) / 127                                # (I,)
     divisors = np.where(scales > 0, scales, 1)[:, None]                     # (I, 1)
     return np.rint(array / divisors).astype(np.int8), scales

@@ -40,14 +40,14 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
                  corpus: str | None = None, split: str | None = None, count: int = 20,
                  checkpoints: Sequence[str] = (), code: Sequence[Any] | None = None,
                  script: str | Path | None = None) -> int:
-    """Write a page in which the runs of these folders work side by side. Return its size in bytes.
+    """Write an HTML page that runs the models of these folders; return its size in bytes.
 
-    corpus, split: where the examples come from, by default the last split of the first run's
-    corpus. count: the number of examples. checkpoints: earlier checkpoints, if there is only one
-    run. code: user-defined files, as in `Trained.load`. For a run that uses such files, the weights
-    of the examples are recorded. script: a JavaScript file that adds user-defined classes to the
-    engine, so that these classes run. Raises ValueError for runs of two kinds, and for several runs
-    with checkpoints.
+    precision: how the weights are stored, as in `exported`. corpus, split: where the examples come
+    from, by default the last split of the first run's corpus. count: the number of examples.
+    checkpoints: earlier checkpoints, if there is only one run. code: user-defined files, as in
+    `Trained.load`. For a run that uses such files, the weights of the examples are recorded.
+    script: a JavaScript file that adds user-defined classes to the engine, so that the page can run
+    them. Raises ValueError for runs of two kinds, and for several runs with checkpoints.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
@@ -75,7 +75,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Read a JavaScript file. Raises ValueError unless it is UTF-8 without </script and <!--."""
+    """Return the text of a JavaScript file. Raises ValueError for </script, <!-- or non-UTF-8."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
@@ -150,10 +150,9 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
                 longest: int = LONGEST) -> list[Any]:
     """Return at most `count` examples, pairs or sentences, spaced evenly over a split.
 
-    runs: the trained models of the page. The first example is the one that it shows first (see
-    `opening`). Examples have SHORTEST
-    to `longest` words if the split has such sentences. If the text cannot be loaded, warn and
-    return [].
+    runs: the trained models of the page. The first example is the one that `opening` chooses, since
+    the page opens with it. Examples have SHORTEST to `longest` words if the split has such
+    sentences. If the text cannot be loaded, print a warning and return [].
     """
     if not count:
         return []
@@ -172,12 +171,13 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 
 
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
-    """Return a list with the Pair or sentence that the page shows first, or [] if none is suitable.
+    """Choose the Pair or sentence that a page shows first. Return it in a list, or [] if none fits.
 
-    The vocabularies of all runs contain its words. The first CANDIDATES pairs with at least LINKS
-    sure links are compared. The result is the pair in which the largest fraction of the linked
-    target words point at their links in the first run, or of several such pairs, the one with the
-    most links. Without such pairs, the result is the first pair or sentence whose words are known.
+    Only sentences whose words are in the vocabularies of all runs are considered. If some Pairs
+    have at least LINKS sure links, the first CANDIDATES of these are compared by the attention of
+    the first run. The Pair is chosen in which the largest fraction of linked target words have
+    their largest weight on a linked source word. The number of sure links breaks ties. If no Pair
+    has that many links, the first Pair or sentence is chosen.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

@@ -56,6 +56,6 @@ def engine() -> str:
 
 
 def json_for_script(value: Any) -> str:
-    """Encode JSON in ASCII without <, > and &, so that it cannot end a script or begin markup."""
+    """Encode a value as JSON without <, > and &, so that it cannot end a script or begin markup."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return re.sub("[<>&]", lambda found: ESCAPES[found[0]], text)

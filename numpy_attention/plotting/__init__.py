@@ -39,7 +39,7 @@ UNDRAWN: ContextVar[set[str] | None] = ContextVar("undrawn", default=None)
 
 
 class _Plotting(ModuleType):
-    """Class of this package, so that importing a module does not hide the function of its name."""
+    """Class of this package. Importing its modules does not hide functions of the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _PUBLIC and isinstance(value, ModuleType)):

@@ -47,7 +47,7 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def tokens_by_keyword(function: Draw) -> Draw:
-    """Return a function that also accepts its keyword-only arguments by position, with a warning.
+    """Decorate a function so that it also takes keyword-only arguments by position, with a warning.
 
     In version 1.0 the source tokens came before the target tokens, while the axes of the weights
     are (T, S). With keywords, square weights cannot get the wrong labels. The warning is a
@@ -68,9 +68,10 @@ def tokens_by_keyword(function: Draw) -> Draw:
 
 
 def save(ax_or_figure: Any, path: str | Path) -> Path:
-    """Write the figure as .png, .pdf or .svg, by the suffix of `path`; return the path.
+    """Write a Figure, or the Figure of Axes, as .png, .pdf or .svg; return the path.
 
-    The file is written completely or not at all, and the same data gives the same bytes.
+    The suffix of `path` determines the format. The file is written completely or not at all, and
+    the same data gives the same bytes.
 
     Raises ValueError for another suffix or if there is no figure, FileNotFoundError if the folder
     is missing, and OSError if the file cannot be written.
@@ -108,10 +109,10 @@ def check_axes(ax: Any, title: Any = None) -> None:
 
 def named(name: str, values: Any, of: str, empty: bool = False,
           texts: bool = True) -> dict[Any, Any]:
-    """Return a copy of a dict {name: values to draw}. texts: convert the names with str().
+    """Return a copy of `values`, a dict {name: what to draw}. texts: convert the names with str().
 
-    name, of: what the message calls the dict and its values. Raises TypeError if `values` is not a
-    dict, and ValueError for an empty dict, unless `empty` is true.
+    name, of: for messages, the name of the dict, and a noun for what to draw. Raises TypeError if
+    `values` is not a dict, and ValueError for an empty dict, unless `empty` is true.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:

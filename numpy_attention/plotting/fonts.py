@@ -33,7 +33,7 @@ FAMILIES = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"),
 
 
 def font_families(text: str = "") -> list[str]:
-    """Return font families for a text: the user's, FALLBACK_FONTS, and others that the text needs.
+    """Return font families for a text: those of rcParams, FALLBACK_FONTS, and others if needed.
 
     Families of FALLBACK_FONTS that are not installed are left out. A font that was installed after
     matplotlib listed the fonts is found too.

@@ -44,9 +44,9 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
     weights (T, S) has a row for each target token and a column for each source token, with `</s>`
     in both or in neither. gold, possible: links (source position, target position) from 0. Gold
     (sure) cells have a solid outline, and cells that are only possible have a dashed one. bar: draw
-    a colour bar, and explain the outlines below it. The colour scale runs from 0 to 1, or further
-    if weights are outside, so that figures can be compared. If the weights are spread over a long
-    sentence, `vmax=weights.max()` makes them visible.
+    a colour bar, and explain the outlines below it. The colour scale runs from 0 to 1, so that
+    figures can be compared, or further if weights are outside this range. If the weights are spread
+    over a long sentence, `vmax=weights.max()` makes them visible.
 
     Tokens are drawn in any script. White space is drawn as ␣, control characters are escaped, and
     tokens of more than 24 characters are shortened. matplotlib < 3.11 does not join Arabic letters.
@@ -101,11 +101,12 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
 def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: Axes | None,
                title: str | None, vmax: float | None, bar: bool = True,
                signed: str = "") -> tuple[Axes, float]:
-    """Draw the cells, a colour bar and the tokens; return (Axes, width of a cell in inches).
+    """Draw weights as cells with tokens and a colour bar; return (Axes, inches of a cell's side).
 
-    weights (rows, columns) must be finite; masked cells show the background of the Axes. Without
-    `ax`, the size of a new figure grows with the number of tokens. signed: a name for values that
-    may be negative, which get colours symmetric around 0.
+    weights (rows, columns) must be finite; masked cells show the background of the Axes. columns,
+    rows: the tokens. Without `ax`, the size of a new figure grows with the number of tokens. bar:
+    draw the colour bar. signed: a name for values that may be negative, whose colours are symmetric
+    around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)

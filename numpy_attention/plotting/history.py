@@ -60,7 +60,10 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 
 
 def _visible(weights: Array) -> Array:
-    """Return booleans (T, S): where weights are not NaN or, without NaN, before a row's token."""
+    """Return booleans (T, S), True for visible cells: those whose weights are not NaN.
+
+    Without NaN weights, the cells of the tokens before a row's own token are visible.
+    """
     T, S = weights.shape
     missing = np.isnan(weights)
     if missing.all():

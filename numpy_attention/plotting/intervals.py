@@ -29,10 +29,10 @@ FEW = 4             # curves, among which a legend finds room
 
 def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
           title: str | None = None, xlabel: str = "extra nats per token") -> Axes:
-    """Plot nats per token: one row per change or group of words, one mark per model.
+    """Plot nats per token: a row for each change or group of words, and a mark for each model.
 
-    models: name → {change: (mean, low, high)}, such as `analysis.Interval`s. A change that a model
-    does not have is left empty. xlabel: what the nats measure. A vertical line marks 0.
+    models: name → {change or group: (mean, low, high)}, such as `analysis.Interval`s. A model may
+    lack some of the rows. xlabel: what the nats measure. A vertical line marks 0.
 
     Raises ValueError if there is nothing to draw, or if an interval is not three finite numbers
     with low ≤ mean ≤ high.

@@ -12,7 +12,7 @@ def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
     """Plot one row per lesson with one dot per exercise: full if done, half full if begun.
 
     rows: lesson → names of its exercises. done, begun: names of exercises. Raises ValueError if
-    there are no rows.
+    `rows` is empty.
     """
     check_axes(ax)
     rows = named("rows", rows, "exercises")

@@ -1,4 +1,4 @@
-"""Check a user's file in stages, up to the first that fails.
+"""Check a user's file in stages, and stop at the first stage that fails.
 
 The stages check that the file runs, what its functions return, shapes, the protocol (no argument is
 changed, no memory is left uninitialized), values, gradients, and at last the laws that central
@@ -159,8 +159,8 @@ def described(place: int | str | None, code: Code, certain: bool) -> str:
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
     """Return the syntax tree of a user's file.
 
-    Raises Failed if the file is not valid Python, imports a framework such as torch, or does not
-    define every function of the exercise.
+    Raises Failed if the file is not valid Python, imports a framework such as torch, or leaves a
+    function of the exercise undefined or blank.
     """
     text = code.text.decode("utf-8", errors="replace")
     try:
@@ -256,10 +256,10 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return {"output": the call that a case makes}, such as {"output": "turn(-2, 8)"}.
+    """Return the call that a case makes, in a dict such as {"output": "turn(-2, 8)"}.
 
-    Arrays are written as "…". Return {} if the case does not call a function of the solution
-    directly.
+    The dict replaces the name "output" in messages. Arrays are written as "…". Return {} if the
+    case does not call a function of the solution directly.
     """
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
@@ -287,7 +287,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
-    """Raise Failed if `found`, which is called `name`, has another type or shape than `wanted`."""
+    """Raise Failed if `found` (`name` in the message) has another type or shape than `wanted`."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
@@ -388,7 +388,7 @@ def check_no_stop(case: Case, seed: int) -> None:
 
 
 def symptoms(error: GradientError) -> str:
-    """Describe which gradients are right and wrong, and how many elements, without showing code."""
+    """Return text on which gradients are right and wrong, in how many elements, without code."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
         return str(error)

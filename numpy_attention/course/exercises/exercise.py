@@ -1,4 +1,4 @@
-"""Exercises: a task, a reference implementation, cases that check it, and common mistakes."""
+"""Exercises: a task, its reference implementation, test cases, and common mistakes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -88,9 +88,10 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 
 
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
-    """Return the curated mistakes of a line that sums a bias gradient over the batch: array.sum(0).
+    """Return the curated mistakes of a line with array.sum(0), the gradient of a bias.
 
-    array: the name of the array that is summed. name: the name of the bias in the descriptions.
+    array: the name of the array that is summed over the batch. name: the name of the bias in the
+    descriptions.
     """
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
@@ -103,10 +104,10 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 
 
 def set_mistakes(because: str, *lines: str) -> Mistakes:
-    """Return the curated mistakes of lines `grads.X += …`, for each line two mistakes.
+    """Return two curated mistakes for each line `grads.X += …`.
 
-    One mistake overwrites the gradient of X instead of adding to it, the other leaves it out.
-    because: why the gradient has to be added; this ends the description of the first mistake.
+    The first overwrites the gradient of X instead of adding to it. The second leaves it out.
+    because: why the gradient has to be added, the end of the description of the first mistake.
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:
@@ -121,12 +122,13 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 
 
 class Case(NamedTuple):
-    """One case of a check: two passes and their inputs, as for `gradcheck`.
+    """A test case of an exercise: a forward pass, its inputs, and a backward pass.
 
-    backward: called as backward(doutput, …, cache, grads). Without a backward, only the values of
-    the outputs are checked. target: the Module with the parameters, or None. causal: the time axis,
-    if the mechanism must not read the future. differ: a function differ(found, right) that
-    describes how an output differs, for outputs whose numbers would not help.
+    The functions are as for `gradcheck`. backward: called as backward(doutput, …, cache, grads). If
+    it is None, `forward` returns no cache, and only the values of its outputs are checked. target:
+    the Module with the parameters, or None. causal: the time axis, if the mechanism must not read
+    the future. differ: a function differ(found, right) that describes how an output is wrong, for
+    outputs whose numbers would not help the user.
     """
 
     forward: Callable

@@ -81,7 +81,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Yield a sentence for each line that the user changed: whether the line was correct."""
+    """Yield a sentence for each line that the user changed, on whether the line was correct."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():

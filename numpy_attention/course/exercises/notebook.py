@@ -26,8 +26,8 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     """Check functions that a notebook or a script defines: check("softmax", softmax_backward).
 
     mine: the functions of the exercise, or the class that has its methods. seconds: the time limit.
-    why: print all evidence. Prints what the command `numpy-attention exercise check` prints, and
-    returns the Verdict. Raises ValueError if the exercise is unknown or the functions have other
+    why: print all evidence. The printed report is that of `numpy-attention exercise check`; the
+    Verdict is returned. Raises ValueError if the exercise is unknown or the functions have other
     names, and TypeError if the source of a function cannot be read.
     """
     exercise = find_exercise(name)
@@ -87,7 +87,7 @@ def find_exercise(name: str) -> Exercise:
 
 
 def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> Iterator[str]:
-    """Yield the lines of text that report a verdict, in brief or with all evidence (`why`)."""
+    """Yield the lines of text that report a verdict. why: report all evidence, not a summary."""
     if verdict.passed:
         yield f"{exercise.name}: passed"
         return
@@ -125,12 +125,12 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Return the most useful lines of a report. most: the largest number of lines.
+    """Return the most useful lines of a report: at most `most`, and those on changed functions.
 
-    These are the first wrong line, with its likely kind of mistake, and a list of wrong gradients.
-    Lines on provided functions that were changed are added. named: whether a known mistake has been
-    printed, which says more than the kind of mistake. placed: whether the line of the known mistake
-    has been printed too.
+    The most useful lines name the first wrong line of code with its likely kind of mistake, and the
+    wrong gradients. The added lines name the provided functions that the user changed. named:
+    whether a known mistake has been printed, which says more than the kind of mistake. placed:
+    whether the line of the known mistake has been printed too.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
@@ -147,7 +147,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """Return the text to print after a first pass of an exercise. mine: the user's code.
+    """Return the text to print when an exercise is first passed. mine: the user's code.
 
     The text has a diff with the solution, the reasons for the solution's form, and a mistake that
     no gradient check would see.

@@ -14,9 +14,10 @@ EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
-    """Return (mistakes of the file, place, whether the place is certain).
+    """Find known mistakes in a user's file. Return (mistakes, place, whether the place is certain).
 
-    mistakes: the known mistakes from which those of the file are selected.
+    mistakes: descriptions of known mistakes that have the same signature as the user's code. tree:
+    the user's file. first_wrong: the line that computes the first wrong gradient, or None.
 
     The place is a line number, or the name of a function from which a line is missing. If the file
     contains the wrong line of a curated mistake, only this mistake is returned. Its line is the
@@ -24,8 +25,8 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     the only line that computes the variable of the mistaken line, or the only line that differs
     from the solution.
 
-    The place is None if it is unknown. It is also None if first_wrong, the line of the first wrong
-    gradient, is another line that differs from the solution.
+    The place is None if it is unknown. It is also None if first_wrong is another line that differs
+    from the solution.
     """
     mine = list(statements(tree, exercise.blanks))
     correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))
@@ -53,25 +54,31 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
-    """Return the statements that a curated mistake has, and that the solution does not have."""
+    """Return the wrong statements of a curated mistake, which the solution does not contain.
+
+    mistake: its description. Return [] if no curated mistake has this description.
+    """
     return [node for changed in changed_texts(exercise, mistake)
             for node in added(exercise.solution, changed, exercise.blanks)]
 
 
 def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
-    """Return whether a curated mistake lacks a statement that the solution has in `blank`."""
+    """Return whether a curated mistake drops or changes a statement of the function `blank`."""
     return any(added(changed, exercise.solution, [blank])
                for changed in changed_texts(exercise, mistake))
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Return [the solution with the mistake of this description], or [] if there is none."""
+    """Return a list with the code of the solution after a curated mistake was put into it.
+
+    mistake: the description of the mistake. The list is empty if the mistake is not curated.
+    """
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements in the functions `blanks` that `after` has and `before` lacks."""
+    """Return the statements of the functions `blanks` that only the code `after` contains."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old

@@ -32,6 +32,7 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
     """Check a file in a separate process; return (Verdict, what the user's code printed).
 
+    seconds: the time limit. If it is exceeded, the process is ended and the Verdict says so.
     Raises OSError if the file cannot be read, or if the disk has no room for the Verdict.
     """
     file = existing_file(path)
@@ -66,7 +67,7 @@ def why_ended(status: int) -> str:
 
 
 def beginning_of(path: Path) -> str:
-    """Return the beginning of an output file, and how many bytes are left out."""
+    """Return the beginning of an output file as text, with a note on how much is left out."""
     with open(path, "rb") as file:
         text = file.read(SHOWN + 1).decode("utf-8", errors="replace")
     more = path.stat().st_size - len(text.encode("utf-8", errors="replace"))

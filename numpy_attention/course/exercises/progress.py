@@ -103,7 +103,7 @@ def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[
 def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
     """Record a request for the solution; return whether the solution may be shown.
 
-    It may be shown if the exercise is passed, or if the solution was requested before.
+    The solution may be shown if the exercise is passed, or if the solution was requested before.
     """
     with folder.changed(exercise) as record:
         confirmed = record.passed or record.asked

@@ -33,8 +33,9 @@ SENTENCES = (
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     """Return the descriptions of the known mistakes with the signature `numbers`.
 
-    If a curated mistake has this signature, only curated mistakes are returned. names: the names in
-    the user's code, because the descriptions must not mention other names.
+    If a curated mistake has this signature, only curated mistakes are returned. If no mistake has
+    it, pairs of mistakes are returned. names: the names in the user's code, because the
+    descriptions must not mention other names.
     """
     mistakes = known_mistakes(exercise)
     found = [one for one in mistakes if agree(numbers, one.numbers)]

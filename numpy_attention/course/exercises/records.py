@@ -27,9 +27,9 @@ MOST = 10**6        # bytes
 class Record:
     """The progress of one exercise.
 
-    cut: the digest of the initial file. hints: the number of hints that were read. passed: whether
-    the exercise was passed. asked: whether the solution was requested. seen: whether the solution
-    was shown before the exercise was passed.
+    cut: the digest of the initial file. checks, hints: how many checks were run and how many hints
+    were read. passed: whether the exercise was passed. asked: whether the solution was requested.
+    seen: whether the solution was shown before the exercise was passed.
     """
 
     cut: str = ""
@@ -73,7 +73,7 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Context manager in which the Record of an exercise may be changed, and is then written.
+        """Context manager that yields the Record of an exercise for changes, and then saves it.
 
         Raises BlockingIOError if another command is using this folder.
         """

@@ -1,8 +1,9 @@
 """The signatures of mistakes: a few numbers by which a check recognizes a mistake.
 
-A signature has a number for every output and every gradient of the cases: the sum of the array
-times random numbers that are always the same. Two functions that compute the same values have the
-same signature, up to rounding. Other functions have different signatures.
+A signature has a number for every output and every gradient that an implementation computes in the
+test cases of the exercise. The number is the sum of the array times random numbers that are always
+the same. Two functions that compute the same values have the same signature, up to rounding. Other
+functions have different signatures.
 
 The known mistakes of an exercise are its curated mistakes (described by hand) and all mutations
 (small changes) of its solution. The signatures of these mistakes are computed when a check first
@@ -58,8 +59,9 @@ class Mistake(NamedTuple):
 
 
 def signature(exercise: Exercise, its: Any) -> Numbers:
-    """Return the signature of an implementation: {seed and array name: number} for all cases.
+    """Return the signature of an implementation, such as {"11 output[0]": 2.5, …}.
 
+    Each key is a seed of the inputs and the name of an array. The number is a sum over the cases.
     its: the module with the functions to run. Exceptions that these functions raise are not caught.
     """
     found: Numbers = {}
@@ -73,7 +75,7 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 
 
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield (name, array) for the outputs of a Case, then for the gradients.
+    """Run a Case; yield (name, array) for its outputs, then for its gradients.
 
     seed: the seed of the upstream gradients.
     """
@@ -127,7 +129,7 @@ def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def agree(ours: Numbers, others: Numbers) -> bool:
-    """Return whether two signatures are equal up to rounding, with only finite numbers."""
+    """Return whether two signatures are equal up to rounding, and all their numbers are finite."""
     if ours.keys() != others.keys():
         return False
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
@@ -139,9 +141,10 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """Return the mistakes whose signature differs from that of the solution, each once.
+    """Compute the signatures of the mistakes of an exercise, and return the Mistakes, each once.
 
-    Raises ValueError if a curated mistake raises, or has the signature of the solution.
+    Mutations that raise, run too long, or have the signature of the solution are left out. Raises
+    ValueError if this happens with a curated mistake.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []
@@ -257,7 +260,10 @@ def digest(exercise: Exercise) -> str:
 
 @cache
 def outline_of_mutations() -> list[Any]:
-    """Return the `outline` of every file that creates mutations, and of the file of their edits."""
+    """Return the `outline` of each file that determines the mutations of a solution.
+
+    These are the files of the package `mutations`, and the one with the edits that they use.
+    """
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))
             for file in [*sorted(own.parent.glob("*.py")), edits]]

@@ -38,9 +38,9 @@ class Source:
 
     @cached_property
     def parts(self) -> tuple[str, dict[str, str]]:
-        """A tuple (imports, {name: source}), in the order of the file.
+        """A tuple (imports, {name: code of its definition}), in the order of the file.
 
-        The sources have decorators and comments. Raises FileNotFoundError if the lessons are
+        The code includes decorators and comments. Raises FileNotFoundError if the lessons are
         missing, and LookupError if the file does not define a name.
         """
         if not self.path.exists():
@@ -103,9 +103,10 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """Return the source of a definition, with its decorators.
+    """Return the code of a definition, with its decorators. text: the code of the whole file.
 
-    Equation numbers at the end of comments are removed, because they refer to the lesson.
+    node: the definition in the file's syntax tree. Equation numbers at the end of comments are
+    removed, because they refer to the lesson.
     """
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])
@@ -141,7 +142,10 @@ def body_of(text: str, name: str) -> str:
 
 
 def without_body(text: str, name: str) -> str:
-    """Return code in which one line, to be replaced by the user, is the body of a function."""
+    """Return the code `text` with the body of the function `name` replaced by BLANK.
+
+    BLANK is a line that raises NotImplementedError until the user replaces it.
+    """
     first, last = lines_of_body(text, name)
     lines = text.splitlines()
     indent = " " * function_in(text, name).body[0].col_offset

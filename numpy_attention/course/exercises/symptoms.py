@@ -59,7 +59,7 @@ def rows_of(wrong: np.ndarray) -> str:
 
 
 def shapes_at(error: BaseException) -> Iterator[str]:
-    """Yield a line of text: the shapes of the arrays in the line of user code that raised."""
+    """Yield a line of text with the shapes of the arrays in the line of user code that raised."""
     frame = line = None
     trace = error.__traceback__
     while trace is not None:

@@ -1,8 +1,8 @@
-"""Find the reference implementation of a lesson, and record the calls that the lesson makes of it.
+"""Find the reference implementation of a lesson, and record the calls that the lesson makes to it.
 
 A lesson is a script in cells. The cell tagged `plain` holds the reference implementation: a whole
-mechanism, forward and backward. The cells run until both passes have been called. The recorded
-calls can then be repeated.
+mechanism, forward and backward. The cells of the lesson are run until they have called both passes.
+The recorded calls can then be repeated.
 """
 
 import contextlib
@@ -66,7 +66,10 @@ class RecordedCall(NamedTuple):
 
 @dataclass
 class Reference:
-    """A reference implementation. forward, backward: the recorded calls of each pass, in order."""
+    """The reference implementation of a lesson, with recorded calls of both passes, in order.
+
+    name: the name of its class or, without a class, of the first function that was called.
+    """
 
     lesson: Lesson
     name: str
@@ -78,7 +81,7 @@ class Reference:
 
 
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
-    """Find a lesson by its number, by its name, or by a part of its name.
+    """Return the Lesson that has this number or name, or whose name contains `name`.
 
     folder: the folder of the lessons. The default is the folder `lessons` in the working directory
     or, if this contains no lessons, the folder of the course's lessons. Raises ValueError if no
@@ -185,7 +188,7 @@ def reference_of(lesson: Lesson) -> Reference:
 
 @contextlib.contextmanager
 def errors_located(lesson: Lesson) -> Iterator[None]:
-    """Context manager that turns an exception of a lesson into a ValueError with the line."""
+    """Context manager that turns a lesson's exception into a ValueError with the line number."""
     try:
         yield
     except Exception as error:
@@ -204,7 +207,7 @@ def compiled(lesson: Lesson, cell: Cell) -> CodeType:
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects of the functions and methods that a cell defines.
+    """Yield the code objects of the functions and methods that a compiled cell defines.
 
     Functions inside functions, and functions whose names begin with __, are left out.
     """
@@ -218,7 +221,10 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """Context manager for a lesson: hides its prints and figures, and lets it find its modules."""
+    """Context manager in which a lesson prints and plots nothing, and can import its modules.
+
+    folder: the folder of the lesson, which also contains these modules.
+    """
     import matplotlib
     backend = matplotlib.get_backend()
     matplotlib.use("Agg")
@@ -243,9 +249,11 @@ def quietly(folder: Path) -> Iterator[None]:
 
 
 class CallListener:
-    """Records the calls that the rest of the lesson makes to a reference implementation.
+    """Listener that records the calls of a lesson to its reference implementation.
 
-    made: the recorded calls, up to the end of the first backward pass.
+    names: the global variables of the lesson. codes: the code objects of the functions to record.
+    made: the recorded calls, up to the end of the first backward pass. is_backward: whether the
+    last recorded call is part of a backward pass.
     """
 
     def __init__(self, names: dict[str, Any]):
@@ -280,7 +288,7 @@ class CallListener:
         return False
 
     def function_of(self, frame: FrameType) -> Any:
-        """Return the function that a frame runs, or None if no function of its name is found."""
+        """Return the function that a frame runs, or None if its name refers to something else."""
         name = frame.f_code.co_name
         if "self" in frame.f_code.co_varnames[:1]:
             function = vars(type(frame.f_locals["self"])).get(name)

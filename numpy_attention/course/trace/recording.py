@@ -1,7 +1,7 @@
 """Record a run: every named value, with the line and the loop step that computed the value.
 
-During the run, the functions are replaced by versions that report their values, as a gradient check
-does with a backward pass.
+During the run, each function is replaced by a version that reports its values. A gradient check
+does the same with a backward pass.
 """
 
 import ast
@@ -27,7 +27,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Return booleans: which elements of a float array were written since np.empty made it."""
+    """Return booleans: which elements of a float array were written since np.empty created it."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -86,7 +86,7 @@ class Call:
     turns: dict[int, Step] = field(default_factory=dict)
 
     def steps(self, loops):
-        """Return the current Steps of the loops that have begun. loops: their first lines."""
+        """Return the current Step of each loop that has begun. loops: the loops' first lines."""
         return tuple(self.turns[head] for head in loops if head in self.turns)
 
     @property
@@ -146,7 +146,11 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 
 
 def is_of_interest(code):
-    """Return whether a function is recorded. Validation, Python and this folder are left out."""
+    """Return whether to record a function. code: its code object.
+
+    Functions that check arguments, those of Python's import system, and those of this folder are
+    not recorded.
+    """
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
 
@@ -157,7 +161,7 @@ def is_validation(name):
 
 
 def owners_of(model):
-    """Return {id(part): path of the part} for all parts of a Module, or {} for another model."""
+    """Return {id(part): path of the part} for all parts of a Module, or {} for other objects."""
     return {id(one): path for path, one in model.modules()} if isinstance(model, Module) else {}
 
 
@@ -169,7 +173,7 @@ PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class Lines(Backward):
-    """Rewriter like `Backward` that also reports loops, and arrays that are filled or partly set.
+    """Rewriter like `Backward` that also reports loops, filled arrays, and assignments to x[i].
 
     extents: a dict, to which the rewriter adds {(file, first line of a loop): its last line}.
     """
@@ -192,7 +196,10 @@ class Lines(Backward):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def report(self, method, statement, kind, name, value):
-        """Return the statement `listener.method(value, number, call)`, to report at `statement`."""
+        """Return code that calls `method` of the listener with a value, to be put at `statement`.
+
+        kind, name: the kind of the value and its name. value: an expression.
+        """
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
         call = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
@@ -270,9 +277,9 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Return a list: a statement, with reports of the arrays that it may fill around it.
+        """Return a list of statements: `node`, between reports of the arrays that it may fill.
 
-        paths: the arrays, as code. One report before the statement and one after it show whether
+        paths: the arrays, as code. The report before `node` and the report after it show whether
         an array has changed.
         """
         if not paths:
@@ -283,7 +290,7 @@ class Lines(Backward):
 
 
 class Empty(ast.NodeTransformer):
-    """Rewriter that passes each array of np.empty to the listener, to be marked as unwritten."""
+    """Rewriter that passes arrays made by np.empty to the listener, which marks them unwritten."""
 
     def visit_Call(self, node):
         self.generic_visit(node)

@@ -113,9 +113,9 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the line at which the function of `root`, the outermost Call, computes a value.
+    """Return the line of the function of `root`, the outermost Call, that computes a value.
 
-    If a called function computes the value, this is the line of the call. entry: the value.
+    If a called function computes the value, return the line of this call. entry: the value.
     """
     if entry.call is root:
         return entry.place.line
@@ -134,7 +134,10 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """Yield lines of text for a step. before: {name: last value} so far, which is updated."""
+    """Yield lines of text for a step: each value, and whether it has changed since the last step.
+
+    before: {name: last value} of the earlier steps; the values of this step are added.
+    """
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None

@@ -1,4 +1,4 @@
-"""Prepare what can be traced: a translator, a language model, or any forward and backward pass."""
+"""Prepare a run to trace: of a translator, a language model, or any forward and backward pass."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -38,9 +38,10 @@ class Subject(NamedTuple):
 
 def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
-    """Return the Subject (the run to trace) of a model or of two functions.
+    """Return the Subject (the run to trace) for a model or for two functions.
 
-    Raises TypeError if a pass is missing, or if the type or the number of the inputs is wrong.
+    inputs: the arguments `sentence` of `traced`, which also describes the other arguments. Raises
+    TypeError if a pass is missing, or if the type or the number of the inputs is wrong.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)
@@ -108,8 +109,8 @@ def text_of(ids: Any) -> TextBatch:
 def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[list[str], list[str]]:
     """Return (the tokens of a sentence, the tokens of its translation).
 
-    source: the sentence. target: the translation, by default that of the translator. Raises
-    ValueError if the sentence or the translation has no tokens.
+    source: the sentence. target: the translation, by default the one that `translator` writes.
+    Raises ValueError if the sentence or the translation has no tokens.
     """
     source = tokens_of("the sentence", source)
     if target is not None:
@@ -135,7 +136,7 @@ def of_translator(translator: Translator, source: Any, target: Any = None) -> Su
 
 
 def tokens_read(writer: LanguageModelRun, sentence: Any) -> list[str]:
-    """Return the tokens of a sentence. A model of characters reads each character of a string."""
+    """Return the tokens of a sentence: its words or, for a model of characters, its characters."""
     if writer.training.unit == "characters" and isinstance(sentence, str):
         sentence = list(sentence)
     return tokens_of("the sentence", sentence)

@@ -202,7 +202,7 @@ def names_in(names: Any) -> list[str]:
 def nearest(given: str, known: list[str]) -> str:
     """Return the end of an error message, which lists the known names that are most like `given`.
 
-    If no known name is like `given`, the message lists the first known names.
+    If no known name is like `given`, list the first known names. If there are none, return "".
     """
     if not known:
         return ""
@@ -228,7 +228,7 @@ def is_named(row: Row, pattern: str) -> bool:
 
 
 def tree_of(entries: Iterable[Entry]) -> Block:
-    """Return recorded values as a tree of Blocks: calls, the loops in each call, and their rows."""
+    """Return recorded values as a tree: a Block for each call and loop, which contains its Rows."""
     root = Block()
     for one in entries:
         unused = one.name.partition("[")[0] == "_"

@@ -33,7 +33,7 @@ AS_LARGE = 1e-5     # how far weights may be apart that are the same
 class WeightGradients(NamedTuple):
     """Attention weights α, their gradients ∂L/∂α, and booleans: which weights are visible.
 
-    The three arrays have a row for each target token and a column for each source token.
+    The three arrays have a row for each token of `targets` and a column for each of `sources`.
     """
 
     weights: Array
@@ -96,7 +96,8 @@ def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
 def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
     """Return ∂L/∂α (T, S) from the part of the model (such as a layer) that computed `weights`.
 
-    sentence: (source, target) for a translator, (tokens,) for a language model.
+    sentence: (source, target) for a translator, (tokens,) for a language model. Raises ValueError
+    if no array of the backward pass has a name in GRADIENTS and a shape that fits the weights.
     """
     subject = subject_of(run, sentence)
     entries = recorded(subject.work, np.array, subject.model).entries
@@ -114,7 +115,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
     """Return {path of a part of the model: [an Entry for each call of this part]}.
 
-    The Entry is the last one in the call whose name is in `names`.
+    Each Entry is the last array with one of these `names` that the call computes.
     """
     last: dict[tuple, Entry] = {}
     for one in entries:
@@ -128,7 +129,7 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 
 
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
-    """Return recorded values as one array (T, S), or None if their sizes do not match.
+    """Return recorded values as one array (T, S), or None if their sizes do not fit `shape`.
 
     The values are recorded for all target words at once, or word by word. over_heads: a function
     that combines the heads, np.sum or np.mean.

@@ -32,7 +32,10 @@ def add(path: str | Path) -> list[Exercise]:
 
 
 def register(*exercises: Exercise) -> None:
-    """Add exercises, each at its position in its lesson. Raises ValueError if a name is taken."""
+    """Add exercises to EXERCISES, in the order of the lessons.
+
+    Raises ValueError if another exercise has the same name.
+    """
     for one in exercises:
         if EXERCISES.setdefault(one.name, one) is not one:
             raise ValueError(f"there is already an exercise named {one.name}; choose another name")

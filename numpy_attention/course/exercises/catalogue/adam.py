@@ -1,4 +1,4 @@
-"""Exercise adam: two means and their corrections."""
+"""Exercise adam: an optimizer with two running means, and their corrections."""
 
 import numpy as np
 

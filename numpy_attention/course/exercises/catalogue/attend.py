@@ -1,4 +1,4 @@
-"""Exercise attend: all of attention, forward."""
+"""Exercise attend: the whole forward pass of attention."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exercise clipping: one factor for all."""
+"""Exercise clipping: one factor that scales down all gradients."""
 
 import numpy as np
 

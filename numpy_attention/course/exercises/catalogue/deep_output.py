@@ -1,4 +1,4 @@
-"""Exercise deep-output: the larger of each pair."""
+"""Exercise deep-output: maxout, the larger number of each pair."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from numpy_attention.module import Array, Module
 
 @dataclass(eq=False)
 class DeepOutput(Module):
-    """Bahdanau's deep output: t̃ = s U + y V + c C, the larger of each pair, scores t W."""
+    """Bahdanau's deep output: t̃ = s U + y V + c C, t the larger of each pair, scores t W."""
 
     U: Array  # (H, 2L)
     V: Array  # (E, 2L)
@@ -16,7 +16,7 @@ class DeepOutput(Module):
     W: Array  # (L, K)
 
     def forward(self, s, y, c):
-        """State s (B, H), word before y (B, E), context c (B, N) → scores (B, K), cache."""
+        """State s (B, H), previous word y (B, E), context c (B, N) → scores (B, K), cache."""
         wide = s @ self.U + y @ self.V + c @ self.C             # (B, 2L), t̃
         pairs = wide.reshape(len(wide), -1, 2)                  # (B, L, 2)
         t = pairs.max(axis=2)                                   # (B, L)

@@ -1,4 +1,4 @@
-"""Exercise key-value-predict: one state in one, two or three parts."""
+"""Exercise key-value-predict: a state that is split into one, two or three parts."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exercise kv-cache: one row for each new word."""
+"""Exercise kv-cache: one row of keys and values for each new word."""
 
 import numpy as np
 

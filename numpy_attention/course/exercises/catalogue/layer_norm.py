@@ -1,4 +1,4 @@
-"""Exercise layer-norm: a mean and a spread that depend on everything."""
+"""Exercise layer-norm: a mean and a standard deviation that depend on every number of a row."""
 
 from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 

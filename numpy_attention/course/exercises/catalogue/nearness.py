@@ -1,4 +1,4 @@
-"""Exercise nearness: a score by distance, on the protocol of the package."""
+"""Exercise nearness: a score that depends on a distance, for the Memory protocol of the package."""
 
 import numpy as np
 

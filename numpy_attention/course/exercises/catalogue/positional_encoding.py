@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def positions(T, D):
-    """PE (T, D), for the positions 0 to T − 1."""
+    """The positional encoding PE (T, D) of the positions 0 to T − 1."""
     omega = 10000.0 ** (-np.arange(0, D, 2) / D)                # (D / 2,)
     angles = np.arange(T)[:, None] * omega                      # (T, D / 2)
     PE = np.zeros((T, D))
@@ -16,7 +16,7 @@ def positions(T, D):
 
 
 def turn(k, D):
-    """R (D, D), of which PE(p) R = PE(p + k) for every p."""
+    """The matrix R (D, D) for which PE(p) R = PE(p + k) at every position p."""
     R = np.zeros((D, D))
     for i in range(0, D, 2):
         angle = k * 10000.0 ** (-i / D)

@@ -1,4 +1,4 @@
-"""Exercise reorder-states: whose state goes on."""
+"""Exercise reorder-states: the state that each new hypothesis of beam search continues from."""
 
 import numpy as np
 

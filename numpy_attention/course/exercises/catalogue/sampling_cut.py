@@ -1,4 +1,4 @@
-"""Exercise sampling-cut: what may be drawn."""
+"""Exercise sampling-cut: the words that top-k and top-p sampling may draw."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 
 
 def cut(p, top_k, top_p):
-    """p (V,) → q (V,), the probabilities after top-k and top-p, from which a word is drawn."""
+    """p (V,) → q (V,), the probabilities after top-k and top-p, by which a word is drawn."""
     order = np.argsort(-p)[:top_k]
     reached = np.cumsum(p[order]) / p[order].sum()
     size = np.searchsorted(reached, top_p) + 1

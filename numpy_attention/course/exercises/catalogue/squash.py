@@ -1,4 +1,4 @@
-"""Exercise squash: tanh and σ through their outputs."""
+"""Exercise squash: the derivatives of tanh and σ, computed from their outputs."""
 
 import numpy as np
 

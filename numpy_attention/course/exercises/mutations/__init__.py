@@ -12,7 +12,7 @@ from numpy_attention.gradcheck import children
 
 
 def mutations(text: str, name: str) -> Iterator[Mutation]:
-    """Yield every mutation of a function. text: the code of the file that defines the function.
+    """Yield every mutation of the function `name`. text: the code of the file that defines it.
 
     Equal programs are yielded once. The mutated function may raise an exception when it runs.
     """
@@ -30,7 +30,7 @@ def mutations(text: str, name: str) -> Iterator[Mutation]:
 
 
 def spliced(text: str, function: ast.FunctionDef, changed: str) -> str:
-    """Return the code `text` with a function replaced by the code `changed`."""
+    """Return the code `text` with the definition of `function` replaced by the code `changed`."""
     lines = text.splitlines()
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
     indent = " " * function.col_offset

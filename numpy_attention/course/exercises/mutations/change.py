@@ -29,7 +29,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A mutation that is not applied yet: `other` replaces `node` in a function's syntax tree."""
+    """A Mutation that is not applied yet: `other` is to replace `node` in a syntax tree."""
 
     node: ast.AST
     what: str
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
-    """Return the Change that replaces an expression by the code `text`."""
+    """Return the Change that replaces the expression `node` by the code `text`."""
     return Change(node, what, where, parsed(text))
 
 

@@ -133,7 +133,7 @@ def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
 def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
     """Yield (description, expression, replacement) for each expression in a statement.
 
-    In a for loop, only the expressions of what is iterated over are replaced.
+    In a for loop, only the expressions after `in` are replaced. known: the names in the function.
     """
     inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
     orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
@@ -144,7 +144,7 @@ def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast
 
 
 def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for one expression."""
+    """Yield (description, replacement) for one expression. known: the names in its function."""
     if ast.unparse(node) in known.complements:
         yield "x instead of 1 - x, or the reverse", parsed(f"1 - {ast.unparse(node)}")
     if isinstance(node, ast.BinOp):
@@ -196,7 +196,10 @@ def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for 1 - y, as in tanh' = 1 - y² and σ' = y (1 - y)."""
+    """Yield (description, replacement) for an expression 1 - y, a factor of many derivatives.
+
+    Examples are tanh' = 1 - t² with y = t², and σ' = s (1 - s) with y = s.
+    """
     if isinstance(y, ast.BinOp) and isinstance(y.op, ast.Pow):
         base = ast.unparse(y.left)
         yield "the derivative of σ instead of that of tanh", parsed(f"({base}) * (1 - ({base}))")
@@ -206,7 +209,10 @@ def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield changes of a call: another function, swapped arguments, or a range off by one."""
+    """Yield (description, replacement) for a call of the function `name`.
+
+    A replacement calls another function, swaps arguments, shifts a range, or omits a keyword.
+    """
     for other in FUNCTIONS.get(name, ()):
         yield f"{other} instead of {name}", calling(node, other)
     for i in range(len(node.args) - 1):
@@ -243,7 +249,7 @@ def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_reduction(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield changes of a sum, a mean or a maximum: another reduction, or another axis."""
+    """Yield (description, replacement) for a sum, mean or max: another reduction or axis."""
     for method in ("sum", "mean"):
         if method != name and isinstance(node.func, ast.Attribute):
             yield f"a {method} instead of a {name}", calling(node, method)
@@ -269,7 +275,10 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
-    """Yield changes of a slice: x[1:] for x[:-1] or the reverse, and bounds shifted by one."""
+    """Yield (description, replacement) for a slice: shifted bounds, or the other end cut off.
+
+    The other end is cut off if x[1:] replaces x[:-1], or the reverse.
+    """
     value = ast.unparse(node.value)
     lower = ast.unparse(index.lower) if index.lower else ""
     upper = ast.unparse(index.upper) if index.upper else ""
