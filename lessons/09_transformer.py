@@ -9,13 +9,13 @@
 # Does a translator that has the heads of lesson 08 still need recurrence? Vaswani et al. (2017)
 # took it out. But a recurrent network does four jobs:
 #
-# 1. It lets words know of each other: the vector of a word depends on the words around it.
+# 1. It connects the words: the vector of a word depends on the words around it.
 # 2. It keeps the order, because it reads the words one after another.
-# 3. It hides the words to come, because the decoder has not read them yet.
+# 3. It hides the words to come: the decoder has not read them yet.
 # 4. It makes the next word cheap: one step from the last state is enough.
 #
-# In this lesson we hand over these jobs, one at a time, until a translator works without
-# recurrence. The gain: in training, no word waits for the word before it.
+# In this lesson, other parts take over these jobs, one at a time, until a translator works without
+# recurrence. The gain is that in training, no word waits for the word before it.
 #
 # Guess now: which bug in job 3 lets a decoder read the answer during training, while every gradient
 # check passes?
@@ -43,11 +43,11 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## The plan: a stream and its parts
 #
-# Instead of a recurrent state, a matrix x (T, **d_model**) flows through a Transformer, with one
-# row per word. We call it the stream. Each part f of a layer reads the stream and *adds* its result
-# to it: x + f(x). This is a **residual connection** (or **skip connection**). It has two
-# advantages: f does not have to reproduce what x already contains, and the gradient has a path
-# around f. There are two kinds of parts:
+# A Transformer has no recurrent state. Instead, a matrix x (T, **d_model**) flows through it, with
+# one row per word. We call this matrix the stream. Each part f of a layer reads the stream and
+# *adds* its result to it: x + f(x). This is a **residual connection** (or **skip connection**). It
+# has two advantages: f does not have to reproduce what x already contains, and the gradient has a
+# path around f. There are two kinds of parts:
 #
 # - *Heads* carry information from word to word. In **self-attention**, all words of a sentence
 #   attend to each other. This takes over job 1.
@@ -110,7 +110,7 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
 # The heads are those of lesson 08, and the feed-forward part consists of two matrix products and a
 # max. Only **layer normalization** (Ba, Kiros & Hinton 2016) needs a new derivation. Every part
 # adds something to the stream, so the numbers in the stream would grow from layer to layer. Layer
-# normalization keeps them at one size. It subtracts the mean of a word's d_model numbers and
+# normalization keeps their size constant. It subtracts the mean of a word's d_model numbers and
 # divides by their standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
@@ -132,9 +132,9 @@ print("x̂ =", x_hat_of(x))
 # %% [markdown]
 # ## Backward
 #
-# It does not. When x_1 rises, the mean and s move, too. The derivative of the mean is
-# ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j] is
-# 1 if i = j, and otherwise 0:
+# x̂_1 does not rise by δ / 2: when x_1 rises, the mean and s move, too. The derivative of the mean
+# is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
+# is 1 if i = j, and otherwise 0:
 #
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
@@ -169,10 +169,10 @@ print("dx =", dx, "  by central differences:", numeric)
 print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
 
 # %% [markdown]
-# As dx_1 shows, x̂_1 rises by only 0.175 δ, not by δ / 2. When x is a whole sentence, each row is
-# normalized by itself. Then two learnt vectors, g and b, rescale and shift the columns, so the
-# model is free to choose other scales and means. Our sentence is *my wolf eats your cow*, with
-# random numbers as x for now.
+# As dx_1 shows, x̂_1 rises by only 0.175 δ. When x is a whole sentence, each row is normalized
+# separately. Then two learnt vectors, g and b, rescale and shift the columns, so the model is free
+# to choose other scales and means. Our sentence is *my wolf eats your cow*, with random numbers as
+# x for now.
 
 
 # %%
@@ -218,8 +218,8 @@ print(check(norm, x))
 # %% [markdown]
 # ### How a bug looks
 #
-# The usual mistake in this backward pass is to treat s as a constant and so to forget the third
-# path. Which of the three gradients dx, dg and db will be wrong?
+# The usual mistake in this backward pass is to treat s as a constant, which drops the third path.
+# Which of the three gradients dx, dg and db will be wrong?
 
 
 # %%
@@ -237,19 +237,19 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx is wrong; the report calls it `input[0]`. The line that returns dx has "a part of the
-# Jacobian" wrong: in the matrix of all ∂x̂_j/∂x_i, one of the three terms is missing.
+# Only dx is wrong; the report calls it `input[0]`. In the line that returns dx, it blames "a part
+# of the Jacobian", the matrix of all ∂x̂_j/∂x_i: one of its three terms is missing.
 #
-# ## Job 1: let words know of each other
+# ## Job 1: connect the words
 #
 # Through heads, a word collects what the words around it contribute. Lesson 08 put the outputs of
-# the heads, Y_1, Y_2, …, side by side and multiplied the result by W_o. In this product, column i
-# of [Y_1, Y_2, …] meets only row i of W_o, and each column belongs to one head. This makes the
-# product a *sum*, with one term per head:
+# the heads, Y_1, Y_2, …, side by side and multiplied the result by W_o. In this product, each
+# column of [Y_1, Y_2, …] meets only one row of W_o, and belongs to one head. This makes the product
+# a *sum*, with one term per head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# Each head adds its own term to the stream, and we can write the heads one at a time. The equations
+# So each head adds its own term to the stream, and we can compute one head at a time. The equations
 # are those of lesson 08, for one sentence. `visible` (T, S) is True where a query may see a key.
 
 
@@ -421,9 +421,9 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
 # LN(heads(x, x)). We send twenty random words through six untrained layers and measure after each
 # layer how different the words still are. To do so, we write each word as the mean of all twenty
-# words plus a remainder. The measure is the mean square of the remainders, divided by the mean
-# square of the words. This share is 0 if all twenty words are the same, and 1 if their mean is 0.
-# Guess how it changes from layer to layer, with residual connections and without.
+# words plus a remainder. The measure is the remainders' share of the words' mean square. It is 0 if
+# all twenty words are the same, and 1 if their mean is 0. Guess how it changes from layer to layer,
+# with residual connections and without.
 
 
 # %%
@@ -443,7 +443,7 @@ def differences(residual, seed):
 
 
 # %%
-print("share of the remainders in the mean square of the words, after each of the six layers:")
+print("the remainders' share of the words' mean square, after each of the six layers:")
 for name, residual in (("with", 1), ("without", 0)):
     for seed in range(3):
         shares = differences(residual, seed)
@@ -455,8 +455,8 @@ for name, residual in (("with", 1), ("without", 0)):
 # Without residual connections, the twenty words are practically the same after four layers. This is
 # **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
 # same twenty values, so the outputs differ less than the inputs did. In the next layer, similar
-# words have similar queries, so their averages differ even less. With residual connections the
-# differences shrink, too, but far more slowly. Job 1 takes two devices: heads mix the words, and
+# words have similar queries, so their averages differ even less. With residual connections, the
+# differences shrink, too, but far more slowly. So job 1 needs both: heads mix the words, and
 # residual connections keep them apart. That is the third advantage of residual connections.
 #
 # ## Job 2: keep the order
@@ -480,8 +480,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #     x = √d_model E[word] + PE(p)
 #
 # (The factor √d_model makes the two terms similar in size.) PE(p) is a list of pairs, each a sine
-# and a cosine. Each pair i has its own frequency ω_i, from 1 for the first pair to nearly 1 / 10000
-# for the last:
+# and a cosine. Pair i has its own frequency ω_i, from 1 for the first pair to nearly 1 / 10000 for
+# the last:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
@@ -516,9 +516,12 @@ for p in (2, 50):
 # map, and a query can then ask for "the word three before me". The sines and cosines take over job
 # 2.
 #
-# The dot product of two encodings depends only on the offset, too: PE(p) · PE(p + offset) = Σ_i
-# cos(ω_i offset). The left panel of the figure shows PE, with one column per position. The right
-# panel shows these products for two positions p.
+# The dot product of two encodings depends only on the offset, too:
+#
+#     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
+#
+# The left panel of the figure shows PE, with one column per position. The right panel shows these
+# products for two positions p.
 
 # %%
 products = PE @ PE.T
@@ -528,14 +531,14 @@ show(positions_picture(PE), "09_positions")
 # %% [markdown]
 # ## Job 3: hide the words to come
 #
-# In training, a decoder gets all target words at once (**teacher forcing**), but its output at
-# position t has to predict word t + 1. A recurrent decoder has not read that word yet, but a query
-# at t could attend to it. The **causal mask**, a triangle of ones, lets the query at t see only the
-# positions j ≤ t.
+# In training, a decoder reads the reference translation, not its own output (**teacher forcing**),
+# and this decoder gets all of its words at once. But the output at position t has to predict
+# word t + 1. A recurrent decoder has not read that word yet, whereas a query at t could attend to
+# it. The **causal mask**, a triangle of ones, lets the query at t see only the positions j ≤ t.
 #
-# A decoder layer also has a third part: heads that read the encoder's output M. Their queries come
-# from the target, their keys and values from the source. This is **cross-attention**. (Its backward
-# pass is question 3.)
+# A decoder layer has one more part, in the middle: heads that read the encoder's output M. Their
+# queries come from the target, their keys and values from the source. This is **cross-attention**.
+# (Its backward pass is question 3.)
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 
@@ -647,7 +650,7 @@ assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
 # %% [markdown]
-# The cache takes over job 4, though not entirely: it grows with every word, while a recurrent state
+# The cache takes over job 4, with one drawback: it grows with every word, while a recurrent state
 # keeps its size.
 #
 # ## All four jobs: a small Transformer
@@ -656,15 +659,15 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # and d_model = 64. As in the paper, the learning rate first rises and then falls like 1 / √step
 # (equation 3). The rise is called **warm-up**. The paper's layers need it because they put the norm
 # after each sum, LN(x + f(x)), which is called **post-norm**. At the start of training, the
-# gradients near the output of such a model are large, and steps of full size can break it. Most
-# later models are **pre-norm**: they compute x + f(LN(x)) and train without a warm-up (Xiong et al.
-# 2020). Question 5 trains both kinds. (`smoothing` is the paper's **label smoothing**, the subject
-# of question 8.)
+# gradients near the output of such a model are large, and steps of full size can ruin the model.
+# Most later models are **pre-norm**: they compute x + f(LN(x)) and train without a warm-up (Xiong
+# et al. 2020). Question 5 trains both kinds. (`smoothing` is the paper's **label smoothing**, the
+# subject of question 8.)
 #
-# Can the new devices together replace recurrence? The model learns from 8,000 artificial sentence
-# pairs, the `grammar-en-fr` of lessons 07 and 08. A recurrent network with the dot score of lesson
-# 07 learnt from the same pairs and got 99.5% of the held-out sentences exactly right. Guess the
-# Transformer's share.
+# Can the parts that took over the four jobs replace recurrence? The model learns from 8,000
+# artificial sentence pairs, the `grammar-en-fr` of lessons 07 and 08. A recurrent network with
+# lesson 07's dot score learnt from the same pairs and got 99.5% of the held-out sentences exactly
+# right. Guess the Transformer's share.
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -682,6 +685,10 @@ written = [one.target for one in translator.translate([pair.source for pair in t
 exact = metrics.exact_match(written, [pair.target for pair in test])
 print(f"exactly right: {exact:.0%} of the held-out sentences")
 print(*test[shown].source, "→", *written[shown], "  reference:", *test[shown].target)
+steps = len(test[shown].source) + len(test[shown].target) + 2       # 2: the end of each sentence
+layers = len(translator.model.encoder) + len(translator.model.decoder)
+print(f"one after another, in training on this pair: {steps} steps of a recurrent network, or "
+      f"{layers} layers of this Transformer")
 print("recorded runs on the same pairs: share of held-out sentences that are exactly right")
 print("  a GRU with lesson 07's dot   99.5% after 5 epochs (seed 1)")
 print("  this Transformer             80% to 91% after 4 epochs, 89% to 96% after 8 (seeds 0 to 2)")
@@ -689,8 +696,9 @@ print("  this Transformer             80% to 91% after 4 epochs, 89% to 96% afte
 # %% [markdown]
 # They can: most of the translations are exactly right. But the Transformer has not caught up with
 # the recurrent network even after eight epochs, so with only 8,000 short pairs, recurrence still
-# translates better. The advantage of the Transformer lies elsewhere: in training, no word has to
-# wait for another.
+# translates better. The advantage of the Transformer is that in training, no word has to wait for
+# another. On the pair above, a recurrent network takes 18 steps, one after another. This
+# Transformer computes four layers, one after another, however long the sentences are.
 #
 # ## What each head attends to
 #
@@ -699,7 +707,7 @@ print("  this Transformer             80% to 91% after 4 epochs, 89% to 96% afte
 # share for the heads of layer 1, and for those of layer 2.
 
 # %% tags=["training"]
-weights, linked = weights_of_heads(translator, test)    # of each layer (B, h, T, S); (B, T, S)
+weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
 right = [share for layer_of_it in weights for share in largest_on(linked, layer_of_it)]
 print("share of words with the largest weight on the right word, layer 1, then layer 2:\n  "
       + ", ".join(f"{one:.0%}" for one in right))
@@ -709,10 +717,10 @@ title = "Cross-attention: in layer 2 the largest weight is mostly on the right w
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
-# In layer 2, every head points at the right word, most of the time. In layer 1, no head comes
-# close. But where a head attends does not show what it is *for*. Question 6 removes the heads one
-# by one, with a surprising result: the head that this decoder needs most belongs to self-attention
-# and points at no source word at all.
+# In layer 2, every head points at the right word most of the time. In layer 1, no head comes close.
+# But where a head attends does not show what it is *for*. Question 6 removes the heads one by one,
+# with a surprising result: the head that this decoder needs most belongs to self-attention and
+# points at no source word at all.
 
 # %% [markdown]
 # ## What others call it
@@ -725,7 +733,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # | PE | sinusoidal **positional encoding** |
 # | KV cache | past key values |
 # | heads(y, M) | **cross-attention**, encoder-decoder attention |
-# | d_model, d_ff, h, `layers` | in the paper 512, 2048, h = 8, N = 6 |
+# | d_model, d_ff, h, `layers` | the paper's sizes are 512, 2048, h = 8, N = 6 |
 # | pre-norm, post-norm | Pre-LN, Post-LN |
 # | (left out) | **dropout** of each part's result, before it is added to the stream |
 #
@@ -738,7 +746,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # | `metrics` | how many translations are right |
 # | `plotting` | diagrams, colours, heatmaps |
 # | `load_parallel` | draws sentence pairs of a corpus |
-# | `phenomena` | which word links (source word, target word) of a pair show a negation, … |
+# | `phenomena` | for a negation, …: the links (source word, target word) of a pair that show it |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives all parameters of a module random values |
@@ -750,8 +758,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # %% [markdown]
 # ## Questions
 #
-# 1. Show that LN(a x + c) = LN(x) for a > 0 and any number c, apart from ε. So what can a part of a
-#    pre-norm layer not know about the stream? Does the stream itself lose it, too?
+# 1. Show that LN(a x + c) = LN(x) for a > 0 and any number c, apart from ε. So what is hidden from
+#    a part of a pre-norm layer about the stream? Does the stream itself lose this information, too?
 # 2. Leave out dx_kv in `PlainEncoderLayer.backward`. Which gradients will be wrong? And which will
 #    be wrong if you leave out the residual connection around the feed-forward part (dsum in the
 #    line that computes dy)?
@@ -761,13 +769,13 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # 5. Write `PreNormLayer`, forward and backward, and check it. Then train pre-norm and post-norm
 #    models, with six layers in the encoder and six in the decoder, each with warm-up and without.
 #    (Use `trained` and `perplexity_of_counts` from `transformer_parts.py`.) Which of the four
-#    models learns no more than how frequent words are? Does a small constant learning rate help
-#    this model? And does the gradient vanish in a deep post-norm stack?
+#    models learns only how frequent each word is? Does a small constant learning rate help this
+#    model? And does the gradient vanish in a deep post-norm stack?
 # 6. Which heads of the trained decoder are needed? Remove one head at a time, by setting its rows
-#    of W_o to 0, and measure the share of exactly right sentences. How much does a head cost that
-#    points at the right word, and how much one that does not?
-# 7. Train with the triangle one place too wide. How good will the perplexity be? And how good will
-#    the translations be?
+#    of W_o to 0, and measure the share of exactly right sentences. How much does it cost to remove
+#    a head that points at the right word, and one that does not?
+# 7. Train with a triangle that is one place too wide. How good will the perplexity be? And how good
+#    will the translations be?
 # 8. **Label smoothing** (Szegedy et al. 2016) does not ask for p = 1 on the right word. Its target
 #    is the distribution ȳ, which gives 1 − ε to the right word and then spreads ε evenly over all V
 #    words, the right one included. The loss is −Σ_v ȳ_v log p_v. Show that the gradient of the

@@ -13,13 +13,12 @@
 # computed. A recurrent network simply throws them away.
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
-# states* decides which of them to read again. You will derive this mechanism. Then you will train
-# two versions of it, and an LSTM with as many parameters, to copy letters. Guess now how many of
-# the ten letters the LSTM gets right.
+# states* decides which of them to read again. You will derive this mechanism, and then train two
+# versions of it, and an LSTM with as many parameters, to copy letters. Guess now how many of the
+# ten letters the LSTM gets right.
 #
-# On letters, attention wins easily. On a second text, the Bible, the result is sobering, and it
-# leads to a question that is asked too rarely: *does the model use its attention?* On the way, you
-# will meet bugs that leave every gradient right.
+# A second text, the Bible, leads to a question that is asked too rarely: *does the model use its
+# attention?* On the way, you will meet bugs that leave every gradient right.
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -102,9 +101,7 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 #
 # W_s turns these states into keys: (2, 0) for *f*, (0, 2) for *g*, and (0, 0) for the dot. The
 # present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it into
-# the query (0, −3). The score adds this query to each key. In the sum, the query cancels the 2 of
-# *g*, the letter in the *second* position, and leaves the 2 of *f* alone. Which state will have the
-# largest weight?
+# the query (0, −3), which the score adds to each key. Which state will have the largest weight?
 
 
 # %%
@@ -138,10 +135,11 @@ for symbol, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
 print("the context is", c)
 
 # %% [markdown]
-# The f has by far the largest weight. Look at the first number of the context, 0.761. With all
-# weight on f it would be 1, and with all weight on g it would be −1, so the model has fetched the
-# f. What happens if another state asks for the second letter? And what if both states ask with
-# *single*, which has no query?
+# The f has by far the largest weight. In the sum of query and key, the −3 outweighs the 2 of *g*,
+# the letter in the *second* position, but does not touch the 2 of *f*. Now look at the first number
+# of the context, 0.761. With all weight on f it would be 1, and with all weight on g it would be
+# −1, so the model has mostly fetched the f. What happens if another state asks for the second
+# letter? And what if both states ask with *single*, which has no query?
 
 
 # %%
@@ -178,7 +176,7 @@ print("y =", y)
 # What is the gradient of each parameter and of each state? The layer above hands us the **upstream
 # gradient** dy = ∂L/∂y. In this example the loss is L = w · y, where w is a fixed vector of two
 # numbers, so dy = w. We go through the four lines in reverse and compare each gradient with a
-# central difference. To move an intermediate result, such as c, the function L can add an array to
+# central difference. To nudge an intermediate result, such as c, the function L can add an array to
 # it: `L(c=…)` is the loss after the array has been added to c.
 
 # %%
@@ -269,9 +267,9 @@ print("one step: every gradient equals its central difference")
 #
 # In a whole text, each state has all four roles, but at different steps. For example, h_3 predicts
 # and asks at step 3, and is found and fetched at steps 4, 5, 6, … So two terms of the gradient of
-# h_s become sums over all *later* steps t. One is dk_s = Σ_t dz_ts, because s is found at each of
-# them. The other is Σ_t α_ts dc_t, because s is fetched at each of them. Remember this last sum. It
-# carries the gradient from step t to h_s in **one** step, however far apart they are.
+# h_s now sum over all *later* steps t. In dk_s W_sᵀ, dk_s = Σ_t dz_ts, because s is found at each
+# of them. And α_s dc becomes Σ_t α_ts dc_t, because s is fetched at each of them. This last sum
+# carries the gradient from step t to h_s in **one** jump, however far apart they are.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -501,9 +499,9 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Only the left panel is as it should be: each output depends on its own state and on earlier ones.
 # In the middle, each output depends on all states, even on later ones. On the right, each output
 # depends only on its own state. The traced layer computes y = tanh(h W_x + b): one tanh layer, and
-# no past at all. Yet it *trains*, and well. A falling loss does not prove that the equations are
-# those of the paper. (One symptom to look for in your own runs is a parameter whose gradient is
-# exactly 0.)
+# no past at all. Yet it *trains*, and on real text it does well. A falling loss does not prove that
+# the equations are those of the paper. (One symptom to look for in your own runs is a parameter
+# whose gradient is exactly 0.)
 #
 # The traced layer is still useful. It is the same model without attention, so it is the right
 # **control**, the model with which attention is compared. Below, the control is called *tanh
@@ -518,8 +516,8 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 #
 # With attention, the LSTM does not have to remember the letters. It only has to count the steps
 # since the arrow, and then h_t can ask for the letter in the right position. All models are trained
-# on the same 400 batches of 32 sequences. Each may have 20,000 parameters. Attention needs some of
-# them, so the models with attention have smaller states.
+# on the same 400 batches of 32 sequences. Each model may have 20,000 parameters. Attention needs
+# some of them, so the models with attention have smaller states.
 #
 # Write down four guesses, one for each model: the LSTM, the LSTM with a tanh layer (the control),
 # single, and combined.
@@ -555,7 +553,7 @@ assert right["tanh layer"] < 0.5
 # *combined* gets all letters right, and *single* gets three out of four. The two models without
 # attention do badly. The LSTM gets a quarter of the letters right, two or three of the ten, and the
 # control is at chance, 12.5 %. (Question 3 tries five seeds. *combined* gets all letters right with
-# all five. With three of them the LSTM, too, is at chance.)
+# all five, and with three of them the LSTM, too, is at chance.)
 #
 # Where do the two models with attention look? The figure shows the weights for one sequence, with a
 # row for each letter to predict and a column for each step of the sequence. Bright cells are large
@@ -577,18 +575,18 @@ assert on_it > 0.95
 
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
-# stripes: every row has its weight on the same few columns. The reason is that e_s does not depend
-# on the step t that asks. From row to row, only the denominator of the softmax can change, because
-# later rows see more states. Every step therefore gets nearly the same context, a mixture of many
-# states, and the model must extract the right letter from this mixture. That works for three
-# letters out of four.
+# stripes: every row has its weight on the same columns. The reason is that e_s does not depend on
+# the step t that asks. From row to row, only the denominator of the softmax can change, because
+# later rows see more states. So every step gets nearly the same context, a mixture of many states,
+# and the model must extract the right letter from this mixture. That works for three letters out of
+# four.
 #
-# ## Is it used?
+# ## Is the attention used?
 #
-# A diagonal is only a picture. Does the prediction depend on it? An **ablation** answers this. Take
+# A diagonal is only a picture. Does the prediction depend on it? An **ablation** answers this: take
 # the trained model, change nothing but its attention, and measure how much the loss rises. The unit
-# of the loss is the *nat*: the loss is −log p, with the natural logarithm. We change the attention
-# in five ways:
+# of the loss is the *nat*, because the loss is −log p with the natural logarithm. We change the
+# attention in five ways:
 #
 # - **no context**: c = 0;
 # - **equal weights**: the same weight for all visible states;
@@ -598,8 +596,8 @@ assert on_it > 0.95
 #
 # The change to watch is *equal weights*. If it costs nothing, the softmax does not choose between
 # states. So we say that a model *uses* its attention if equal weights cost at least 0.01 nats per
-# token (here a letter, later a word). To be safe, even the lower end of the 95 % interval must
-# reach this threshold. Now guess: which of the five changes will cost *combined* almost nothing?
+# token (here a letter, later a word). To be safe, we require this even of the lower end of the 95 %
+# interval. Now guess: which of the five changes will cost *combined* almost nothing?
 
 # %% tags=["training"]
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
@@ -610,21 +608,22 @@ print(f"the largest weight of a row is {largest.mean():.2f} on average, between 
 assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 
 # %% [markdown]
-# The attention is used, and heavily: equal weights cost more than four nats per letter. *Hard*
-# weights cost almost nothing, because the largest weight is on the right letter. *Sampled* weights
-# cost far more. The largest weight of a row is about three quarters on average, and the rest lies
-# on neighbouring letters. So in about one step of four, the sample is a neighbour, and the model
-# fetches a wrong letter. (For a run of your own models, `numpy-attention ablate RUN` prints such a
-# table.)
+# The attention is used, and heavily: equal weights cost more than four nats per letter. *Shuffled*
+# costs even more than *no context*, because the model now fetches a letter of another text, and is
+# confident of it. *Hard* weights cost almost nothing, because the largest weight is on the right
+# letter. *Sampled* weights cost far more than *hard* ones. The largest weight of a row is about
+# three quarters on average, and the rest lies on neighbouring letters. So in about one step of
+# four, the sample is a neighbour, and the model fetches a wrong letter. (For your own model,
+# `numpy-attention ablate RUN` prints such a table.)
 #
-# ## The Bible, soberly
+# ## The Bible
 #
 # Does attention help on real text, too? Each verse of `bible-en` is a text of its own, and every
 # word is predicted, including the first one and the end of the verse, `</s>`. The vocabulary has
-# 2,000 words, each model may have 200,000 parameters, and training is one pass over some of the
-# verses. At the start, the bias of the output layer is set to the logarithms of the word
-# frequencies, so no model has to learn these first. Which model wins, the LSTM, the control or
-# combined? And will combined use its attention?
+# 2,000 words, each model may have 200,000 parameters, and training is one pass over 9,600 verses.
+# At the start, the bias of the output layer is set to the logarithms of the word frequencies, so no
+# model has to learn these first. Which model wins: the LSTM, the control or combined? And will
+# combined use its attention?
 
 # %% tags=["training"]
 WORDS = 2000
@@ -682,8 +681,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
 # The LSTM wins with a perplexity of 50.81. The control has 52.07, and combined 52.48. What does
-# combined do with its attention? The right panel of the figure shows what each change costs. (Its
-# axis is 70 times finer than that of the left panel.)
+# combined do with its attention? The right panel of the figure shows what each change costs:
 #
 # - **Equal weights** cost next to nothing, so the softmax hardly chooses. What combined reads is
 #   almost the mean of all earlier states of the verse, something like its topic.
@@ -691,15 +689,15 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #   So the model does use the past of *this* verse.
 # - **Hard** weights cost even more, because one state cannot replace the mean of all.
 #
-# (The printed verdict is "unused", but it was close: equal weights cost 0.010, but the lower end of
-# the interval, 0.008, is below the threshold of 0.01, the dotted line. With another seed the
-# verdict is "used" (question 4). Read the number, not the verdict.)
+# (The printed verdict is "unused", but it was close: equal weights cost 0.010, and the threshold of
+# 0.01 (the dotted line) lies inside the interval. With another seed the verdict is "used"
+# (question 4), and on another processor it may be. Read the number, not the verdict.)
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
 # it predicts no worse than combined. A model that was trained with a context relies on it, and
-# stumbles when we take it away. A model that was trained without one has learned to do without.
-# **The ablation measures what this model uses. The control measures what the mechanism is worth.**
-# You need both.
+# stumbles when we take it away. A model that was trained without a context has learned to do
+# without. **The ablation measures what this model uses. The control measures what the mechanism is
+# worth.** You need both.
 #
 # ### With more training
 #
@@ -729,25 +727,25 @@ for text, recorded in LONGER.items():
 
 # %% [markdown]
 # On the Bible, the order does change: combined has the lowest perplexity, 43.25. But the control
-# shows where the gain comes from. It adds only a tanh layer, which reads no past, and is already
-# three points of perplexity better than the LSTM. Combined is only half a point better than the
-# control. Without a control, attention would have got all the credit.
+# shows where the gain comes from. The control adds only a tanh layer, which never looks back, and
+# is already three points of perplexity better than the LSTM. Combined is only half a point better
+# than the control. Without a control, attention would have got all the credit.
 #
-# On the Penn Treebank, combined, with 109.80, is about as good as the LSTM (109.56). The control
-# has 106.64, and is better than both with each of the three seeds. In short, even in these longer
-# runs, attention gains at most half a point over its control.
+# On the Penn Treebank, combined (109.80) is about as good as the LSTM (109.56), and the control
+# (106.64) beats both with each of the three seeds. So even in these longer runs, attention gains at
+# most half a point over its control.
 #
 # At the paper's size, our LSTM reaches 77.17, close to the 75.96 of the paper. That is thirty
 # points better than the small LSTM, but it took five times as many parameters, dropout, more
 # epochs, and a state that is carried from sentence to sentence. Between models of the same size and
-# training, no gap in this lesson is larger than four points.
+# training, perplexities in this lesson differ by less than four points.
 #
 # ## One more silent fault
 #
 # Can a bug also be in the measurement? Tracing was one silent fault of the paper's released code.
-# Another is in its counting: the **first word of each sentence is counted but not predicted**. This
-# word adds nothing to the loss, but the loss is divided by one word too many, so the perplexity is
-# too low.
+# Another is in how it counts words: the **first word of each sentence is counted but not
+# predicted**. This word adds nothing to the loss, but the loss is divided by one word too many, so
+# the perplexity is too low.
 #
 # A simple test catches this fault. A model that knows nothing gives each word the probability p =
 # 1/V, so it must have a perplexity of V. Does it? The code below counts the words of the Bible in
@@ -766,9 +764,9 @@ print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# Counted in the wrong way, a model that knows nothing does better than V = 2,000, which is
-# impossible. And the LSTM seems to gain more than the whole gap between our three models, though
-# not a single prediction has changed.
+# Counted in the wrong way, a model that knows nothing beats V = 2,000, which is impossible. And the
+# LSTM seems to gain more than the whole gap between our three models, though not a single
+# prediction has changed.
 #
 # Before you believe a number, ask four questions:
 #
@@ -811,7 +809,7 @@ assert flattered < 0.95 * honest
 # 2. Suppose that `backward` has `de = alpha * dalpha`. The report then says that element [1, 0, 0]
 #    of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
 # 3. Train the four models to copy, with the seeds 1 to 5. Which of the four results change by more
-#    than ten points?
+#    than ten points from seed to seed?
 # 4. Train the three models of the Bible with the seeds 8 and 9, too. Which statements of the text
 #    hold for all three seeds?
 # 5. Train *combined* with twenty dots and test it with ten, nineteen and forty. Does its largest
@@ -823,9 +821,9 @@ assert flattered < 0.95 * honest
 #    letter's loss arrives at earlier states.
 # 8. (After lesson 12.) Lesson 12's models cut a state into one, two or three parts. With 2 million
 #    parameters, their perplexities are 117, 120 and 127. Lesson 12's 4-gram of states, which has
-#    three parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Get
-#    the size n of the word vectors of each model from `within_budget` (V = 10,000). What, other
-#    than the parts, could explain the order of the perplexities?
+#    three parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Ask
+#    `within_budget` (V = 10,000) for n, the size of each model's word vectors. What, other than the
+#    parts, could explain the order of the perplexities?
 # 9. Question 8 needs a control. Given 200,000 parameters and V = 2,000, the models with one, two
 #    and three parts have three different sizes n. Train the lesson's control, which has no parts,
 #    on the Bible with each of these n. Which n is best?
