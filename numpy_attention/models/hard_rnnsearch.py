@@ -38,7 +38,7 @@ class HardRNNSearch(RNNSearch):
         return model
 
     def encode(self, source, mask, rng=None, rows=None):
-        """Encode as RNNSearch does. With rng, the memory is a SampledMemory."""
+        """Encode as RNNSearch.encode does; with rng, `memory` is a SampledMemory."""
         memory, s_0, cache = super().encode(source, mask, rng, rows)
         if rng is not None:
             memory = self.attention.sampled(memory, rng, rows)
@@ -47,8 +47,8 @@ class HardRNNSearch(RNNSearch):
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Return Σ −log p(y_t) for the sampled positions, and None for the state.
 
-        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, adds the gradient
-        of the loss with every choice fixed.
+        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, every choice is
+        the most likely position, and the gradient added to grads treats the choices as constants.
         """
         check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)

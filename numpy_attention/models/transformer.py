@@ -20,7 +20,7 @@ from numpy_attention.validation.arrays import as_rows, at_least, check_integers,
 
 @dataclass
 class DecoderState:
-    """State between two target words: the keys and values of source and prefix in each layer."""
+    """State between two target words: each layer's keys and values of source and prefix."""
 
     source: tuple       # of arrays (B, S, 2A)
     mask: Array         # (B, S)
@@ -55,8 +55,8 @@ class Transformer(TeacherForced):
 
         u_j = √D E x_j + PE(j),  N encoder layers → memory             j from 0
         v_t = √D E y_{t−1} + PE(t),  N decoder layers → v'_t           t from 0, y_{−1} = <s>
-        p(y_t) = softmax(W_o v'_t + b)                                 v'_t sees the words before t
-                                                                       and the memory
+        p(y_t) = softmax(W_o v'_t + b)                                 v'_t depends on y_{−1} …
+                                                                       y_{t−1} and the memory
 
     With pre_norm, layer normalisation comes before each sublayer, and again after the last
     layer (Xiong et al. 2020). As in the paper, dropout applies to the sums of embeddings and
@@ -113,7 +113,10 @@ class Transformer(TeacherForced):
     # ---- words in ----------------------------------------------------------------------------
 
     def _embed(self, embedding, ids, rng=None, row_ids=None, start=0):
-        """Embed ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache. PE begins at `start`."""
+        """Embed ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache.
+
+        start: the position of the first id, from which PE counts.
+        """
         x, by_sentence = embedding.forward(np.ascontiguousarray(ids.T))         # (B, T, D)
         x *= x.dtype.type(np.sqrt(x.shape[2]))
         x += positional_encoding(x.shape[1], x.shape[2], x.dtype, start)

@@ -23,17 +23,20 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 
 
 class InvalidArchive(ValueError):
-    """Raised if an `.npz` file has an entry that a checkpoint cannot have."""
+    """Raised if an `.npz` file has an entry that a checkpoint cannot have.
+
+    name: the name of the entry. wrong: the end of a sentence that begins "its entry 'name'".
+    """
 
     def __init__(self, path: Path, name: str, wrong: str) -> None:
         super().__init__(f"{path} is not a checkpoint: its entry {name!r} {wrong}")
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
-    """Return {name: array} for the arrays of a file.
+    """Return {name: array} for the arrays of the `.npz` file `path`.
 
-    only: the name of an array. The dict then has just this array, or is empty if the file does not
-    have it. Raises ValueError if the file is damaged or holds anything other than arrays of
+    only: the name of an array. If given, the dict has just this array, or is empty if the file does
+    not have it. Raises ValueError if the file is damaged or holds anything other than arrays of
     numbers, and OSError if the file cannot be read.
     """
     try:
@@ -50,7 +53,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
 
 
 def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raise ValueError for a member of an archive that `numpy.savez` would not have written."""
+    """Raise ValueError unless `numpy.savez` could have written all members of the file `path`."""
     size = path.stat().st_size
     seen = set()
     for member in members:

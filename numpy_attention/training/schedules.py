@@ -19,9 +19,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """The full rate for `full_epochs` epochs, then divided by `divisor` in each later epoch.
+    """The full learning rate for `full_epochs` epochs, then a division by `divisor` every epoch.
 
-    This is the schedule of Zaremba et al. 2014.
+    This is the schedule of Zaremba et al. 2014. The first division is at the start of epoch
+    `full_epochs`, counted from 0.
     """
 
     full_epochs: int

@@ -49,7 +49,7 @@ class Trainer:
     schedule: the factor of the learning rate at each step
     average: "sentence": the loss is summed over time and averaged over the sentences of the batch
         (Zaremba et al. 2014); "token": it is averaged over the tokens of the batch
-    clip: the largest norm of the gradient
+    clip: the largest norm of the gradient; a gradient with a larger norm is scaled down to it
     patience: stop after this many epochs without a better validation loss; None: never stop
     path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
@@ -163,12 +163,14 @@ class Trainer:
     # ---- the loop --------------------------------------------------------------------------------
 
     def fit(self, epochs: int, minutes: float | None = None) -> list[dict[str, Any]]:
-        """Train until `epochs` epochs or `minutes` of training in total; return the history.
+        """Train until the run has `epochs` epochs or `minutes` of training; return the history.
 
-        When time runs out, the epoch ends early. A run that is resumed with more minutes continues
-        with the next epoch. Ctrl-C or SIGTERM finishes the step, saves, and raises Stopped, which
-        is a KeyboardInterrupt. Raises NonFiniteError if a loss or gradient is not finite, and
-        BlockingIOError if another training writes to the same `path`.
+        Both count from the start of the run, also after `resume`. The history is a list with a dict
+        for each epoch. When time runs out, the epoch ends early. A run that is resumed with more
+        minutes continues with the next epoch. After Ctrl-C or SIGTERM, the trainer finishes the
+        step, saves, and raises Stopped, which is a KeyboardInterrupt. Raises NonFiniteError if a
+        loss or gradient is not finite, and BlockingIOError if another training uses the same
+        `path`.
         """
         check_whole("epochs", epochs, 0)
         if minutes is not None:
@@ -188,9 +190,9 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the batches of an epoch in the order that the seed determines.
+        """Return the places of an epoch's batches in the order that the seed determines.
 
-        Each item is an argument of `train.batch`.
+        A place is an argument of `train.batch`.
         """
         return self.train.order(np.random.default_rng([seed, epoch]))
 
