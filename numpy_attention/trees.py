@@ -43,9 +43,9 @@ def describe(tree):
 
 
 def rebuild(shape, arrays):
-    """Return the tree with a given structure. arrays: an iterator over the arrays of the tree.
+    """Return the tree whose structure is `shape`, with its arrays taken from the iterator `arrays`.
 
-    shape: the structure, as `describe` returns it.
+    shape: nested lists, 0 and None, as `describe` returns them.
     """
     if isinstance(shape, list):
         return tuple(rebuild(item, arrays) for item in shape)

@@ -1,7 +1,8 @@
 """Kernels for one step of a recurrent cell, forward and backward, and for masked rows.
 
 Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of the pre-activations,
-and u (B, G) is the recurrent part, with one block of H columns per gate. x' is x after the step.
+and u (B, G) is the recurrent part, with one block of H columns per gate. x', or x_next in the code,
+is x after the step.
 
 In a backward kernel each comment quotes a forward line, and the code below the comment is the
 derivative of this line. The forward lines come in reverse order. dy is the gradient of h' from the
@@ -25,7 +26,7 @@ def keep(mask, before, after):
 @guarded(mask="B bool", dy="B H", dh_next="B H", da="B G", du="B G", dh="B H")
 @kernel
 def keep_backward(mask, dy, dh_next, da, du, dh):
-    """Backward of `keep` for h: in masked rows, set dh = dy + dh_next and da = du = 0."""
+    """Backward of `keep` for h: where mask (B,) is False, set dh = dy + dh_next and da = du = 0."""
     for b in range(mask.shape[0]):
         if not mask[b]:
             da[b, :] = 0

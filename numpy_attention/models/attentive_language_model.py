@@ -49,7 +49,7 @@ class AttentiveLanguageModel(LanguageModel):
         attention: a name of `registry.HISTORY_READOUTS`, or a user-defined HistoryAttention.
         reading: window, carried, order and the other settings of `ReadoutConfig`. hidden: the size
         of a cell's state, which the readout divides into equal parts, such as key and value.
-        embedding: the size of a word vector, by default that of one part. tied: whether input and
+        embedding: the size of a word vector, by default of one part. tied: whether input and
         output use one table. The output of the readout has the size of the embedding if tied,
         otherwise the size of one part.
 
@@ -124,7 +124,7 @@ class AttentiveLanguageModel(LanguageModel):
 def both(state):
     """Return a state as the pair (states of the cells, memory of the readout).
 
-    If the state is None, both items are None. Raises TypeError unless it is None or such a pair.
+    If the state is None, both items are None. Raises TypeError for anything except None or a pair.
     """
     if state is None:
         return None, None

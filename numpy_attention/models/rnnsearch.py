@@ -271,10 +271,7 @@ class RNNSearch(TeacherForced):
         self.encode_backward(dmemory, ds_0, encoded, grads)
 
     def _begin(self, y, states, mask, rng=None, row_ids=None):
-        """Allocate the decoder's steps, with pre-activations of the words y (T, B, E) alone.
-
-        The caller adds the context's part to each step.
-        """
+        """Allocate the decoder's steps, with pre-activations from the words y (T, B, E) alone."""
         return self.decoder.begin(self.decoder.project(y), states, mask, rng, row_ids)
 
     def _first_states(self, s_0):

@@ -113,10 +113,7 @@ class Transformer(TeacherForced):
     # ---- words in ----------------------------------------------------------------------------
 
     def _embed(self, embedding, ids, rng=None, row_ids=None, start=0):
-        """Embed ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache.
-
-        start: the position of the first id, from which PE counts.
-        """
+        """Embed ids (T, B) → x = dropout(√D E ids + PE) (B, T, D), cache. PE begins at `start`."""
         x, by_sentence = embedding.forward(np.ascontiguousarray(ids.T))         # (B, T, D)
         x *= x.dtype.type(np.sqrt(x.shape[2]))
         x += positional_encoding(x.shape[1], x.shape[2], x.dtype, start)

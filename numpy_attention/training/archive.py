@@ -23,10 +23,7 @@ DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, ValueError, RuntimeError,
 
 
 class InvalidArchive(ValueError):
-    """Raised if an `.npz` file has an entry that a checkpoint cannot have.
-
-    name: the name of the entry. wrong: the end of a sentence that begins "its entry 'name'".
-    """
+    """Raised if an `.npz` file has an entry that a checkpoint cannot have."""
 
     def __init__(self, path: Path, name: str, wrong: str) -> None:
         super().__init__(f"{path} is not a checkpoint: its entry {name!r} {wrong}")

@@ -139,10 +139,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
 
 
 def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Split a flat vector of parameters; return {"best/" + dotted name: array}.
-
-    arrays: the arrays of the checkpoint, which give the order and the shapes of the parameters.
-    """
+    """Split a vector into the parameters found in `arrays`; return {"best/" + name: array}."""
     prefix = "parameters/"
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])

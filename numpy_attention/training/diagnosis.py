@@ -38,10 +38,7 @@ def _in_order(model: Model, batch: Batch, grads: Model) -> Iterator[tuple[str, A
 
 
 def _arrays(value: Any, name: str) -> Iterator[tuple[str, Array]]:
-    """Yield (path, array) for the float arrays in a cache `value`, in the order of its fields.
-
-    name: the path of `value`, with which the paths begin.
-    """
+    """Yield (path, array) for all float arrays in `value`, in field order. `name` is its path."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             yield name, value

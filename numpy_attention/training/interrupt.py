@@ -28,10 +28,10 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interrupt:
-    """Context manager that records a first signal of SIGNALS; a second signal raises Stopped.
+    """Context manager that records the first signal as a request to stop; a second raises Stopped.
 
-    asked: the number of the first signal, which is a request to stop, or 0 before any signal.
-    warned: whether a SIGCONT has warned that mpirun may be about to end this rank. Without mpirun,
+    It handles SIGNALS. asked: the number of the first signal, or 0 if there was none. warned:
+    whether a SIGCONT has warned that mpirun may be about to end this rank. Without mpirun,
     SIGCONT is not a warning, because a suspended program receives SIGCONT when it continues.
     Outside the main thread, which receives all signals, the context manager does nothing. A signal
     that is ignored, as under `nohup`, stays ignored.

@@ -9,10 +9,7 @@ from numpy_attention.training.evaluation import Evaluation
 
 def bar_of(epoch: int, batches: int, done: int, threads: int, visible: bool,
            ranks: int = 1) -> tqdm:
-    """Return the progress bar of an epoch, for which `done` of `batches` batches are done.
-
-    threads: the number on each rank, which the bar shows. visible: whether the bar is drawn.
-    """
+    """Return the progress bar of an epoch of `batches` batches, of which `done` are finished."""
     plural = "s" if threads > 1 else ""
     each = f"{ranks} ranks × " if ranks > 1 else ""
     return tqdm(total=batches, initial=done, disable=not visible, unit="batch", leave=False,

@@ -19,10 +19,9 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """The full learning rate for `full_epochs` epochs, then a division by `divisor` every epoch.
+    """Learning-rate factor of 1 for `full_epochs` epochs, then divided by `divisor` every epoch.
 
-    This is the schedule of Zaremba et al. 2014. The first division is at the start of epoch
-    `full_epochs`, counted from 0.
+    This is the schedule of Zaremba et al. 2014.
     """
 
     full_epochs: int

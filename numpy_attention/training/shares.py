@@ -31,10 +31,10 @@ SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
     """Call work(k, part, state) → (loss, state) in each thread k, with its share of the batch.
 
-    part: the share of the batch, and state: the state that the previous batch has left for this
-    share, both for thread k. states: a list of these states, or None. Returns a list of the losses
-    of all shares on all ranks, and a list of the new states of this rank's shares. If a batch has
-    fewer rows than there are threads, some threads have no work.
+    part: the share of thread k. state: the state of this share after the previous batch. states: a
+    list of these states, or None for no state. Returns a list of the losses of all shares on all
+    ranks, and a list of the new states of this rank's shares. If a batch has fewer rows than there
+    are threads, some threads have no work.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -68,10 +68,7 @@ def join_states(ranks: SingleProcess, states: States) -> State:
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Split the state of a whole batch; return the states of the shares that this rank computes.
-
-    threads: the number of threads of each rank. Returns None if the state has no arrays.
-    """
+    """Split the state of a whole batch; return the states of this rank's shares, or None."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -111,10 +108,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
 
 def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
            vectors: Mapping[str, Array], step: int, rate: float, factor: float) -> None:
-    """Apply the optimizer's update, one slice in each thread, and set the gradient to 0.
-
-    The arguments after `optimizer` are those of its method `update`.
-    """
+    """Apply the optimizer's update, one slice in each thread, and set the gradient to 0."""
     def move(k: int) -> None:
         mine = share_of(len(weights), k, pool.count)
         slices = {name: vector[mine] for name, vector in vectors.items()}

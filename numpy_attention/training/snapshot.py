@@ -18,10 +18,7 @@ SETTINGS = ("average", "clip")
 
 
 def write(trainer: Any, path: str | Path) -> None:
-    """Write the checkpoint of a trainer to `path`, atomically.
-
-    Every rank calls this function, because all ranks have a part of the state; rank 0 writes.
-    """
+    """Write the checkpoint of a trainer, atomically. All ranks must call this; rank 0 writes."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     state = trainer.state
     arrays |= _named(trainer.vectors) | {f"state/{i}": one for i, one in enumerate(leaves(state))}
@@ -102,10 +99,7 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
-    """Raise ValueError if a checkpoint's epoch or batch number is impossible for this trainer.
-
-    saved: the attributes of the trainer in the checkpoint.
-    """
+    """Raise ValueError if the epoch or batch number in `saved` is impossible for this trainer."""
     epochs = len(saved["history"])
     batches = len(trainer.order(saved["seed"], epochs))
     position = saved["position"]

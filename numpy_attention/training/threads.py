@@ -71,10 +71,7 @@ class Threads:
 
 
 def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many processors this process may use.
-
-    The ranks on one host divide the processors of the host among themselves.
-    """
+    """Return how many processors this process may use. Ranks on one host divide its processors."""
     mine = processors()
     ours = [cores for where, cores in ranks.allgather((host(), mine)) if where == host()]
     return max(1, min(len(mine), len(set().union(*ours)) // len(ours)))

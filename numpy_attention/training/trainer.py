@@ -190,10 +190,7 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the places of an epoch's batches in the order that the seed determines.
-
-        A place is an argument of `train.batch`.
-        """
+        """Return the arguments of `train.batch` in an epoch, in an order that `seed` determines."""
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:

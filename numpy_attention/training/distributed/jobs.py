@@ -19,7 +19,7 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
     Every rank calls this function with the same jobs. A single rank runs the jobs one after the
     other, without calling `report`. With several ranks, rank 0 does not run a job. It receives the
     results, which should be small, and calls report(number done, job, result) after each result.
-    After a first error no job is started; when the running jobs have ended, all ranks raise it.
+    After the first error no job is started. When the running jobs have ended, all ranks raise it.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
         return [work(job) for job in jobs]
@@ -58,8 +58,8 @@ def collect(ranks: Ranks, jobs: Sequence[Job],
             report: Callable[[int, Job, Any], None]) -> list[Any]:
     """Send the index of each job to a free rank; return the results in the order of the jobs.
 
-    report(number done, job, result) is called after each result. After a first error no job is
-    sent, and the error is raised when the running jobs have ended.
+    report(number done, job, result) is called after each result. After the first error no job is
+    sent. The error is raised when the running jobs have ended.
     """
     others = range(1, ranks.count)
     free = list(others)

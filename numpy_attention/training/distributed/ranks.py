@@ -55,7 +55,7 @@ class SingleProcess:
         """
 
     def ended_alike(self) -> bool:
-        """Return whether all ranks call this method within a few seconds of each other.
+        """Return whether all ranks call this method within ENDED seconds.
 
         Only a failing rank calls this method, so the result says whether all ranks have failed.
         """
@@ -63,10 +63,7 @@ class SingleProcess:
 
 
 class Ranks(SingleProcess):
-    """This process as one rank of an MPI communicator.
-
-    comm: the communicator, from mpi4py. in_place: MPI.IN_PLACE, because only `world` imports MPI.
-    """
+    """This process as one rank of the MPI communicator `comm`. in_place: mpi4py's MPI.IN_PLACE."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
         self._in_place = in_place

@@ -41,10 +41,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return [((start, end), table)] for each table of `grads`.
-
-    start and end are the place of the table in the flat vector.
-    """
+    """Return [((start, end), table)] for all tables; the table is vector[start:end] of `grads`."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():
