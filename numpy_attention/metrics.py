@@ -351,7 +351,7 @@ def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
                  references: Sequence[Sentence]) -> str:
     """Return a note for the user if no translation, or no reference, has four tokens, else "".
 
-    BLEU is not meaningful then.
+    Without a group of four tokens, BLEU is 0 for any quality.
     """
     for name, sentences in (("translation", hypotheses), ("reference", references)):
         texts = [_text(sentence) for sentence in sentences]

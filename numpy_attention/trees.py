@@ -1,4 +1,4 @@
-"""States that models carry from batch to batch: arrays (B, …), tuples of them, or None."""
+"""Trees, the states that models carry from batch to batch: arrays (B, …), tuples of trees, None."""
 
 import numpy as np
 

@@ -49,9 +49,9 @@ class AttentiveLanguageModel(LanguageModel):
         attention: a name of `registry.HISTORY_READOUTS`, or a user-defined HistoryAttention.
         reading: window, carried, order and the other settings of `ReadoutConfig`. hidden: the size
         of a cell's state, which the readout divides into equal parts, such as key and value.
-        embedding: the size of a word vector, by default of one part. tied: whether input and
-        output use one table. The output of the readout has the size of the embedding if tied,
-        otherwise the size of one part.
+        embedding: the size of a word vector, by default the size of a part. tied: whether input
+        and output use one table. The output of the readout has the size of the embedding if tied,
+        otherwise the size of a part.
 
         Raises ValueError for an unknown name or setting, or sizes that do not fit.
         """

@@ -54,11 +54,10 @@ def translator_within_budget(parameters, source, target, name, **settings):
     The result is a pair: {"hidden": …, "embedding": …}, and the number of parameters at these
     sizes. Both sizes are the same multiple of 8, so that two directions or 2, 4 or 8 heads can
     share it. For a Transformer, the first item is {"size": …}, and its feed-forward layers are by
-    default four times as large.
-    source, target: the sizes of the vocabularies. name: a name of `registry.TRANSLATORS`. settings:
-    other arguments of the model's `create`.
+    default four times as large. source, target: the sizes of the vocabularies. name: a name of
+    `registry.TRANSLATORS`. settings: other arguments of the model's `create`.
 
-    Raises ValueError if the budget is too small.
+    Raises ValueError if the budget is too small or the name is unknown.
     """
     check_whole("parameters", parameters, 1)
     check_sizes(source=source, target=target)
@@ -85,9 +84,9 @@ def largest(count, parameters):
     """Return the largest n with count(n) ≤ parameters, and count(n).
 
     If there is no such n, return 0 and count(1). count: a function that returns the number of
-    parameters of a model of size n. The sides of its matrices are at most proportional to n, so
-    count is a polynomial of degree 2. Three small models determine the polynomial, and no large
-    model is built.
+    parameters of a model of size n. Each side of a matrix of the model is either fixed or
+    proportional to n, so count is a polynomial of degree 2. Three small models determine the
+    polynomial, and no large model is built.
     """
     one, two, three = map(count, (1, 2, 3))
     first = two - one

@@ -12,14 +12,14 @@ from numpy_attention.validation.arguments import check_number
 
 @dataclass(eq=False)
 class HardRNNSearch(RNNSearch):
-    """RNNsearch with hard attention: sampled annotations in training, the most likely otherwise.
+    """RNNsearch that reads one annotation: sampled in training, the most likely one otherwise.
 
         R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
         b_t = the mean of R_t over the other sentences of the batch
 
-    With discount 1 the gradient of the expected loss is unbiased; a smaller discount reduces its
-    variance. A batch of one sentence has b = 0. soft: the fraction of sentences that read the
-    expected annotation in training. Xu et al. (2015, section 4.1) use 0.5.
+    `HardAttention` estimates gradients with R_t − b_t. With discount 1 the estimate is unbiased; a
+    smaller discount reduces its variance. A batch of one sentence has b = 0. soft: the fraction of
+    sentences that read the expected annotation in training. Xu et al. (2015, section 4.1) use 0.5.
     """
 
     discount: float = 0.5

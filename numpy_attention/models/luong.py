@@ -30,7 +30,7 @@ PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=unifor
 
 @dataclass
 class DecoderState:
-    """State between two target words: memory, states of the cells, fed = h̃_{t−1}, and t."""
+    """State between two target words: memory, cell states, fed = h̃_{t−1}, and the index t."""
 
     memory: Memory
     cells: tuple
@@ -71,14 +71,14 @@ class LuongTranslator(TeacherForced):
         h̃_t = tanh(W_c [c_t; h_t] + b)      W_c in two parts: C for the context, W for the state
         p(y_t) = softmax(W_s h̃_t + b_s)     b_s is not in the paper
 
-    h_t is the state of the top layer. The encoder has as many layers as the decoder, and its last
-    states initialize the decoder, layer by layer. In a bidirectional encoder, each direction has
-    half the size, and the last states of both directions are concatenated. Any attention with the
-    read/step protocol can be used. With query="previous", as in Bahdanau et al. 2015, the query
-    does not depend on y_{t−1}, and the first query is h_0, the last state of the encoder. As in
-    Zaremba et al. 2014, dropout applies to both embeddings, between layers, and to h̃_t before the
-    softmax. F is the part of the first cell's input weights that multiplies h̃_{t−1}, or None
-    without input feeding.
+    h_t and h̄_s are the states of the top layers of decoder and encoder. The encoder has as many
+    layers as the decoder, and its last states initialize the decoder, layer by layer. In a
+    bidirectional encoder, each direction has half the size, and the last states of both directions
+    are concatenated. Any attention with the read/step protocol can be used. With query="previous",
+    as in Bahdanau et al. 2015, the query does not depend on y_{t−1}, and the first query is h_0,
+    the last state of the encoder. As in Zaremba et al. 2014, dropout applies to both embeddings,
+    between layers, and to h̃_t before the softmax. F is the part of the first cell's input weights
+    that multiplies h̃_{t−1}, or None without input feeding.
     """
 
     source_embedding: Embedding

@@ -36,8 +36,7 @@ class DecoderCache(NamedTuple):
 class EncoderLayer(Module):
     """Encoder layer of a Transformer: self-attention, then a feed-forward network.
 
-    x (B, S, D), visible (B, S, S) → (B, S, D). visible: True where a row's position may attend to a
-    column's position.
+    x (B, S, D), visible (B, S, S) → (B, S, D). visible[b, i, j]: whether i may attend to j.
     """
 
     attention: MultiHeadAttention

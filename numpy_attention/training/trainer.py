@@ -59,11 +59,12 @@ class Trainer:
     progress: show a progress bar, and print one line per epoch
     frozen: names of parameters that are not trained; their gradients are 0, also in the norm
 
-    The result depends only on the seed and on the number of threads. Unless `ranks.adds_as_one`
-    holds, it also depends on how the threads are distributed over ranks. A run that is killed and
-    resumed ends bit-identical to an uninterrupted run. Raises TypeError if rng is not a Generator,
-    and ValueError for an unknown average, a clip not above 0, or a number of threads that is not
-    divisible by the number of ranks.
+    For the same model, data and settings, the result depends only on the seed and the number of
+    threads. Unless `ranks.adds_as_one` returns True, the result also depends on how the threads are
+    distributed over ranks. A run that is killed and resumed gives results that are bit-identical to
+    those of an uninterrupted run. Raises TypeError if rng is not a Generator, and ValueError for an
+    unknown average, a clip not above 0, or a number of threads that is not divisible by the number
+    of ranks.
     """
 
     model: Model

@@ -20,7 +20,7 @@ Span = tuple[int, int]          # begin and end in the flat vector
 
 
 def add(ranks: SingleProcess, grads: Any) -> None:
-    """Replace the gradients by their sums over all ranks, bit-identical to `ranks.add`."""
+    """Replace the vector of `grads` by its sum over all ranks, bit-identical to `ranks.add`."""
     vector = grads.vector
     known = tables(grads)
     found = ranks.allgather([touched(table) for _, table in known])
