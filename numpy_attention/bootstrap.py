@@ -29,10 +29,10 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     """Return Σ totals / Σ counts over the units of a text, with its bootstrap interval.
 
     totals (U,): the total of each unit (a sentence or a block), such as its loss in nats.
-    counts (U,): the number of tokens of each unit. Each draw takes U units with replacement. The
-    interval leaves out a share (1 − level) / 2 of the drawn means on either side. To compare two
-    models on one text, pass the differences of their totals, which makes the bootstrap
-    paired (Koehn 2004).
+    counts (U,): the number of tokens of each unit. rng draws `draws` samples, each of U units with
+    replacement. The interval leaves out a share (1 − level) / 2 of the means of these samples on
+    either side. To compare two models on one text, pass the differences of their totals, which
+    makes the bootstrap paired (Koehn 2004).
 
     Raises ValueError if there are no units or all counts are 0, and TypeError if rng is not a
     Generator.
@@ -57,9 +57,9 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 
 
 def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
-    """Return the numbers (low, high) between which a fraction `level` of the draws lies.
+    """Return the numbers (low, high) between which a fraction `level` of `draws` lies.
 
-    The same number of draws is left out on each side. NaN among the draws is ignored.
+    draws: one number per bootstrap sample; NaN is ignored. An equal share is left out on each side.
     """
     outside = (1 - level) / 2
     low, high = np.nanquantile(draws, [outside, 1 - outside])

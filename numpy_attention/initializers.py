@@ -83,7 +83,7 @@ def initial_values(init, paper):
 
 
 def check_initial(rng, dtype, *inits):
-    """Check the arguments with which `create` draws: a Generator, a dtype and initializers.
+    """Check the arguments that `create` methods draw with: a Generator, a dtype and initializers.
 
     Raises TypeError if rng is not a Generator, the dtype is neither float32 nor float64, or an
     initializer is not a function.

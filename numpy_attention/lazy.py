@@ -8,9 +8,9 @@ from typing import Any
 
 def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any],
                                                                 Callable[[], list[str]]]:
-    """Return (`__getattr__`, `__dir__`), two functions for the namespace of a package.
+    """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
 
-    modules: {public name: the module that defines it, relative to the package}.
+    package: its name. modules: {public name: the module that defines it, relative to the package}.
     """
     namespace = vars(sys.modules[package])
 

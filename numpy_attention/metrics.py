@@ -44,7 +44,7 @@ class _Score(NamedTuple):
 
 
 class Score(_Score):
-    """A corpus score from 0 to 100, with sacreBLEU's signature: a text on how it was computed.
+    """A corpus score from 0 to 100, with sacreBLEU's signature, which says how it was computed.
 
     low, high: the 95 % confidence interval by a bootstrap over the sentences (Koehn 2004), or None
     if it was not requested or there is only one sentence. note: why the score is not meaningful, or
@@ -178,9 +178,9 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
 def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Return the share of sure links (i, j) whose target word j attends most to source word i.
 
-    A target word with two sure links can be right for only one of the two links. If several weights
-    of a row are the largest, the leftmost counts. A row of zeros (a window past the end of the
-    sentence) has no largest weight and is wrong.
+    weights: a matrix for each pair. A target word with two sure links can be right for only one of
+    the two links. If several weights of a row are the largest, the leftmost counts. A row of zeros
+    (a window past the end of the sentence) has no largest weight and is wrong.
     """
     pairs = _pairs(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)
@@ -349,9 +349,9 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
 
 def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
                  references: Sequence[Sentence]) -> str:
-    """Return a note for the user if BLEU is not meaningful, otherwise "".
+    """Return a note for the user if no translation, or no reference, has four tokens, else "".
 
-    BLEU is not meaningful if no translation, or no reference, has four tokens.
+    Without a group of four tokens, BLEU is 0 for any quality.
     """
     for name, sentences in (("translation", hypotheses), ("reference", references)):
         texts = [_text(sentence) for sentence in sentences]

@@ -9,9 +9,9 @@ are hyperparameters.
 Weights are tied by sharing a Module. A traversal of a model visits each object once, and every use
 of a shared part adds its gradient to the same array of the gradient model.
 
-The first access to `vector` packs a model. A packed model is closed: its parts belong to no other
-model, its lists are tuples, and its fields accept new values but not new arrays. Copies, deep
-copies and pickles are independent models.
+The first access to `vector` packs a model: its parameters become views of one vector. A packed
+model is closed: its parts cannot belong to another model, its lists are tuples, and assigning an
+array to a field copies the values. Copies, deep copies and pickles are independent models.
 """
 
 from collections.abc import Mapping
@@ -69,9 +69,9 @@ class Module:
                     yield full, value
 
     def ties(self):
-        """Return [(other name, first name)] for the modules that have several names.
+        """Return [(other name, first name)] for the modules that have several dotted names.
 
-        Every name of such a module except the first has a pair.
+        Such a module is shared. Each of its names except the first gives one pair.
         """
         first = {}
         ties = []
@@ -253,7 +253,7 @@ def _has_parts(value):
 def _kind(value):
     """Return the dtype and shape of an array as a string, or the type name of any other value.
 
-    A field of a packed model only accepts a new value for which this string is the same.
+    An array in a packed model can only be replaced by a value for which this string is the same.
     """
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"

@@ -113,7 +113,7 @@ SMALL_MODEL_DEFAULTS: dict[str, dict] = {
 
 
 def started():
-    """Return (rank, count) from the launcher of this process, such as mpirun, or (0, 1)."""
+    """Return (rank, number of ranks) as a launcher such as mpirun has set them, else (0, 1)."""
     for count, rank in STARTERS:
         if count in os.environ and rank in os.environ:
             return int(os.environ[rank]), int(os.environ[count])
@@ -150,5 +150,5 @@ def accepted_kwargs(create, **offered):
 
 
 def build(kind, rng, **offered):
-    """Return kind.create(rng, …), called with the offered arguments that `create` accepts."""
+    """Return kind.create(rng, …), with those of the offered arguments that `create` accepts."""
     return kind.create(rng, **accepted_kwargs(kind.create, **offered))

@@ -1,4 +1,4 @@
-"""States that models carry from batch to batch: arrays (B, …), tuples of them, or None."""
+"""Trees, the states that models carry from batch to batch: arrays (B, …), tuples of trees, None."""
 
 import numpy as np
 
@@ -43,9 +43,9 @@ def describe(tree):
 
 
 def rebuild(shape, arrays):
-    """Return the tree with a given structure. arrays: an iterator over the arrays of the tree.
+    """Return the tree whose structure is `shape`, with its arrays taken from the iterator `arrays`.
 
-    shape: the structure, as `describe` returns it.
+    shape: nested lists, 0 and None, as `describe` returns them.
     """
     if isinstance(shape, list):
         return tuple(rebuild(item, arrays) for item in shape)

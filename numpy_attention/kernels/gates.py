@@ -1,7 +1,8 @@
 """Kernels for one step of a recurrent cell, forward and backward, and for masked rows.
 
 Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of the pre-activations,
-and u (B, G) is the recurrent part, with one block of H columns per gate. x' is x after the step.
+and u (B, G) is the recurrent part, with one block of H columns per gate. x', or x_next in the code,
+is x after the step.
 
 In a backward kernel each comment quotes a forward line, and the code below the comment is the
 derivative of this line. The forward lines come in reverse order. dy is the gradient of h' from the
@@ -25,7 +26,7 @@ def keep(mask, before, after):
 @guarded(mask="B bool", dy="B H", dh_next="B H", da="B G", du="B G", dh="B H")
 @kernel
 def keep_backward(mask, dy, dh_next, da, du, dh):
-    """Backward of `keep` for h: in masked rows, set dh = dy + dh_next and da = du = 0."""
+    """Backward of `keep` for h: where mask (B,) is False, set dh = dy + dh_next and da = du = 0."""
     for b in range(mask.shape[0]):
         if not mask[b]:
             da[b, :] = 0
@@ -151,7 +152,7 @@ def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
 @guarded(a="B 3H", u="B 3H", b_n="H", h="B H", gates="B 3H", s="B H", h_next="B H")
 @kernel
 def gru(a, u, b_n, h, new, gates, s, h_next):
-    """Compute a step with reset="after": r, z = σ(a + u), s = u_n + b_n, n = tanh(a_n + r s).
+    """Compute a GRU step with reset="after": r, z = σ(a + u), s = u_n + b_n, n = tanh(a_n + r s).
 
     Then h' = (1 − z) n + z h, or h' = z n + (1 − z) h if `new` is true.
     """
@@ -211,7 +212,7 @@ def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
 @guarded(a="B 3H", u="B 2H", h="B H", gates="B 3H", s="B H")
 @kernel
 def gru_reset(a, u, h, gates, s):
-    """Compute the first half of a step with reset="before": r, z = σ(a + u), s = r h.
+    """Compute the first half of a GRU step with reset="before": r, z = σ(a + u), s = r h.
 
     u (B, 2H) has blocks for r and z, but not for n.
     """
@@ -230,9 +231,9 @@ def gru_reset(a, u, h, gates, s):
 @guarded(a="B 3H", u_n="B H", h="B H", gates="B 3H", h_next="B H")
 @kernel
 def gru_update(a, u_n, h, new, gates, h_next):
-    """Compute the second half of a step: n = tanh(a_n + u_n), then h' as in `gru`.
+    """Compute the second half of the step that `gru_reset` begins: n = tanh(a_n + u_n), then h'.
 
-    u_n = s U_n, where `gru_reset` has computed s.
+    h' is computed as in `gru`. u_n = s U_n, where s is the result of `gru_reset`.
     """
     one = h.dtype.type(1)
     for b in range(h.shape[0]):

@@ -13,12 +13,12 @@ REAL = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def guarded(**axes):
-    """Return a decorator that checks the axes of a kernel's arrays, such as a="B 4H", h="B H".
+    """Return a decorator that checks a kernel's arrays against axes such as a="B 4H", h="B H".
 
-    A letter has the same size in all arrays. All arrays have the same dtype, float32 or float64,
-    except where the text ends in another dtype, as in "B S bool", "N int" and "N float64". The
-    entries of an array "N int < V" are indices into the axis V. If an array does not fit, a call of
-    the kernel raises ValueError.
+    axes: {name of an argument: its axes}. A letter has the same size in all arrays. All arrays must
+    have the same dtype, float32 or float64, except those whose axes end in a dtype, as in
+    "B S bool", "N int" and "N float64". "N int < V" is an array (N,) of indices into the axis V. If
+    an array does not fit, a call of the kernel raises ValueError.
     """
     return lambda kernel: Guarded(kernel, axes)
 
@@ -98,7 +98,7 @@ class Guarded:
                          for _, place, *_ in self.arrays]
 
     def _check_indices(self, arguments):
-        """Raise ValueError if an index is out of range for its axis."""
+        """Raise ValueError if an index among the arguments is out of range for its axis."""
         for name, place, axis in self.indices:
             size = next(arguments[other].shape[axes.index((1, axis))]
                         for _, other, axes, *_ in self.arrays if (1, axis) in axes)

@@ -10,11 +10,10 @@ from numpy_attention.kernels.guard import guarded
 @guarded(q="T B A", keys="B S A", v="A", visible="T B S bool", hidden="A", scores="T B S")
 @kernel
 def additive_scores(q, keys, v, visible, hidden, scores):
-    """Compute e_tbj = v · tanh(q_tb + k_bj) where step t of row b may attend to j, 0 elsewhere.
+    """Compute e_tbj = v · tanh(q_tb + k_bj) where visible_tbj is True, 0 elsewhere.
 
     q (T, B, A) are the projected queries. The other shapes are keys (B, S, A), v (A,),
-    visible (T, B, S), scores (T, B, S). hidden (A,) is scratch space for one row. An array of
-    T · S · A numbers is never stored.
+    visible (T, B, S), scores (T, B, S). hidden (A,) is scratch space for tanh(q_tb + k_bj).
     """
     for b in range(keys.shape[0]):
         for t in range(q.shape[0]):

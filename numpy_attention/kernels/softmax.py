@@ -9,10 +9,10 @@ from numpy_attention.kernels.guard import guarded
 @guarded(scores="B S", mask="B S bool", weights="B S")
 @kernel
 def masked_softmax(scores, mask, weights):
-    """Compute α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions with mask_bj, 0 elsewhere.
+    """Compute α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions where mask is True, 0 elsewhere.
 
-    scores, weights (B, S); mask (B, S) boolean. A row without unmasked positions has weights 0. If
-    an unmasked score of a row is NaN, the weights of the row are NaN.
+    scores s (B, S), weights α (B, S), mask (B, S) boolean. If mask is False in a whole row, its
+    weights are 0. If a score where mask is True is NaN, all weights of its row are NaN.
     """
     zero = scores.dtype.type(0)
     for b in range(scores.shape[0]):
@@ -36,7 +36,10 @@ def masked_softmax(scores, mask, weights):
 @guarded(dweights="B S", weights="B S", dscores="B S")
 @kernel
 def masked_softmax_backward(dweights, weights, dscores):
-    """Compute ds_j = α_j (dα_j − Σ_k α_k dα_k), which is 0 where α is 0."""
+    """Compute ds_bj = α_bj (dα_bj − Σ_k α_bk dα_bk), which is 0 where α is 0.
+
+    dweights, weights, dscores (B, S) are dα, α and ds.
+    """
     for b in range(weights.shape[0]):
         w = weights[b]
         dw = dweights[b]
@@ -65,7 +68,7 @@ def weighted_sum(weights, values, context):
 @guarded(query="B D", values="B S D", mask="B S bool", scores="B S")
 @kernel
 def dot_scores(query, values, mask, scores):
-    """Compute e_bj = q_b · h_bj at the unmasked positions, 0 elsewhere.
+    """Compute e_bj = q_b · h_bj where mask is True, 0 elsewhere.
 
     query (B, D), values (B, S, D), mask (B, S) → scores (B, S).
     """

@@ -18,7 +18,7 @@ SQUARED = 1 << 15       # numbers whose squares are added up before the next one
 
 @reduction
 def any_nonzero(row):
-    """Return whether any number of a row is not 0."""
+    """Return whether a row has an element other than 0."""
     found = row.shape[0] > 0 and row[0] != 0
     if not found:                           # so a row of a dense gradient is not read twice
         for j in range(row.shape[0]):
@@ -74,7 +74,7 @@ def squared_norm(g, before=0.0):
 @guarded(w="N", g="N", velocity="N")
 @kernel
 def momentum(w, g, velocity, rate, mu, factor):
-    """Update v = μ v + g,  w −= rate v, where v is `velocity`."""
+    """Update v = μ v + g,  w −= rate v, where v is `velocity`, and μ is `mu`."""
     zero = w.dtype.type(0)
     for i in range(w.shape[0]):
         velocity[i] = mu * velocity[i] + factor * g[i]

@@ -33,7 +33,7 @@ class AttentiveLanguageModel(LanguageModel):
     h_t comes from stacked cells, as in LanguageModel. The result of attention is not an input of
     the cells. `reader` is a history readout. Dropout D applies to the embedding, between the cells
     and after the readout (Salton et al. 2017, section 3). The state is a pair: the states of the
-    cells, and the memory that the readout carries, or None.
+    cells, and the memory of the readout, which is None if it keeps no past states.
     """
 
     reader: Module
@@ -44,14 +44,16 @@ class AttentiveLanguageModel(LanguageModel):
     def create(cls, rng, vocabulary, attention="combined", hidden=200, layers=2, cell="lstm",
                embedding=None, tied=True, dropout=0.0, init=0.1, forget_bias=1.0, dtype=np.float32,
                **reading):
-        """Build a new model.
+        """Build a new model. All arguments not listed here: as in LanguageModel.create.
 
-        attention: a name of `registry.HISTORY_READOUTS`. reading: window, carried, order and the
-        other settings of `ReadoutConfig`. hidden: the size of a cell's state; the parts of a state
-        together have this size. tied: whether input and output use one table. If so, the output of
-        the readout has the size of the embedding, otherwise the size of one part of a state.
+        attention: a name of `registry.HISTORY_READOUTS`, or a user-defined HistoryAttention.
+        reading: window, carried, order and the other settings of `ReadoutConfig`. hidden: the size
+        of a cell's state, which the readout divides into equal parts, such as key and value.
+        embedding: the size of a word vector, by default the size of a part. tied: whether input
+        and output use one table. The output of the readout has the size of the embedding if tied,
+        otherwise the size of a part.
 
-        Raises ValueError for an unknown name or sizes that do not fit.
+        Raises ValueError for an unknown name or setting, or sizes that do not fit.
         """
         strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
@@ -75,7 +77,7 @@ class AttentiveLanguageModel(LanguageModel):
         return cls(words, cells, output, Dropout(dropout), reader)
 
     def forward(self, batch, state=None, rng=None):
-        """Read a batch → y (T, B, K) after dropout, the state to carry, cache."""
+        """Compute the input of the output layer → y (T, B, K), the state to carry, cache."""
         states, memory = both(state)
         h, states, read = self.read(batch, states, rng)
         y, memory, _, reader = self.reader.forward(h, batch.inputs != PAD, memory)      # (T, B, K)
@@ -93,9 +95,10 @@ class AttentiveLanguageModel(LanguageModel):
         return self.read_backward(dh, dstate, cache.read, grads)
 
     def weights(self, batch, state=None):
-        """Return the weights of the attention, and the state.   → weights (T, B, M + T), state.
+        """Return the attention weights, and the state to carry.   → weights (T, B, M + T), state.
 
-        The weights are over M carried and T new states. For an N-gram model they are None.
+        The weights are over the M states that earlier batches carried to this one, then over the T
+        states of this batch. An N-gram model has no weights and returns None for them.
         """
         states, memory = both(state)
         h, states, _ = self.read(batch, states)
@@ -105,7 +108,8 @@ class AttentiveLanguageModel(LanguageModel):
     def next(self, tokens, state=None):
         """Predict the next word: tokens (B,) → log p (B, V), weights (B, M), state.
 
-        The weights are over the states in memory, oldest first; M is at most `reader.reach`.
+        The weights are over the states in memory, oldest first; M is at most `reader.reach`. In an
+        N-gram model they are None.
         """
         check_integers("tokens", tokens, (None,), "(B,)")
         states, memory = both(state)
@@ -118,9 +122,9 @@ class AttentiveLanguageModel(LanguageModel):
 
 
 def both(state):
-    """Return a state as the pair (states of the cells, memory of the reader).
+    """Return a state as the pair (states of the cells, memory of the readout).
 
-    If the state is None, both items are None. Raises TypeError for any other value.
+    If the state is None, both items are None. Raises TypeError for anything except None or a pair.
     """
     if state is None:
         return None, None

@@ -10,16 +10,17 @@ from numpy_attention.validation.arrays import check_sizes, check_whole
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
-    """Return the largest sizes of a language model within a number of parameters.
+    """Return the largest sizes of a language model with at most `parameters` parameters.
 
-    The result is {"hidden": …, "embedding": …} and the number of parameters at these sizes. One
-    number n sets both sizes: the embedding and each part of a state have n entries. So the cells
-    have size n without attention or with one role, 2n with key-value, 3n with key-value-predict,
-    and (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each additional role makes n
-    smaller, and more so if the word vectors are a large part of the parameters. vocabulary: the
-    number of ids. attention: None, or a name of `registry.HISTORY_READOUTS`. tied: passed to the
-    model in either case, because the defaults differ (LanguageModel is untied by default, as in
-    Zaremba et al.). settings: other arguments of the model's `create`, such as layers and cell.
+    The result is a pair: {"hidden": …, "embedding": …}, and the number of parameters at these
+    sizes. One number n sets both sizes: the embedding and each part of a state have n entries. So
+    the cells have size n without attention or with one role, 2n with key-value, 3n with
+    key-value-predict, and (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each
+    additional role makes n smaller, and more so if the word vectors are a large part of the
+    parameters. vocabulary: the number of ids. attention: a name of `registry.HISTORY_READOUTS`, or
+    None for a model without attention. tied: always passed on, because the defaults of the two
+    models differ (LanguageModel is untied by default, as in Zaremba et al.). settings: other
+    arguments of the model's `create`, such as layers and cell.
 
     Raises ValueError if the budget is too small for n = 1.
     """
@@ -48,15 +49,15 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 
 
 def translator_within_budget(parameters, source, target, name, **settings):
-    """Return the largest sizes of a translator within a number of parameters.
+    """Return the largest sizes of a translator with at most `parameters` parameters.
 
-    The result is {"hidden": …, "embedding": …} and the number of parameters at these sizes. Both
-    sizes are the same multiple of 8, which two directions or several heads can divide. For a
-    Transformer, the first item is {"size": …}, and the feed-forward layers are four times as large.
-    source, target: the sizes of the vocabularies. name: a name of `registry.TRANSLATORS`. settings:
-    other arguments of the model's `create`.
+    The result is a pair: {"hidden": …, "embedding": …}, and the number of parameters at these
+    sizes. Both sizes are the same multiple of 8, so that two directions or 2, 4 or 8 heads can
+    share it. For a Transformer, the first item is {"size": …}, and its feed-forward layers are by
+    default four times as large. source, target: the sizes of the vocabularies. name: a name of
+    `registry.TRANSLATORS`. settings: other arguments of the model's `create`.
 
-    Raises ValueError if the budget is too small.
+    Raises ValueError if the budget is too small or the name is unknown.
     """
     check_whole("parameters", parameters, 1)
     check_sizes(source=source, target=target)
@@ -83,9 +84,9 @@ def largest(count, parameters):
     """Return the largest n with count(n) ≤ parameters, and count(n).
 
     If there is no such n, return 0 and count(1). count: a function that returns the number of
-    parameters of a model of size n. The sides of its matrices are at most proportional to n, so
-    count is a polynomial of degree 2. Three small models determine the polynomial, and no large
-    model is built.
+    parameters of a model of size n. Each side of a matrix of the model is either fixed or
+    proportional to n, so count is a polynomial of degree 2. Three small models determine the
+    polynomial, and no large model is built.
     """
     one, two, three = map(count, (1, 2, 3))
     first = two - one

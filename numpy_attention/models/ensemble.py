@@ -24,8 +24,9 @@ class Ensemble:
     """Ensemble of K models of the same kind that read the same ids: p(y_t) = Σ_k p_k(y_t) / K.
 
     An ensemble can be evaluated, searched and sampled like a single model, but not trained. Its
-    attention weights are the mean of the models' weights, or None if a model has no weights. For
-    language models, the state is a list of the models' states.
+    attention weights are the mean of the models' weights, or None if a language model has no
+    weights or the shapes of the weights differ. For language models, the state is a list of the
+    models' states.
     """
 
     models: Sequence[Any]

@@ -12,14 +12,14 @@ from numpy_attention.validation.arguments import check_number
 
 @dataclass(eq=False)
 class HardRNNSearch(RNNSearch):
-    """RNNsearch with hard attention: sampled annotations in training, the most likely otherwise.
+    """RNNsearch that reads one annotation: sampled in training, the most likely one otherwise.
 
         R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
         b_t = the mean of R_t over the other sentences of the batch
 
-    With discount 1 the gradient of the expected loss is unbiased; a smaller discount reduces its
-    variance. A batch of one sentence has b = 0. soft: the fraction of sentences that read the
-    expected annotation in training. Xu et al. (2015, section 4.1) use 0.5.
+    `HardAttention` estimates gradients with R_t − b_t. With discount 1 the estimate is unbiased; a
+    smaller discount reduces its variance. A batch of one sentence has b = 0. soft: the fraction of
+    sentences that read the expected annotation in training. Xu et al. (2015, section 4.1) use 0.5.
     """
 
     discount: float = 0.5
@@ -38,7 +38,7 @@ class HardRNNSearch(RNNSearch):
         return model
 
     def encode(self, source, mask, rng=None, rows=None):
-        """Encode as RNNSearch does. With rng, the memory is a SampledMemory."""
+        """Encode as RNNSearch.encode does; with rng, `memory` is a SampledMemory."""
         memory, s_0, cache = super().encode(source, mask, rng, rows)
         if rng is not None:
             memory = self.attention.sampled(memory, rng, rows)
@@ -47,8 +47,8 @@ class HardRNNSearch(RNNSearch):
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Return Σ −log p(y_t) for the sampled positions, and None for the state.
 
-        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, adds the gradient
-        of the loss with every choice fixed.
+        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, every choice is
+        the most likely position, and the gradient added to grads treats the choices as constants.
         """
         check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)

@@ -61,11 +61,11 @@ class LanguageModel(Module):
                dropout=0.0, init=0.1, forget_bias=0.0, dtype=np.float32):
         """Build a new model.
 
-        hidden: the size of a state. embedding: the size of a word vector, by default hidden.
-        layers: the number of layers of cells. cell: a name of `registry.CELLS`. tied: whether input
-        and output use one table, which requires embedding = hidden. dropout: the rate of D in the
-        class. init: every weight is from U(−init, init). forget_bias: the forget bias of an LSTM;
-        it is 0 in Zaremba et al.
+        vocabulary: the number of ids. hidden: the size of a state. embedding: the size of a word
+        vector, by default hidden. layers: the number of layers of cells. cell: a name of
+        `registry.CELLS`. tied: whether input and output use one table, which requires
+        embedding = hidden. dropout: the rate of D in the class. init: every weight is from
+        U(−init, init). forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
 
         Raises ValueError for an unknown cell, sizes below 1, or sizes that do not fit.
         """
@@ -83,7 +83,7 @@ class LanguageModel(Module):
     # ---- from words to the states of the top layer, and back ---------------------------------
 
     def read(self, batch, state=None, rng=None):
-        """Read a batch → h (T, B, H) of the top layer, the states of the cells, cache."""
+        """Run the cells on a batch → h (T, B, H) of the top layer, the state to carry, cache."""
         check_batch(batch, TEXT)
         check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)",
                     "a target for each input")
@@ -172,9 +172,11 @@ class LanguageModel(Module):
 
 
 def stack_of(cell, rng, sizes, dropout, init, forget_bias, dtype):
-    """Build stacked cells. cell: a name of `registry.CELLS`.
+    """Build stacked cells.
 
-    sizes: first the size of a word vector, then the state size of each layer.
+    cell: a name of `registry.CELLS`. sizes: first the size of a word vector, then the state size of
+    each layer. dropout: the rate between layers. init: the initializer of all weights. forget_bias:
+    the forget bias of an LSTM.
     """
     kind = resolve("cell", cell, CELLS)
 

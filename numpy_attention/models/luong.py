@@ -30,7 +30,7 @@ PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=unifor
 
 @dataclass
 class DecoderState:
-    """State between two target words: memory, states of the cells, h̃_{t−1}, and the index t."""
+    """State between two target words: memory, cell states, fed = h̃_{t−1}, and the index t."""
 
     memory: Memory
     cells: tuple
@@ -71,14 +71,14 @@ class LuongTranslator(TeacherForced):
         h̃_t = tanh(W_c [c_t; h_t] + b)      W_c in two parts: C for the context, W for the state
         p(y_t) = softmax(W_s h̃_t + b_s)     b_s is not in the paper
 
-    h_t is the state of the top layer. The encoder has as many layers as the decoder, and its last
-    states initialize the decoder, layer by layer. In a bidirectional encoder, each direction has
-    half the size, and the last states of both directions are concatenated. Any attention with the
-    read/step protocol can be used. With query="previous", as in Bahdanau et al. 2015, the query
-    does not depend on y_{t−1}, and the first query is h_0, the last state of the encoder. As in
-    Zaremba et al. 2014, dropout applies to both embeddings, between layers, and to h̃_t before the
-    softmax. F is the part of the first cell's input weights that multiplies h̃_{t−1}, or None
-    without input feeding.
+    h_t and h̄_s are the states of the top layers of decoder and encoder. The encoder has as many
+    layers as the decoder, and its last states initialize the decoder, layer by layer. In a
+    bidirectional encoder, each direction has half the size, and the last states of both directions
+    are concatenated. Any attention with the read/step protocol can be used. With query="previous",
+    as in Bahdanau et al. 2015, the query does not depend on y_{t−1}, and the first query is h_0,
+    the last state of the encoder. As in Zaremba et al. 2014, dropout applies to both embeddings,
+    between layers, and to h̃_t before the softmax. F is the part of the first cell's input weights
+    that multiplies h̃_{t−1}, or None without input feeding.
     """
 
     source_embedding: Embedding
@@ -109,9 +109,9 @@ class LuongTranslator(TeacherForced):
         embedding, hidden: the sizes of a word vector and of a state. layers: the number of layers
         of encoder and decoder. cell: a name of `registry.CELLS`. dropout: the dropout rate.
         attention: a name of `registry.SCORES`, or a user-defined attention. attention_settings:
-        window, width and the other settings of `AttentionConfig`. query: "current" for h_t, or
-        "previous" for h_{t−1}. bias: whether h̃ has the bias b that textbooks add. Biases start at
-        0, except the forget bias of an LSTM, which is 1.
+        window, width and the other settings of `AttentionConfig`. bidirectional, input_feeding: as
+        in the class. query: "current" for h_t, or "previous" for h_{t−1}. bias: whether h̃ has the
+        bias b that textbooks add. Biases start at 0, except the forget bias of an LSTM, which is 1.
 
         init "paper": every matrix is from U(−0.1, 0.1). "modern", for sizes far below the paper's:
         Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from N(0, 0.1²).
@@ -171,7 +171,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """Backpropagate from the gradients of the memory and first states to the encoder."""
+        """Backpropagate dmemory and dlast, the gradient of the first states, to the encoder."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         if self._reads_both_ways():
             dlast = tuple((tree_map(first_half, one), tree_map(second_half, one)) for one in dlast)
@@ -311,10 +311,10 @@ def side_by_side(ahead, back):
 
 
 def first_half(h):
-    """Return →h of [→h; ←h]."""
+    """Return →h, the left half of the columns of h = [→h; ←h]."""
     return np.ascontiguousarray(h[:, :h.shape[1] // 2])
 
 
 def second_half(h):
-    """Return ←h of [→h; ←h]."""
+    """Return ←h, the right half of the columns of h = [→h; ←h]."""
     return np.ascontiguousarray(h[:, h.shape[1] // 2:])

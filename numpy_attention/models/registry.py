@@ -10,14 +10,16 @@ NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "d
 
 
 def model_of(name):
-    """Return the class of a model. Raises ValueError for an unknown name."""
+    """Return the class of the model `name`. Raises ValueError for an unknown name."""
     return resolve("model", name, TRANSLATORS | LANGUAGE_MODELS)
 
 
 def build(name, rng, *vocabularies, **settings):
-    """Build a model by name. The sizes of the vocabularies are passed to the model's `create`.
+    """Build the model `name`, with settings that are arguments of its `create`.
 
-    Raises ValueError for an unknown name or setting.
+    vocabularies: those of source and target for a translator, one for a language model. Only their
+    sizes are used, so a range can replace a Vocabulary. Raises ValueError for an unknown name or
+    setting, or a wrong number of vocabularies.
     """
     model = model_of(name)
     check_settings(name, settings)
@@ -33,9 +35,10 @@ def build(name, rng, *vocabularies, **settings):
 
 
 def check_settings(name, settings):
-    """Raise ValueError for a setting that is not an argument of the `create` of a model.
+    """Raise ValueError for a setting that is not an argument of the `create` of the model `name`.
 
-    The message lists the arguments. A `create` with ** arguments checks its settings itself.
+    The message lists the arguments. If `create` has ** arguments, other names are left for `create`
+    to check.
     """
     known = [*settings_of(name), "dtype"]
     parameters = signature(model_of(name).create).parameters
@@ -47,7 +50,7 @@ def check_settings(name, settings):
 
 
 def settings_of(name):
-    """Return {setting: default} for the `create` of a model and for its `config_class`."""
+    """Return {setting: default} for `create` and the `config_class` of the model `name`."""
     model = model_of(name)
     asked = dict(signature(model.create).parameters)
     if model.config_class is not None:

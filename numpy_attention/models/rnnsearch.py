@@ -36,7 +36,7 @@ PAPER_ATTENTION = {"init": normal(0.001), "init_v": normal(0.0)}
 
 @dataclass
 class DecoderState:
-    """State between two target words: memory, states of the decoder, index of the next word."""
+    """State between two target words: memory, states of the decoder, index i of the next word."""
 
     memory: Memory
     states: object      # a cell's (B, H), or a tuple of a stack's
@@ -118,11 +118,12 @@ class RNNSearch(TeacherForced):
                **attention_settings):
         """Build a new model; the defaults are the paper's.
 
-        maxout: l, by default hidden / 2. readout is explained in the class, and reset and update in
-        `GRU`. dropout: the dropout rate. bidirectional: whether the encoder reads from both ends.
-        attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined
-        attention. attention_settings: `alignment` (the hidden size of the score), and the other
-        settings of `AttentionConfig`.
+        embedding, hidden: the sizes of a word vector and of a state. layers: the number of layers
+        of encoder and decoder. maxout: l, by default hidden / 2. readout is explained in the class,
+        and reset and update in `GRU`. dropout: the dropout rate. bidirectional: whether the encoder
+        reads from both ends. attention: a name of `registry.SCORES` (the paper's is "concat"), or a
+        user-defined attention. attention_settings: `alignment` (the hidden size of the score), and
+        the other settings of `AttentionConfig`.
 
         init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
         v_a = 0 (appendix B.1). "modern", for small models and short training runs: Glorot's uniform
@@ -186,7 +187,7 @@ class RNNSearch(TeacherForced):
         return memory, s_0, Encoded(embedded, cells, last, s_0, memory)
 
     def encode_backward(self, dmemory, ds_0, cache, grads):
-        """Backpropagate from the gradients of the memory and s_0 to the encoder's parameters."""
+        """Backpropagate dmemory and ds_0 (B, L · H) to the encoder's parameters."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         # s_0 = tanh(W_s ←h_1 + b_s)
         da = ds_0 * (1 - cache.s_0**2)                                                  # (B, L · H)

@@ -44,6 +44,7 @@ class TeacherForced(Module):
         model.backward(dx, dweights, cache, grads)
 
     x has a row for each of the N target words that are not padding; the weights are (T, B, S).
+    A translator carries no state between batches: `state` is there because Trainer passes one.
     """
 
     smoothing = 0.0     # of the labels, in training
@@ -85,10 +86,10 @@ class TeacherForced(Module):
     # ---- from words to vectors ---------------------------------------------------------------
 
     def _source_ids(self, source, mask, rows):
-        """Check the source; number its positions.   source, mask (S, B) → row_ids (S, B).
+        """Check the source; return its position ids.   source, mask (S, B) → row_ids (S, B).
 
-        rows: the ids of the sentences. If rows is None, the result is None. Raises ValueError for
-        an empty sentence.
+        The ids are those for dropout. rows: the ids of the sentences. If rows is None, the result
+        is None. Raises ValueError for an empty sentence.
         """
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")

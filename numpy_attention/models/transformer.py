@@ -20,7 +20,7 @@ from numpy_attention.validation.arrays import as_rows, at_least, check_integers,
 
 @dataclass
 class DecoderState:
-    """State between two target words: the keys and values of source and prefix in each layer."""
+    """State between two target words: each layer's keys and values of source and prefix."""
 
     source: tuple       # of arrays (B, S, 2A)
     mask: Array         # (B, S)
@@ -55,8 +55,8 @@ class Transformer(TeacherForced):
 
         u_j = √D E x_j + PE(j),  N encoder layers → memory             j from 0
         v_t = √D E y_{t−1} + PE(t),  N decoder layers → v'_t           t from 0, y_{−1} = <s>
-        p(y_t) = softmax(W_o v'_t + b)                                 v'_t sees the words before t
-                                                                       and the memory
+        p(y_t) = softmax(W_o v'_t + b)                                 v'_t depends on y_{−1} …
+                                                                       y_{t−1} and the memory
 
     With pre_norm, layer normalisation comes before each sublayer, and again after the last
     layer (Xiong et al. 2020). As in the paper, dropout applies to the sums of embeddings and

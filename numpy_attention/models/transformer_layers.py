@@ -36,7 +36,7 @@ class DecoderCache(NamedTuple):
 class EncoderLayer(Module):
     """Encoder layer of a Transformer: self-attention, then a feed-forward network.
 
-    x (B, S, D), visible (B, S, S) → (B, S, D).
+    x (B, S, D), visible (B, S, S) → (B, S, D). visible[b, i, j]: whether i may attend to j.
     """
 
     attention: MultiHeadAttention
@@ -186,7 +186,7 @@ def feed_forward(layer, x, rng=None, row_ids=None):
 
 
 def feed_forward_backward(layer, dy, cache, grads):
-    """Backpropagate ∂L/∂y (B, T, D) → dx (B, T, D)."""
+    """Backward of `feed_forward`: dy (B, T, D) → dx (B, T, D)."""
     pre_cache, fed, post_cache = cache
     dx, dfound = layer.around_feed_forward.post_backward(dy, post_cache, grads.around_feed_forward)
     dinside = layer.feed_forward.backward(dfound, fed, grads.feed_forward)

@@ -30,10 +30,10 @@ class InvalidArchive(ValueError):
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
-    """Return {name: array} for the arrays of a file.
+    """Return {name: array} for the arrays of the `.npz` file `path`.
 
-    only: the name of an array. The dict then has just this array, or is empty if the file does not
-    have it. Raises ValueError if the file is damaged or holds anything other than arrays of
+    only: the name of an array. If given, the dict has just this array, or is empty if the file does
+    not have it. Raises ValueError if the file is damaged or holds anything other than arrays of
     numbers, and OSError if the file cannot be read.
     """
     try:
@@ -50,7 +50,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
 
 
 def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raise ValueError for a member of an archive that `numpy.savez` would not have written."""
+    """Raise ValueError unless `numpy.savez` could have written all members of the file `path`."""
     size = path.stat().st_size
     seen = set()
     for member in members:

@@ -73,9 +73,10 @@ def versions(about: dict[str, Any]) -> str:
 
 @contextmanager
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
-    """Context manager that turns errors while a checkpoint is used into ValueError.
+    """Context manager that turns errors raised while a checkpoint is used into ValueError.
 
-    The message names the version that wrote the checkpoint and the current version.
+    path, about: the checkpoint and its `about`. The message names the version that wrote the
+    checkpoint and the current version.
     """
     try:
         yield
@@ -138,7 +139,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
 
 
 def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return {"best/" + dotted name: array} from a flat vector in the order of the parameters."""
+    """Split a vector into the parameters found in `arrays`; return {"best/" + name: array}."""
     prefix = "parameters/"
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])

@@ -17,7 +17,8 @@ class NonFiniteError(ArithmeticError):
 def first_bad(model: Model, batch: Batch, grads: Model) -> str:
     """Return the name of the first parameter, activation or gradient that is not finite.
 
-    The activations come from a forward pass over the batch, in the order of its cache.
+    The activations come from a new forward pass over the batch, without dropout, and are checked in
+    the order of the pass. Returns "the loss alone" if everything is finite.
     """
     for name, array in _in_order(model, batch, grads):
         if not np.isfinite(array).all():
@@ -37,7 +38,7 @@ def _in_order(model: Model, batch: Batch, grads: Model) -> Iterator[tuple[str, A
 
 
 def _arrays(value: Any, name: str) -> Iterator[tuple[str, Array]]:
-    """Yield (path, array) for the float arrays of a cache, in the order of the forward pass."""
+    """Yield (path, array) for all float arrays in `value`, in field order. `name` is its path."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             yield name, value

@@ -67,11 +67,12 @@ class Evaluation:
 
 def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
              ranks: SingleProcess = SINGLE_PROCESS, by_row: bool = False) -> Evaluation:
-    """Evaluate a model on all batches, in the order of `batches`.
+    """Return the Evaluation of a model on all batches, in the order of `batches`.
 
-    threads: the number of threads on each rank, or an open `Threads`. by_row: also keep the loss
-    and the number of tokens of each row, from which intervals can be computed. If by_row is set,
-    the model needs a method `losses`.
+    threads: the number of threads on each rank, or an open `Threads`. ranks: the processes that
+    share the work; an open `Threads` already knows them. by_row: also keep the loss and the number
+    of tokens of each row, from which intervals can be computed. The model then needs a method
+    `losses`.
     """
     check_methods("model", model, "a model", "loss")
     check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")

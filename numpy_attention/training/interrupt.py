@@ -28,13 +28,13 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interrupt:
-    """Context manager: the first of SIGNALS is a request to stop, the second raises Stopped.
+    """Context manager that records the first signal as a request to stop; a second raises Stopped.
 
-    asked: the number of the signal, or 0 if there was none. warned: whether a SIGCONT has warned
-    that mpirun may be about to end this rank. Without mpirun, SIGCONT is not a warning, because a
-    suspended program receives SIGCONT when it continues. Outside the main thread, which receives
-    all signals, the context manager does nothing. A signal that is ignored, as under `nohup`, stays
-    ignored.
+    It handles SIGNALS. asked: the number of the first signal, or 0 if there was none. warned:
+    whether a SIGCONT has warned that mpirun may be about to end this rank. Without mpirun,
+    SIGCONT is not a warning, because a suspended program receives SIGCONT when it continues.
+    Outside the main thread, which receives all signals, the context manager does nothing. A signal
+    that is ignored, as under `nohup`, stays ignored.
     """
 
     def __init__(self) -> None:

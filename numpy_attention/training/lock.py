@@ -64,7 +64,7 @@ def _lock_file(path: str | Path) -> Path:
 
 
 def _is_open_as(number: int, file: Path) -> bool:
-    """Return whether the open file with the descriptor `number` is still the file at this path."""
+    """Return whether the open file with the descriptor `number` is still the one at path `file`."""
     try:
         return os.path.samestat(os.fstat(number), os.stat(file))
     except FileNotFoundError:

@@ -1,12 +1,13 @@
 """Optimizers, which update the flat vector of parameters elementwise from its gradient.
 
-    slots = optimizer.slots             names of the vectors it keeps, each as long as the weights
+    slots = optimizer.slots             names of the vectors that the optimizer needs
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
-vectors is {slot: vector}. The gradient is multiplied by `factor` (clipping) and then set to 0. step
-counts from 1. rate is the number that the schedule returns. In the equations below, the size of the
-step is η = learning_rate · rate, and g = factor · gradient. The kernels compare the shapes and
-dtypes of all vectors.
+vectors is {slot: vector}; each vector is as long as the weights, and starts at 0. `update`
+multiplies the gradient by `factor` (clipping), and sets it to 0 at the end. step counts from 1.
+rate is the number that the schedule returns. In the equations below, η = learning_rate · rate is
+the step size, and g = factor · gradient. The kernels check that all vectors have the same shape and
+dtype.
 """
 
 import math

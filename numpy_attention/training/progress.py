@@ -9,7 +9,7 @@ from numpy_attention.training.evaluation import Evaluation
 
 def bar_of(epoch: int, batches: int, done: int, threads: int, visible: bool,
            ranks: int = 1) -> tqdm:
-    """Return the progress bar of an epoch, for which `done` of `batches` batches are done."""
+    """Return the progress bar of an epoch of `batches` batches, of which `done` are finished."""
     plural = "s" if threads > 1 else ""
     each = f"{ranks} ranks × " if ranks > 1 else ""
     return tqdm(total=batches, initial=done, disable=not visible, unit="batch", leave=False,
@@ -25,7 +25,7 @@ def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
 
 
 def print_epoch(line: dict[str, Any], seconds: float) -> None:
-    """Print the history's entry for one epoch. seconds: how long the run has trained."""
+    """Print `line`, the entry of the history for one epoch. seconds: the training time so far."""
     smoothed = " of the smoothed labels" if "smoothing" in line else ""
     valid = ""
     if "valid_perplexity" in line:

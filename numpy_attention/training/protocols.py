@@ -40,4 +40,7 @@ class Model(Protocol):
 
     def loss_and_grad(self, batch: Any, state: State, scale: float, grads: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:
-        """Return the same as `loss`, but with dropout; add ∂(scale · loss) to `grads`."""
+        """Return the same as `loss`, with dropout if rng is given.
+
+        Adds ∂(scale · loss)/∂parameters to `grads`.
+        """

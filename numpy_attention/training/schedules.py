@@ -19,7 +19,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """The full rate for `full_epochs` epochs, then divided by `divisor` in each later epoch.
+    """Learning-rate factor of 1 for `full_epochs` epochs, then divided by `divisor` every epoch.
 
     This is the schedule of Zaremba et al. 2014.
     """

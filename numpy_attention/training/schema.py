@@ -48,7 +48,7 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return a Values that accepts each value of any type for which `holds` is true.
+    """Return the Values of all values, of any type, for which `holds` returns True.
 
     expected: a description of these values, for messages.
     """

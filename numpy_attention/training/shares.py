@@ -29,10 +29,12 @@ SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another 
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
-    """Call work(k, part, state) → (loss, state) in thread k, with its share `part` of the batch.
+    """Call work(k, part, state) → (loss, state) in each thread k, with its share of the batch.
 
-    Returns a list of the losses of all shares, and a list of the states of this rank's shares. If a
-    batch has fewer rows than there are threads, some threads have no work.
+    part: the share of thread k. state: the state of this share after the previous batch. states: a
+    list of these states, or None for no state. Returns a list of the losses of all shares on all
+    ranks, and a list of the new states of this rank's shares. If a batch has fewer rows than there
+    are threads, some threads have no work.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -50,23 +52,23 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
     """Return the indices of the shares (the rows of one thread each) that this rank computes.
 
-    rows: the number of rows in the batch.
+    threads: the number of threads of each rank. rows: the number of rows in the batch.
     """
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 
 
 def join_states(ranks: SingleProcess, states: States) -> State:
-    """Join the states of the shares of a batch; return the state of the whole batch on every rank.
+    """Join the states of all shares of a batch; return the state of the whole batch on every rank.
 
-    states: the states of this rank's shares, which are the rows of one thread each.
+    A share is the rows that one thread computes. states: the states of this rank's shares.
     """
     known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Return the states of the shares that this rank computes. state: the whole batch's state."""
+    """Split the state of a whole batch; return the states of this rank's shares, or None."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -80,7 +82,8 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
 
     grads: the gradients of the threads of this rank. The first becomes the sum, all others 0.
     Gradients are added in pairs, as in `ranks.tree`. The squares for the norm are summed in as many
-    slices of the vector as there are threads on all ranks.
+    slices of the vector as there are threads on all ranks, so the norm of 2 ranks with 2 threads
+    each is bit-identical to that of 1 rank with 4 threads.
     """
     vectors = [one.vector for one in grads]
     total = vectors[0]

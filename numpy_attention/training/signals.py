@@ -41,7 +41,7 @@ class Signals:
             raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
     def _repeat(self, ignored: Any) -> None:
-        """Send a signal again if Python has ignored its exception Stopped, without a message.
+        """Send a signal again, and print nothing, if Python has ignored its exception Stopped.
 
         ignored: the argument of sys.unraisablehook. Other exceptions are printed as usual.
         """

@@ -18,7 +18,7 @@ SETTINGS = ("average", "clip")
 
 
 def write(trainer: Any, path: str | Path) -> None:
-    """Write the checkpoint atomically. Every rank calls this, and rank 0 writes."""
+    """Write the checkpoint of a trainer, atomically. All ranks must call this; rank 0 writes."""
     arrays = checkpoint.parameters(trainer.model) | trainer.best
     state = trainer.state
     arrays |= _named(trainer.vectors) | {f"state/{i}": one for i, one in enumerate(leaves(state))}
@@ -34,10 +34,10 @@ def write(trainer: Any, path: str | Path) -> None:
 
 
 def read(trainer: Any, path: str | Path) -> None:
-    """Restore a trainer to the place in the run where a checkpoint was written.
+    """Restore a trainer to the place in the run where the checkpoint `path` was written.
 
-    Every rank calls this, and rank 0 reads. Raises ValueError if the model, the optimizer or the
-    settings are not those of the checkpoint, or if the number of shares of a batch in the
+    Every rank calls this function, and rank 0 reads. Raises ValueError if the model, the optimizer
+    or the settings are not those of the checkpoint, or if the total number of threads in the
     checkpoint is not divisible by the number of ranks.
     """
     arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
@@ -99,7 +99,7 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
-    """Raise ValueError if a checkpoint's epoch or batch number is impossible for this trainer."""
+    """Raise ValueError if the epoch or batch number in `saved` is impossible for this trainer."""
     epochs = len(saved["history"])
     batches = len(trainer.order(saved["seed"], epochs))
     position = saved["position"]

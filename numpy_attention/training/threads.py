@@ -30,10 +30,10 @@ SMALL_STEP = 3e8
 class Threads:
     """Context manager: a pool of threads, in which BLAS does not start threads of its own.
 
-    `map(f)` calls f(0) … f(count − 1), one in each thread, and returns their results in order. With
-    one thread, f is called in the current thread. NumPy's products and the kernels release the
-    interpreter lock. ranks: the processes that share the work; each has `count` threads. shares:
-    the number of threads of all ranks. first: the number of the first thread of this rank.
+    `map(f)` calls f(0) in the current thread and f(1) … f(count − 1) in one other thread each, and
+    returns the results in order. NumPy's products and the kernels release the interpreter lock.
+    ranks: the processes that share the work; each has `count` threads. shares: the number of
+    threads of all ranks. first: the number of the first thread of this rank.
 
     Raises ValueError if count is not in 1 … MOST_THREADS, and MemoryError if threads cannot be
     started.
@@ -78,10 +78,11 @@ def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many threads all ranks together should use: one per rank if steps are small.
+    """Return how many threads all ranks together should use.
 
-    Otherwise there is one thread for each processor that a rank may use. work: the number of
-    parameters times the number of tokens of a step.
+    The result is one per rank if steps are small, otherwise one for each processor that a rank may
+    use; all ranks have the same number. work: the number of parameters times the number of tokens
+    of a step.
     """
     mine = available(ranks) if work > SMALL_STEP else 1
     return ranks.count * min(ranks.allgather(mine))
@@ -107,7 +108,7 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
 
 
 def processors(quota: float | None = None) -> set[int]:
-    """Return the numbers of the processors that this process may use, as many as the quota allows.
+    """Return the ids of processors that this process may use, at most as many as the quota allows.
 
     quota: the quota of the container, in processors, or None for the result of `cpu_quota`.
     """

@@ -49,7 +49,7 @@ class Trainer:
     schedule: the factor of the learning rate at each step
     average: "sentence": the loss is summed over time and averaged over the sentences of the batch
         (Zaremba et al. 2014); "token": it is averaged over the tokens of the batch
-    clip: the largest norm of the gradient
+    clip: the largest norm of the gradient; a gradient with a larger norm is scaled down to it
     patience: stop after this many epochs without a better validation loss; None: never stop
     path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
@@ -59,11 +59,12 @@ class Trainer:
     progress: show a progress bar, and print one line per epoch
     frozen: names of parameters that are not trained; their gradients are 0, also in the norm
 
-    The result depends only on the seed and on the number of threads. Unless `ranks.adds_as_one`
-    holds, it also depends on how the threads are distributed over ranks. A run that is killed and
-    resumed ends bit-identical to an uninterrupted run. Raises TypeError if rng is not a Generator,
-    and ValueError for an unknown average, a clip not above 0, or a number of threads that is not
-    divisible by the number of ranks.
+    For the same model, data and settings, the result depends only on the seed and the number of
+    threads. Unless `ranks.adds_as_one` returns True, the result also depends on how the threads are
+    distributed over ranks. A run that is killed and resumed gives results that are bit-identical to
+    those of an uninterrupted run. Raises TypeError if rng is not a Generator, and ValueError for an
+    unknown average, a clip not above 0, or a number of threads that is not divisible by the number
+    of ranks.
     """
 
     model: Model
@@ -163,12 +164,14 @@ class Trainer:
     # ---- the loop --------------------------------------------------------------------------------
 
     def fit(self, epochs: int, minutes: float | None = None) -> list[dict[str, Any]]:
-        """Train until `epochs` epochs or `minutes` of training in total; return the history.
+        """Train until the run has `epochs` epochs or `minutes` of training; return the history.
 
-        When time runs out, the epoch ends early. A run that is resumed with more minutes continues
-        with the next epoch. Ctrl-C or SIGTERM finishes the step, saves, and raises Stopped, which
-        is a KeyboardInterrupt. Raises NonFiniteError if a loss or gradient is not finite, and
-        BlockingIOError if another training writes to the same `path`.
+        Both count from the start of the run, also after `resume`. The history is a list with a dict
+        for each epoch. When time runs out, the epoch ends early. A run that is resumed with more
+        minutes continues with the next epoch. After Ctrl-C or SIGTERM, the trainer finishes the
+        step, saves, and raises Stopped, which is a KeyboardInterrupt. Raises NonFiniteError if a
+        loss or gradient is not finite, and BlockingIOError if another training uses the same
+        `path`.
         """
         check_whole("epochs", epochs, 0)
         if minutes is not None:
@@ -188,10 +191,7 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the batches of an epoch in the order that the seed determines.
-
-        Each item is an argument of `train.batch`.
-        """
+        """Return the arguments of `train.batch` in an epoch, in an order that `seed` determines."""
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:

@@ -16,10 +16,10 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
                report: Callable[[int, Job, Made], None]) -> list[Made]:
     """Return work(job) for each job, in the order of the jobs, on every rank.
 
-    Every rank calls this with the same jobs. A single rank runs the jobs one after the other. With
-    several ranks, rank 0 runs no job. It receives the results, which should be small, and calls
-    report(number done, job, result) after each result. The first error ends all ranks as soon as
-    the running jobs have ended.
+    Every rank calls this function with the same jobs. A single rank runs the jobs one after the
+    other, without calling `report`. With several ranks, rank 0 does not run a job. It receives the
+    results, which should be small, and calls report(number done, job, result) after each result.
+    After the first error no job is started. When the running jobs have ended, all ranks raise it.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
         return [work(job) for job in jobs]
@@ -29,10 +29,11 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 
 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
-    """Run do(index) for the index of each job that rank 0 sends, until rank 0 sends None.
+    """Call do(index) for the index of each job that rank 0 sends, until rank 0 sends None.
 
-    If a signal arrives while this rank waits, the next job fails with the exception of the signal.
-    Otherwise rank 0 would wait forever.
+    The result, or the exception that do(index) has raised, is sent to rank 0. If a signal arrives
+    while this rank waits for an index, the exception of the signal is sent as the result of the
+    next job. If this rank ended instead, rank 0 would wait forever.
     """
     stopped: BaseException | None = None
     while True:
@@ -55,9 +56,10 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
 
 def collect(ranks: Ranks, jobs: Sequence[Job],
             report: Callable[[int, Job, Any], None]) -> list[Any]:
-    """Send each job to the first free rank; return the results in the order of the jobs.
+    """Send the index of each job to a free rank; return the results in the order of the jobs.
 
-    report(number done, job, result) is called after each result.
+    report(number done, job, result) is called after each result. After the first error no job is
+    sent. The error is raised when the running jobs have ended.
     """
     others = range(1, ranks.count)
     free = list(others)

@@ -55,15 +55,15 @@ class SingleProcess:
         """
 
     def ended_alike(self) -> bool:
-        """Return whether all ranks call this method within a few seconds.
+        """Return whether all ranks call this method within ENDED seconds.
 
-        A failing rank calls this method, so the result says whether all ranks failed.
+        Only a failing rank calls this method, so the result says whether all ranks have failed.
         """
         return True
 
 
 class Ranks(SingleProcess):
-    """One rank of an MPI communicator: this process. in_place: the MPI.IN_PLACE of mpi4py."""
+    """This process as one rank of the MPI communicator `comm`. in_place: mpi4py's MPI.IN_PLACE."""
 
     def __init__(self, comm: Any, in_place: Any) -> None:
         self._in_place = in_place
@@ -122,10 +122,10 @@ SINGLE_PROCESS = SingleProcess()
 
 
 def tree(add: Callable[[int, int], Any], count: int) -> None:
-    """Add up `count` terms in pairs, and pairs of pairs. add(i, j) must add term j to term i.
+    """Add up `count` terms in pairs, then these sums in pairs, and so on, until term 0 is the sum.
 
-    Term 0 becomes the sum. If count is a power of two, the result does not depend on the number of
-    processes: the sum of four terms is (0 + 1) + (2 + 3), in one process or in two.
+    add(i, j) must add term j to term i. If count is a power of two, the result does not depend on
+    the number of processes: the sum of four terms is (0 + 1) + (2 + 3), in one process or in two.
     """
     distance = 1
     while distance < count:

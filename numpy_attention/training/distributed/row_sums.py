@@ -20,7 +20,7 @@ Span = tuple[int, int]          # begin and end in the flat vector
 
 
 def add(ranks: SingleProcess, grads: Any) -> None:
-    """Replace the gradient of a model by its sum over all ranks, bit-identical to `ranks.add`."""
+    """Replace the vector of `grads` by its sum over all ranks, bit-identical to `ranks.add`."""
     vector = grads.vector
     known = tables(grads)
     found = ranks.allgather([touched(table) for _, table in known])
@@ -41,7 +41,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return [((start, end), array)]: each table, and where it is in the flat vector."""
+    """Return [((start, end), table)] for all tables; the table is vector[start:end] of `grads`."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():
@@ -53,7 +53,7 @@ def tables(grads: Any) -> list[tuple[Span, Array]]:
 
 
 def touched(table: Array) -> Array:
-    """Return the indices of the rows that have an element other than 0."""
+    """Return the indices of the rows of a table that have an element other than 0."""
     found = np.empty(len(table), bool)
     touched_rows(table, found)
     return np.flatnonzero(found)
