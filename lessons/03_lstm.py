@@ -2,7 +2,7 @@
 # # Lesson 03: long short-term memory
 #
 # **You will be able to** derive the LSTM and its backward pass, explain what its gates do for the
-# gradient, and tell whether a comparison of two networks is fair.
+# gradient, tell whether a comparison of two networks is fair, and say where dropout belongs.
 #
 # **Needs:** lesson 02. **Time:** 50 minutes to read, 1 minute to run.
 #
@@ -14,8 +14,8 @@
 # what the rest of the network sees of it.
 #
 # Make two guesses now. First, we start all biases of an LSTM at 0 and train it on lesson 02's task.
-# Will it do better or worse than lesson 02's network? Second, two networks continue a text of the
-# Bible, and one of them has learnt this text by heart. Will you be able to tell which one, from
+# Will it do better or worse than lesson 02's network? Second, two networks continue a passage from
+# the Bible, and one of them has learnt this text by heart. Will you be able to tell which one, from
 # what they write?
 #
 # (Helper functions are in `course.py`, `lstm_parts.py` and `recurrent_parts.py`, in the same
@@ -29,7 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from lstm_parts import (bible_words, count_perplexity, in_words, known_words, memory_picture,
-                        recall_network, recite, share_right, table_picture, way_back)
+                        recall_network, recite, share_right, table_picture, way_back,
+                        words_until_error)
 from matplotlib import pyplot as plt
 from recurrent_parts import Recall, train_recall
 
@@ -89,9 +90,9 @@ title = "Along c (blue), the only factor is f. The gates are green."
 show(plotting.diagram(boxes, arrows, title=title), "03_diagram")
 
 # %% [markdown]
-# Now take one step with a pencil, for one input and two units. Each block of W, U and b has two
-# columns, one per unit. Unit 1 will keep the number in its cell, and unit 2 will replace its number
-# with a new one. Before you read on, compute a in your head, column by column.
+# Now take one step with pencil and paper, for one input and two units. Each block of W, U and b has
+# two columns, one per unit. Unit 1 will keep the number in its cell, and unit 2 will replace its
+# number with a new one. Before you read on, compute a in your head, column by column.
 
 # %%
 #              i         f         g         o
@@ -134,9 +135,10 @@ print("h_1 =", h1)
 #
 # Two gradients arrive from outside the step, one for h_1 and one for c_1. The layer above and the
 # next step both read h_1, and what they send back adds up to r, the **upstream gradient** of h_1.
-# Only the next step reads c_1, and it sends back s, the upstream gradient of c_1. To check our
-# work, we need a loss with exactly these upstream gradients: L = r · h_1 + s · c_1. As in lesson
-# 02, `L(i=…)` is this loss with something added to i, so that we can measure ∂L/∂i.
+# Outside this step, only the next step reads c_1, and it sends back s, the upstream gradient of
+# c_1. To check our work, we need a loss with exactly these upstream gradients:
+# L = r · h_1 + s · c_1. As in lesson 02, `L(i=…)` is this loss with something added to i, so that
+# we can measure ∂L/∂i.
 
 # %%
 r = np.array([1.0, -2.0])
@@ -379,11 +381,12 @@ four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
 # With a single step, only `input[1][1]` is wrong, the gradient of c_0. The report names the line
-# that computes it, and says that the line lacks a local derivative. The missing derivative is f,
+# that computes it. Its hint, "a local derivative", says what kind of factor is missing there: f,
 # because c_1 = f ∘ c_0 + …. With four steps everything is wrong, because each step hands its error
-# to the step before it. So if a report ever says "right: none", **shorten the sequence**. And
-# always check the gradient of the first state. With a single step, no other gradient reveals this
-# bug.
+# to the step before it. Here the report found the line all the same. But a plain list of wrong
+# gradients would leave you without a clue, so if you ever see "right: none", **shorten the
+# sequence**. And always check the gradient of the first state. With a single step, no other
+# gradient reveals this bug.
 #
 # ## A memory by hand
 #
@@ -454,13 +457,14 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # - The cell is Elman's or an LSTM.
 # - In an LSTM, the bias of the forget gates starts at b_f = 0, 1, 3 or 5.
 # - U starts *small*, between −0.1 and 0.1, or **orthogonal** ("U orth." in a name), so that it
-#   changes no vector's length.
+#   changes no vector's length. (The U of an LSTM has four blocks, one for each of i, f, o and g,
+#   and each block is orthogonal.)
 #
-# The gradient starts at the last state: at the last c of an LSTM, where the carousel ends, and at
-# the last h of Elman's network, which has no c. `way_back` runs the backward pass and keeps the
-# gradient of every state. Under each LSTM we also print σ(b_f)^k, the share that the carousel alone
-# would carry. Guess: will an LSTM with b_f = 0 let more of the gradient through than Elman's
-# network?
+# The gradient starts at the last state. In an LSTM this is the last c, so that the gradient can
+# take path (1) at once. Elman's network has no c, so there it is the last h. `way_back` runs the
+# backward pass and keeps the gradient of every state. Under each LSTM we also print σ(b_f)^k, the
+# share that the carousel alone would carry. Guess: will an LSTM with b_f = 0 let more of the
+# gradient through than Elman's network?
 
 # %% tags=["training"]
 NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
@@ -521,9 +525,10 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 # | Elman, U orthogonal | 1.0e-02 |
 # | LSTM, b_f = 0, U orthogonal | 2.2e-06 |
 #
-# So neither cell is ahead in both comparisons. In the figure, one Elman network (green triangles)
-# is *above* two LSTMs (orange squares and yellow triangles). But its U starts orthogonal and theirs
-# starts small, so these curves do not compare the cells alone.
+# So neither cell is ahead in both comparisons. In the figure, Elman's network with an orthogonal U
+# (green triangles) is *above* three of the LSTMs. But only one of those LSTMs starts with an
+# orthogonal U, too. The others start with a small one, so their curves do not compare the cells
+# alone.
 #
 # In an LSTM with a small U, the carousel explains the first steps back: after 5, about σ(b_f)^k of
 # the gradient is left. After 40, more is left, because path (2) contributes too. With b_f = 5 the
@@ -534,8 +539,9 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 # If more of the gradient arrives, does a network also learn more? The task is lesson 02's. The
 # first symbol, the **key**, is one of four, so guessing is right a quarter of the time. Then come n
 # symbols of noise, and a question mark that asks for the key. For each n we train a new network,
-# with 400 training steps. Guess the largest n that Elman's network with a small U learns, and the
-# largest n that the LSTM with b_f = 5 learns.
+# with 400 training steps. Make two guesses. What is the largest n that the LSTM with b_f = 5
+# learns? And after n = 4, five steps back, ten times more of the gradient arrives in the LSTM with
+# b_f = 0 than in Elman's network (U small in both). Does it also recall more keys?
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -571,9 +577,9 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # cure for forgetting is a forget gate that *starts open*, as Gers et al. advised in 2000.
 #
 # *The cell.* Gates alone are not a cure. Now for your first guess: with all biases at 0, the LSTM
-# is *no better* than Elman's network, and with an orthogonal U it is worse. The figure has only one
-# seed, which is too few to show this. So here are the shares of keys recalled with three seeds (the
-# figure has the first), in bold where the distance is learnt:
+# is *no better* than Elman's network. In the figure, it recalls fewer keys at n = 4, although ten
+# times more of the gradient arrives. The figure has only one seed, so here are the shares with
+# three seeds (the figure has the first), in bold where the distance is learnt:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
@@ -582,13 +588,15 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # | Elman, U orthogonal | **1.00**, **1.00**, **1.00** | 0.26, **1.00**, **1.00** |
 # | LSTM, b_f = 0, U orthogonal | **1.00**, 0.76, **1.00** | 0.27, 0.25, 0.24 |
 #
-# Count what is bold: Elman's network wins by 1 to 0 with a small U, and by 5 to 2 with an
-# orthogonal U.
+# Count what is bold. With an orthogonal U, Elman's network wins by 5 to 2. (Size is no excuse: with
+# the same 32 units, the LSTM has three times as many parameters.) With a small U it is 1 to 0,
+# which decides nothing.
 #
-# *How U starts.* At n = 8, the LSTM with b_f = 0 recalls half of the keys if U starts small, and
-# most or all of them if U starts orthogonal. With a small U, this LSTM loses to an Elman network
-# with an orthogonal U. Had we trained only these two, we would blame the cell for what the start of
-# U did.
+# *How U starts.* Suppose we had trained only two networks: Elman's with an orthogonal U, and the
+# LSTM with b_f = 0 and a small U. At n = 8, Elman's wins, but the start of U explains most of that
+# gap: with an orthogonal U, the LSTM recalls most of the keys or all of them. At n = 16 it is the
+# cell, because there an orthogonal U does not help the LSTM. Neither could be told from the two
+# networks alone. **Change one thing at a time.**
 #
 # The lower number in a box is the share of the gradient that arrives, before training, at the state
 # that has just read the key. Does it predict what is learnt? For the LSTMs with a small U it
@@ -602,7 +610,7 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # A network that remembers can also learn its text by heart, word by word. This is **overfitting**,
 # and **dropout** works against it (Srivastava et al. 2014). In training, dropout D sets each number
 # to zero with probability p, and divides the other numbers by 1 − p. The zeros keep the network
-# from relying on any single unit. The division keeps the expected value of each number.
+# from relying on any single unit. The division keeps the expected value of each number unchanged.
 #
 # *Where* does dropout belong? Suppose we apply D to c at every step, with p = 0.5. Then a number in
 # c survives 32 steps with a probability of 0.5³², one in four billion. (Question 7 tries this.) So
@@ -625,8 +633,8 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 #
 # One detail first: words that occur only once in the training text, or never, become `<unk>`,
 # unknown. The models read `<unk>` but never have to predict it, and the perplexity leaves it out.
-# That removes far more words from the held-out text, and leaves common words, which are easier to
-# predict. Guess: will the held-out curve begin above the training curve, or below it?
+# The held-out text contains many more of these words than the training text. Guess: will the
+# held-out curve begin above the training curve, or below it?
 
 # %% tags=["training"]
 EPOCHS = 14
@@ -688,13 +696,14 @@ for p in models:
 assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
-# The held-out curves (orange) begin *below* the training curves (blue): their words are common.
-# Without dropout (left), the held-out perplexity rises after four epochs, and ends at more than one
-# and a half times its best value. All the while, the perplexity of the training text falls, until
-# the model predicts 59 % of the words of this text. That is learning *by heart*: after the fourth
-# epoch the model learnt this text, not English. With dropout (right), the model predicts only about
-# 45 % of its training text, but more of the held-out text, and the held-out perplexity hardly
-# rises. (Question 6 repeats this with three seeds.)
+# The held-out curves (orange) begin *below* the training curves (blue): without the words that
+# became `<unk>`, most of what is left to predict in the held-out text is common words. Without
+# dropout (left), the held-out perplexity rises after four epochs, and ends at more than one and a
+# half times its best value. All the while, the perplexity of the training text falls, until the
+# model predicts 59 % of its words correctly. That is learning *by heart*: after the fourth epoch
+# the model learnt this text, not English. With dropout (right), the model predicts only about 45 %
+# of its training text, but more of the held-out text, and the held-out perplexity rises by only a
+# tenth. (Question 6 repeats this with three seeds.)
 #
 # Now for your second guess. Both models are given the first five words of the training text, and
 # continue with the most likely word each time. A slash marks the end of a verse. Which of them
@@ -706,11 +715,23 @@ for name, p in {"model A": 0.5, "model B": 0.0}.items():
     print(f"{name}: ", recite(models[p], vocabulary, ids[:5], 29))
 
 # %% [markdown]
-# Model B does: it was trained without dropout. But you can hardly tell, because neither model
-# recites the text. Even a model that predicts 59 % of the words soon writes a wrong one, and the
-# wrong word leads away from the text. From there, both models go on in phrases of the Bible, and
-# sound alike. Only a measurement tells them apart: B is better on its training text, and A is
-# better on a text that neither has seen.
+# Model B does: it was trained without dropout. It follows the text for two words, "created the",
+# and A for none. But from one place, this could be luck. So let both models start at a hundred
+# places in each text, and count the words until the first wrong one. Guess first: how many words
+# does B get right in the text that it knows by heart?
+
+# %% tags=["training"]
+for label, text in (("training text", ids), ("held-out text", others)):
+    starts = np.linspace(0, len(text) - 40, 100).astype(int)
+    for name, p in {"A": 0.5, "B": 0.0}.items():
+        words = [words_until_error(models[p], text[start:start + 40], 5) for start in starts]
+        print(f"{label}, model {name}: {np.mean(words):.2f} words until the first error")
+
+# %% [markdown]
+# In its training text, B gets about twice as far as A. In the held-out text there is hardly a
+# difference. So B does know its text, but even B gets not quite one word right on average! One
+# wrong word leads away from the text, and from there both models go on in phrases from the Bible,
+# and sound alike. Only a measurement tells them apart.
 #
 # What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
 # gates, and no cell state, do the same? That is the question of lesson 04.

@@ -131,3 +131,13 @@ def recite(model, vocabulary, given, length):
         if place + 1 >= len(given):
             said.append(int(logits[0].argmax()))
     return in_words(vocabulary, said)
+
+
+def words_until_error(model, text, given):
+    """Read the first `given` ids; → how many of the next ids are predicted before a wrong one."""
+    state = None
+    for place in range(len(text) - 1):
+        logits, _, state = model.next(text[place:place + 1], state)
+        if place + 1 >= given and logits[0].argmax() != text[place + 1]:
+            return place + 1 - given
+    return len(text) - given

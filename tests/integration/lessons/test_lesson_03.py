@@ -98,6 +98,16 @@ def test_a_model_that_always_says_the_same_is_right_as_often_as_that_comes(parts
     assert parts.share_right(Parrot(), parts.known_words(np.where(ids == 5, 7, ids))) == 0
 
 
+def test_words_until_the_first_error_are_those_after_the_given_ones(parts):
+    class Parrot:
+        def next(self, ids, state):
+            return np.eye(8)[ids], None, state
+
+    assert parts.words_until_error(Parrot(), np.array([4, 5, 5, 5, 6, 6]), 2) == 2
+    assert parts.words_until_error(Parrot(), np.array([4, 5, 6, 6]), 2) == 0
+    assert parts.words_until_error(Parrot(), np.array([4, 5, 5, 5]), 2) == 2
+
+
 def test_networks_of_recall_differ_in_the_bias_alone(parts):
     shut, _ = parts.recall_network(4, 0.0)
     ajar, _ = parts.recall_network(4, 3.0)
