@@ -85,8 +85,10 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
                          "train a smaller model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
-        raise ValueError(f"{path} cannot be loaded ({reason}); {versions(about)}; load it "
-                         "with that version, or train again in another folder") from None
+        advice = (f"{versions(about)}; load it with that version"
+                  if about.get("version") != __version__ else "use another copy")
+        raise ValueError(f"{path} cannot be loaded ({reason}); {advice}, or train again in another "
+                         "folder") from None
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:

@@ -199,7 +199,7 @@ def test_assigned_for_added(rng):
     assert law.place.text == "grads.W[1:] = x.T[1:] @ da"
     law, message = one(rng, *squash(rng, Assigned))
     assert law.kind == "assigned" and law.place.text == "grads.W[...] = x.T @ da"
-    assert "called twice, backward does not double grads.W: = for +=" in message
+    assert "called twice, backward does not double grads.W: use +=, not =" in message
 
 
 def test_a_backward_that_counts(rng):

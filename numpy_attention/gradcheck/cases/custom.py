@@ -47,8 +47,8 @@ def check(title, build, rng):
     case = build(rng, np.float64)
     for name, weights in case.target.named_parameters():
         if weights.dtype != np.float64:
-            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; let `create` "
-                             "pass on its dtype")
+            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; `create` "
+                             "must use its argument dtype")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotFloat32)             # an error here, see below
         report = gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
@@ -90,7 +90,8 @@ def check_as_it_is(function, rng):
     """Check the case that a user's function returns. Raises TypeError for any other result."""
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
-        raise TypeError(f"{function.__name__} returns {type(given).__name__}, expected (target, "
+        kinds = [type(one).__name__ for one in (given if isinstance(given, tuple) else [given])]
+        raise TypeError(f"{function.__name__} returns {', '.join(kinds)}, expected (target, "
                         "inputs, forward, backward), where inputs is a tuple")
     target, inputs, forward, backward = given
     return gradcheck(target, *inputs, rng=rng, forward=forward, backward=backward,
@@ -131,8 +132,8 @@ def layer(one, rng, dtype):
                          f"guessed; {A_CASE}")
     further = required(one.forward, first=2)
     if further:
-        raise ValueError(f"{one.__name__}.forward requires, besides its input, "
-                         f"{', '.join(further)}, whose value cannot be guessed; {A_CASE}")
+        raise ValueError(f"{one.__name__}.forward requires {', '.join(further)} in addition to "
+                         f"its input, and the value cannot be guessed; {A_CASE}")
     built = one() if create is one else build(one, rng, dtype=dtype, **sizes)
     return plain(randomize(built, rng), array(rng, dtype, T, B, D))
 
