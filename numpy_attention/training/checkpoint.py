@@ -75,14 +75,14 @@ def versions(about: dict[str, Any]) -> str:
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     """Context manager that turns errors while a checkpoint is used into ValueError.
 
-    The message names the version that wrote the checkpoint and the current version.
+    If another version wrote the checkpoint, the message names that version and the current one.
     """
     try:
         yield
     except MemoryError as error:
         raise ValueError(f"{path} describes a model that does not fit in memory ({error}); "
-                         f"{versions(about)}; use another copy, or a machine with more memory, or "
-                         "train a smaller model in another folder") from None
+                         "use another copy, or a machine with more memory, or train a smaller "
+                         "model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
         advice = (f"{versions(about)}; load it with that version"

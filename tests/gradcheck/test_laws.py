@@ -610,7 +610,7 @@ def test_an_axis_of_time_that_is_none(rng, causal, error, words):
 
 def test_an_axis_of_time_that_no_output_has(rng):
     layer, x = squash(rng)
-    with pytest.raises(ValueError, match="length 3 along this axis, but no output has"):
+    with pytest.raises(ValueError, match="length 3 along this axis, but no output does"):
         gradcheck(layer, x, rng=rng, causal=1)
 
 

@@ -24,8 +24,8 @@ OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidde
           "O": H, "inner": A, "K": A, "A": A}
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
           "hidden": 4, "layers": 2, "dropout": 0.2}
-ONE_SIZE = ("it works if queries and keys have the same size; if it needs that, as q · h_j does, "
-            "let `create` raise a ValueError for other sizes, and the check uses one size for both")
+ONE_SIZE = ("it works if queries and keys have the same size; if it requires this, as q · h_j "
+            "does, raise ValueError for other sizes in `create`, and the check uses equal sizes")
 A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward) for "
           "gradcheck, and check FILE.py:case")
 
