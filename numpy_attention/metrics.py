@@ -308,7 +308,8 @@ def _share_of_sure_links(positions: Sequence[Sequence[int]], pairs: Sequence[Pai
 
 def _some_links(total: int) -> int:
     if not total:
-        raise ValueError("there is no link to measure: these pairs have no gold alignment")
+        raise ValueError("these pairs have no gold alignment to compare with; pass pairs that have "
+                         "sure links")
     return total
 
 

@@ -141,8 +141,8 @@ class Module:
         for name, module in self.modules():
             if "_packed" in module.__dict__ and id(module) not in own:
                 raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) is part of a model "
-                                   "that is packed already; use the whole model's vector, "
-                                   "or a copy() of this part")
+                                   "whose parameters are one vector already; use the whole "
+                                   "model's vector, or a copy() of this part")
 
     def __setattr__(self, name, value):
         current = self.__dict__.get(name)
@@ -150,13 +150,13 @@ class Module:
             self.__dict__[name] = value
         elif isinstance(current, np.ndarray):
             if _kind(value) != _kind(current):
-                raise ValueError(f"{type(self).__name__}.{name} is packed as {_kind(current)}, "
+                raise ValueError(f"{type(self).__name__}.{name} is {_kind(current)}, "
                                  f"got {_kind(value)}; convert it first, or build a new model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
-                             f"{type(value).__name__} once the model is packed into one vector; "
-                             "assemble the model first")
+                             f"{type(value).__name__} once the parameters are one vector; "
+                             "replace it before `vector` is first used")
         else:
             self.__dict__[name] = value
 
@@ -203,8 +203,8 @@ class Module:
         unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
             raise ValueError(f"these parameters do not belong to this {type(self).__name__}: "
-                             f"{missing_and_unknown(missing, unknown)}. Load into the model that "
-                             "was saved")
+                             f"{missing_and_unknown(missing, unknown)}. Load into the model "
+                             "that they were saved from")
         for name, array in own.items():
             check_array(name, parameters[name])
             given = parameters[name]

@@ -17,7 +17,7 @@ from numpy_attention.page.export import megabytes
 from numpy_attention.page.runs import page_of_runs
 
 EXPECTED = {            # sentences, (fewest, most): in words
-    (1, 1): "one sentence, which is all that a language model reads",
+    (1, 1): "one sentence, because the run is a language model",
     (1, 2): "a source sentence, and optionally its translation",
     (2, 2): "a source and a target sentence, or none",
 }

@@ -38,7 +38,7 @@ def on_all(do: Callable[[], int]) -> int:
     if status and not ranks.ended_alike():
         name = f"rank {rank} on {host()}"
         if ranks.is_first:
-            streams.print_error(f"numpy-attention: {name} has failed, so all {count} are ended")
+            streams.print_error(f"numpy-attention: {name} failed; all {count} ranks were ended")
         streams.print_error("\n".join(f"{name}: {line}" for line in errors.getvalue().splitlines()))
         ranks.abort(status)
     elif ranks.is_first and errors.getvalue():

@@ -73,7 +73,7 @@ class Code:
             del RUN[path], sys.modules[module.__name__]
             if isinstance(error, KeyboardInterrupt):
                 raise
-            self._fail(f"{where} stops with {type(error).__name__}: {error}")
+            self._fail(f"{where} raises {type(error).__name__}: {error}")
         finally:
             sys.path.pop()
         for kind in vars(module).values():

@@ -94,8 +94,8 @@ def check_part(one: type, kind: str) -> None:
         raise ValueError(f"{one.__name__} is not a dataclass; write @dataclass(eq=False) above the "
                          "class, even if it has no parameters")
     if one.__hash__ is None:
-        raise ValueError(f"{one.__name__} would be compared by its arrays and is not hashable; "
-                         "write @dataclass(eq=False) above the class")
+        raise ValueError(f"{one.__name__} is not hashable, because @dataclass compares instances "
+                         "by their fields; write @dataclass(eq=False)")
     if issubclass(one, Cell):
         check_cell(one)
     if kind in OFFERED:

@@ -31,7 +31,7 @@ from numpy_attention.validation.arguments import (
     encodable,
 )
 from numpy_attention.validation.arrays import check_sizes, check_whole
-from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.messages import plural, short_repr
 from numpy_attention.validation.paths import atomic_write, short_path
 
 Tokens = tuple[str, ...]
@@ -180,12 +180,12 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         expected = len(context) + 1
         if not line.strip():
             if context:
-                raise ValueError(f"{where}: the question ends after {len(context)} sentences "
-                                 f"and has no query; expected a sentence numbered {expected} that "
-                                 f"contains {GAP}")
+                raise ValueError(f"{where}: the question ends after "
+                                 f"{plural(len(context), 'sentence')} and has no query; expected a "
+                                 f"sentence numbered {expected} that contains {GAP}")
         elif place != str(expected):
-            raise ValueError(f"{where} begins with {short_repr(place)}; expected {expected}, the "
-                             "number of the sentence in its question")
+            raise ValueError(f"{where} begins with {short_repr(place)}, expected {expected}; the "
+                             "sentences of each question are numbered from 1")
         elif columns:
             questions.append(_question(where, context, words, columns, lowercase))
             context = []

@@ -85,9 +85,8 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
             f"{min(len(sources), len(targets)) + 1} has no partner"
         )
     if not sources:
-        raise ValueError(
-            f"{source_path} and {target_path} are empty; they need one sentence per line"
-        )
+        raise ValueError(f"{source_path} and {target_path} are empty; expected one "
+                         "sentence per line")
     rows = [(_cut(source, tokens), _cut(target, tokens)) for source, target in zip(*sides)]
     kept = [row for row in rows if all(row)]
     if len(kept) < len(rows) and not skip_blank:

@@ -39,8 +39,8 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"{short_repr(name)} cannot be used to select a training corpus, "
-                                 "because it differs between splits; leave it out")
+                raise ValueError(f"a training corpus cannot have the argument {short_repr(name)}, "
+                                 "because its splits are loaded separately; leave it out")
 
     @property
     def label(self) -> str:
@@ -100,9 +100,7 @@ class Unknown:
 
     def load(self, *splits: str) -> list:
         """Raise ValueError, because the text is unknown."""
-        raise ValueError(
-            "the run does not record its training text; name a corpus, or pass files"
-        )
+        raise ValueError("the run does not record its training text; name a corpus, or pass files")
 
 
 Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown

@@ -118,7 +118,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
         what = "contains NaN" if np.isnan(log_p).any() else "is −inf for every token"
-        raise ArithmeticError(f"log_p {what}; is the model trained?")
+        raise ArithmeticError(f"log_p {what}; did training diverge?")
     if temperature == 0:
         return int(log_p.argmax())
     with np.errstate(over="ignore"):

@@ -237,7 +237,7 @@ class Check:
             place = first_nan(self)
             where = f"; NaN comes first from {describe_place(place)}" if place else ""
             text = (f"{self.title}: the outputs are not finite, so no difference can be taken; "
-                    f"pass inputs on which they are{where}")
+                    f"pass inputs for which they are finite{where}")
             error = stop_error(text, self)
             raise error if error.report.findings else ValueError(text)
         analytic, stops = {}, ""

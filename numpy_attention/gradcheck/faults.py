@@ -13,7 +13,7 @@ from numpy_attention.gradcheck.arrays import float_arrays
 from numpy_attention.gradcheck.errors import GradientError, NotAParameter
 from numpy_attention.gradcheck.locate.watching import arrays_within
 from numpy_attention.module import Module, join
-from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.messages import plural, typed_repr
 
 # names of fields that are settings, and not meant to be trained
 SETTINGS = {"rate", "dropout", "epsilon", "eps", "smoothing"}
@@ -26,8 +26,7 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 def check_passes(target, forward, backward):
     """Raise TypeError if the target lacks one of the two passes."""
     if isinstance(target, type):
-        raise TypeError(f"target is the class {target.__name__}; expected an instance, or "
-                        "None")
+        raise TypeError(f"target is the class {target.__name__}; expected an instance, or None")
     if isinstance(target, Module) and not is_dataclass(target):
         raise TypeError(f"{type(target).__name__} is a Module but not a dataclass; write "
                         "@dataclass(eq=False) above the class")
@@ -35,9 +34,8 @@ def check_passes(target, forward, backward):
         if callable(function):
             continue
         if function is not None or target is None:
-            raise TypeError(
-                f"{name} is {typed_repr(function)}; expected a function, or a target that "
-                f"has {name}")
+            raise TypeError(f"{name} is {typed_repr(function)}; pass a function, or a target with "
+                            f"the method {name}")
         raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
 
 
@@ -140,26 +138,26 @@ def gradients_of_inputs(dinputs, inputs):
 def returned(dinputs, inputs):
     """Describe how the result of backward differs from what is expected, for an error message."""
     if all(one is None for one in dinputs):
-        return "nothing"
+        return "no gradient"
     if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
-        return "a list in place of a tuple"
+        return "a list instead of a tuple"
     if len(inputs) == 1 and isinstance(dinputs[0], (tuple, list)) and isinstance(
             inputs[0], np.ndarray):
-        return (f"a {type(dinputs[0]).__name__} of {len(dinputs[0])} for one input, whose gradient "
-                "is an array alone")
+        return (f"a {type(dinputs[0]).__name__} of length {len(dinputs[0])}, but the gradient of a "
+                "single input is just an array")
     other = [typed_repr(value) for value in dinputs
              if value is not None and not isinstance(value, (np.ndarray, tuple, list))]
     if other:
         return other[0]
-    integers = [f"{name} of {array.dtype}" for name, array in arrays_within(list(dinputs), "input")
+    integers = [f"{array.dtype} for {name}" for name, array in arrays_within(list(dinputs), "input")
                 if array.dtype.kind != "f"]
     if integers:
         return ", ".join(integers)
     if len(dinputs) != len(inputs):
-        return f"{len(dinputs)} for {len(inputs)} input{'s' if len(inputs) > 1 else ''}"
+        return f"{plural(len(dinputs), 'gradient')} for {plural(len(inputs), 'input')}"
     found, expected = (dict(float_arrays(list(one), "input")) for one in (dinputs, inputs))
-    missing = [f"none for {name}" for name in expected if name not in found]
-    more = [f"one for {name}, which is not an array of floats" for name in found
+    missing = [f"no gradient for {name}" for name in expected if name not in found]
+    more = [f"a gradient for {name}, which is not an array of floats" for name in found
             if name not in expected]
     return " and ".join(missing + more)
 

@@ -160,7 +160,7 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     own = kinds_in(script)
     if both := sorted(own & kinds()):
         raise ValueError(f"the script adds {', '.join(both)}, which the page already has; rename "
-                         "your class, in Python too")
+                         "your class, also in Python")
     known = kinds() | own
     found = {}
     for name, module in model.modules():

@@ -93,9 +93,8 @@ def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None
     """
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
-        raise ValueError(f"{first} is the run of a {RUNS.get(wanted, wanted)} and {folder} that of "
-                         f"a {RUNS.get(kind, kind)}; a page shows either translators or language "
-                         "models")
+        raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)} and {folder} is a "
+                         f"{RUNS.get(kind, kind)}; a page shows translators or language models")
     return KINDS[kind].load(folder, code)
 
 
@@ -109,11 +108,15 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         path = as_path(name)
         arrays, about = checkpoint.load(path / CHECKPOINT if is_folder(path) else path)
         model = trained.model.copy()
-        with checkpoint.understood(path, about):
-            for vocabulary in trained.VOCABULARIES:
-                if about["about"].get(vocabulary) != getattr(trained, vocabulary).saved():
-                    raise ValueError(f"its {vocabulary.replace('_', ' ')} differs from the run's")
+        differ = [name.replace("_", " ") for name in trained.VOCABULARIES
+                  if about.get("about", {}).get(name) != getattr(trained, name).saved()]
+        try:
             checkpoint.restore(model, arrays)
+        except ValueError:
+            differ.append("parameters")
+        if differ:
+            raise ValueError(f"{path} belongs to another run: its {' and '.join(differ)} differ; "
+                             "pass a checkpoint of this run")
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:

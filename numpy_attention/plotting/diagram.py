@@ -76,7 +76,7 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
 
 
 def _box(name: str, box: Any) -> Box:
-    box = _build(Box, f"box {name!r:.40}", box, "(text, column, row), and if wanted a colour")
+    box = _build(Box, f"box {name!r:.40}", box, "(text, column, row), optionally with a colour")
     check_text(f"the text of box {name!r:.40}", box.text)
     for place in (box.column, box.row):
         check_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
@@ -87,7 +87,7 @@ def _box(name: str, box: Any) -> Box:
 
 
 def _arrow(arrow: Any, boxes: Mapping[str, Box]) -> Arrow:
-    arrow = _build(Arrow, "an arrow", arrow, "(start, end), and if wanted text, bend, dashed")
+    arrow = _build(Arrow, "an arrow", arrow, "(start, end), optionally with text, bend, dashed")
     for name in arrow[:2]:
         check_name("an arrow's box", name, boxes)
     check_text("the text of an arrow", arrow.text)

@@ -75,19 +75,21 @@ def versions(about: dict[str, Any]) -> str:
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     """Context manager that turns errors raised while a checkpoint is used into ValueError.
 
-    path, about: the checkpoint and its `about`. The message names the version that wrote the
-    checkpoint and the current version.
+    path, about: the checkpoint and its `about`. If another version wrote the checkpoint, the
+    message names that version and the current one.
     """
     try:
         yield
     except MemoryError as error:
         raise ValueError(f"{path} describes a model that does not fit in memory ({error}); "
-                         f"{versions(about)}; use another copy, or a machine with more memory, or "
-                         "train a smaller model in another folder") from None
+                         "use another copy, or a machine with more memory, or train a smaller "
+                         "model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
-        raise ValueError(f"{path} cannot be loaded ({reason}); {versions(about)}; load it "
-                         "with that version, or train again in another folder") from None
+        advice = (f"{versions(about)}; load it with that version"
+                  if about.get("version") != __version__ else "use another copy")
+        raise ValueError(f"{path} cannot be loaded ({reason}); {advice}, or train again in another "
+                         "folder") from None
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:

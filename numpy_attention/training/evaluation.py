@@ -36,7 +36,7 @@ class Evaluation:
                              f"got {self.tokens}")
         if not math.isfinite(self.loss):
             raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}; "
-                                  "is the model trained?")
+                                  "did training diverge?")
         return self.loss / self.tokens
 
     @property

@@ -90,12 +90,12 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     unknown = sorted(arrays.keys() - named)
     if missing or unknown:
         raise ValueError(f"{path} does not belong to this model and training: "
-                         f"{missing_and_unknown(missing, unknown)}. Resume the run that was saved")
+                         f"{missing_and_unknown(missing, unknown)}. Resume the run that wrote it")
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
             raise ValueError(f"{path}: {name} has shape and dtype {given}, expected {expected}; "
-                             "resume the run that was saved")
+                             "resume the run that wrote it")
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:

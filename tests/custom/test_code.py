@@ -45,10 +45,10 @@ def test_files_beside_it_may_be_imported(tmp_path):
 @pytest.mark.parametrize("text, message", [
     ("x = (\n", r"mine\.py cannot be run: line 1 is not Python: '\(' was never closed$"),
     ("\0", r"mine\.py is binary data"),
-    ("x = 1\ny = 1 / 0\n", r"line 2 of mine\.py stops with ZeroDivisionError: division by zero$"),
-    ("def f():\n    return {}[1]\nf()\n", r"line 2 of mine\.py, in f stops with KeyError: 1$"),
-    ("import sys\nsys.exit(3)\n", r"line 2 of mine\.py stops with SystemExit: 3$"),
-    ("raise ValueError('x' * 500)\n", "stops with ValueError: x{100,200}…$"),
+    ("x = 1\ny = 1 / 0\n", r"line 2 of mine\.py raises ZeroDivisionError: division by zero$"),
+    ("def f():\n    return {}[1]\nf()\n", r"line 2 of mine\.py, in f raises KeyError: 1$"),
+    ("import sys\nsys.exit(3)\n", r"line 2 of mine\.py raises SystemExit: 3$"),
+    ("raise ValueError('x' * 500)\n", "raises ValueError: x{100,200}…$"),
 ])
 def test_a_file_that_cannot_be_run(text, message, tmp_path):
     path = written(tmp_path, text)

@@ -41,7 +41,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
     ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score; define"),
     ("(SoftmaxAttention)", "", "^Mine is not a complete score; derive it from SoftmaxAttention, f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters; write @datacla"),
-    ("(eq=False)", "", r"^Mine would be compared .* write @dataclass\(eq=False\)"),
+    ("(eq=False)", "", r"^Mine is not hashable, because .* write @dataclass\(eq=False\)"),
     ("def create", "def made", r"^Mine has no create; .* create\(cls, rng, query_size, value_size"),
     ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which the lib"),
 ])

@@ -221,10 +221,10 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
 
 @pytest.mark.parametrize("text, message", [
     ("", "contains no questions; each needs numbered sentences"),
-    (GOOD + "2 a\n", "line 4 begins with '2'; expected 1, the number of the sentence"),
-    ("\tb\t\ta|b\n", "line 1 begins with ''; expected 1"),
+    (GOOD + "2 a\n", "line 4 begins with '2', expected 1; the sentences of each question are"),
+    ("\tb\t\ta|b\n", "line 1 begins with '', expected 1"),
     ("1\n", "line 1: the number is not followed by a sentence"),
-    (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentences and has no query; "
+    (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentence and has no query; "
      "expected a sentence numbered 2 that contains XXXXX"),
     ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 columns; expected query TAB answer TAB TAB cand"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),

@@ -48,7 +48,7 @@ def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
         ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt has 2 empty line\(s\), the first is line 2, .*b.txt "
          r"has 1 empty .* is line 3; .*these 3 of 4 pairs with skip_blank=True"),
         ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt has 3 tab-separated .*cut -f1"),
-        ("", "", "are empty; they need one sentence per line"),
+        ("", "", "are empty; expected one sentence per line"),
         (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
         ("a\n".encode("utf-16-le"), "x\n", r"a.txt looks like UTF-16LE"),
         ("ab\nabcdefghi\0j\n", "x\ny\n", r"a.txt, line 2 has a NUL character \(1 in all\)"),

@@ -199,7 +199,7 @@ def test_assigned_for_added(rng):
     assert law.place.text == "grads.W[1:] = x.T[1:] @ da"
     law, message = one(rng, *squash(rng, Assigned))
     assert law.kind == "assigned" and law.place.text == "grads.W[...] = x.T @ da"
-    assert "called twice, backward does not double grads.W: = for +=" in message
+    assert "called twice, backward does not double grads.W: use +=, not =" in message
 
 
 def test_a_backward_that_counts(rng):
@@ -610,7 +610,7 @@ def test_an_axis_of_time_that_is_none(rng, causal, error, words):
 
 def test_an_axis_of_time_that_no_output_has(rng):
     layer, x = squash(rng)
-    with pytest.raises(ValueError, match="length 3 along this axis, but no output has"):
+    with pytest.raises(ValueError, match="length 3 along this axis, but no output does"):
         gradcheck(layer, x, rng=rng, causal=1)
 
 

@@ -60,7 +60,7 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
 def why_ended(status: int) -> str:
     """Describe why a process ended without a Verdict. status: the exit status of the process."""
     if status == -signal.SIGKILL:
-        return "it did not come to an end; is there an endless loop?"
+        return "it did not end; is there an endless loop?"
     if status < 0:
         return f"it was ended by signal {-status} ({signal.Signals(-status).name})"
     return f"it exits its process with status {status}; remove sys.exit()"

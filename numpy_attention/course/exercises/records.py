@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.training.lock import held
+from numpy_attention.validation.messages import short_repr
 from numpy_attention.validation.paths import (
     as_path,
     atomic_write,
@@ -96,12 +97,12 @@ def understood(found: Any) -> dict[str, Record]:
         raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")
     if not isinstance(exercises, dict):
-        raise ValueError("it has no exercises")
+        raise ValueError("its 'exercises' entry is missing or not an object")
     kinds = {field.name: type(field.default) for field in fields(Record)}
-    for record in exercises.values():
+    for exercise, record in exercises.items():
         if not isinstance(record, dict):
-            raise ValueError("an exercise has no record")
+            raise ValueError(f"its record of {short_repr(exercise)} is not an object")
         for name, value in record.items():
             if type(value) is not kinds.get(name):
-                raise ValueError("it has an unknown entry")
+                raise ValueError(f"its entry {short_repr(name)} is unknown or of the wrong type")
     return {str(name): Record(**record) for name, record in exercises.items()}

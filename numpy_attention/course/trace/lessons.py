@@ -196,9 +196,9 @@ def errors_located(lesson: Lesson) -> Iterator[None]:
         lines = [one.lineno for one in trace if one.filename == str(lesson.path)]
         if isinstance(error, SyntaxError):
             lines.append(error.lineno)
-        where = f" in line {lines[-1]}" if lines else ""
-        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}, before it "
-                         f"calls both passes of its reference implementation: {error}") from error
+        where = f" on line {lines[-1]}" if lines else ""
+        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}: {error}; it "
+                         "must run at least until its backward pass is called") from error
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:

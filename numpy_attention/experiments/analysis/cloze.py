@@ -196,8 +196,8 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
     targets = padded([[PAD] * (len(rest) - 1) + query for rest, (_, query) in zip(rests, rows)])
     losses, _ = losses_in_windows(model, inputs, targets, state, steps)
     if not np.isfinite(losses).all():
-        raise ArithmeticError(f"log p of a query is {-losses[~np.isfinite(losses)][0]}; is the "
-                              "model trained?")
+        raise ArithmeticError(f"log p of a query is {-losses[~np.isfinite(losses)][0]}; did "
+                              "training diverge?")
     ends = np.cumsum([len(one.queries) for one in group])
     return [-part[one.which] for one, part in zip(group, np.split(losses, ends[:-1]))]
 

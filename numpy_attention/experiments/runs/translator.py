@@ -286,8 +286,10 @@ class Translator(Trained):
             **confidence.of_text(words, plain_words, pairs, rng)}
         if weights is not None:
             result |= confidence.of_pointing(weights, pairs, rng)
-        if not all(math.isfinite(value) for value in result.values()):
-            raise ArithmeticError(f"a figure is not finite: {result}; is the model trained?")
+        wrong = [f"{name} = {one}" for name, one in result.items() if not math.isfinite(one)]
+        if wrong:
+            raise ArithmeticError(f"these metrics are not finite: {', '.join(wrong)}; did training "
+                                  "diverge?")
         return result
 
     def knows(self, pair: Pair) -> bool:

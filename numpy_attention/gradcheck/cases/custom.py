@@ -24,8 +24,8 @@ OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidde
           "O": H, "inner": A, "K": A, "A": A}
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
           "hidden": 4, "layers": 2, "dropout": 0.2}
-ONE_SIZE = ("it works if queries and keys have the same size; if it needs that, as q · h_j does, "
-            "let `create` raise a ValueError for other sizes, and the check uses one size for both")
+ONE_SIZE = ("it works if queries and keys have the same size; if it requires this, as q · h_j "
+            "does, raise ValueError for other sizes in `create`, and the check uses equal sizes")
 A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward) for "
           "gradcheck, and check FILE.py:case")
 
@@ -46,8 +46,8 @@ def check(title, build, rng):
     case = build(rng, np.float64)
     for name, weights in case.target.named_parameters():
         if weights.dtype != np.float64:
-            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; let `create` "
-                             "pass on its dtype")
+            raise ValueError(f"{title}: {name} is {weights.dtype}, expected float64; `create` "
+                             "must use its argument dtype")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotFloat32)             # an error here, see below
         report = gradcheck(case.target, *case.inputs, rng=rng, forward=case.forward,
@@ -90,7 +90,8 @@ def check_as_it_is(function, rng):
     """Check the case that a user's function returns. Raises TypeError for any other result."""
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
-        raise TypeError(f"{function.__name__} returns {type(given).__name__}, expected (target, "
+        kinds = [type(one).__name__ for one in (given if isinstance(given, tuple) else [given])]
+        raise TypeError(f"{function.__name__} returns {', '.join(kinds)}, expected (target, "
                         "inputs, forward, backward), where inputs is a tuple")
     target, inputs, forward, backward = given
     return gradcheck(target, *inputs, rng=rng, forward=forward, backward=backward,
@@ -131,8 +132,8 @@ def layer(one, rng, dtype):
                          f"guessed; {A_CASE}")
     further = required(one.forward, first=2)
     if further:
-        raise ValueError(f"{one.__name__}.forward requires, besides its input, "
-                         f"{', '.join(further)}, whose value cannot be guessed; {A_CASE}")
+        raise ValueError(f"{one.__name__}.forward requires {', '.join(further)} in addition to "
+                         f"its input, and the value cannot be guessed; {A_CASE}")
     built = one() if create is one else build(one, rng, dtype=dtype, **sizes)
     return plain(randomize(built, rng), array(rng, dtype, T, B, D))
 

@@ -88,8 +88,8 @@ def assigned_laws(check, names):
 
     places = lines_of(lambda: backward_of(check, copy_arrays(check.upstream), cache, grads),
                       written)
-    return [Broken("assigned", f"called twice, backward does not double grads.{name}: = for +="
-                   "\n  grads already holds gradients of other calls; add to it",
+    return [Broken("assigned", f"called twice, backward does not double grads.{name}: use +=, "
+                   "not =\n  grads already holds gradients of other calls; add to it",
                    places.get(name))
             for name in names]
 

@@ -250,4 +250,4 @@ def check_causal(check):
         raise ValueError(f"causal = {check.causal} is not an axis of the first input")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
         raise ValueError(f"causal = {check.causal}: the first input has length "
-                         f"{first.shape[check.causal]} along this axis, but no output has")
+                         f"{first.shape[check.causal]} along this axis, but no output does")

@@ -107,8 +107,8 @@ class Report:
                 moving[name][at] = False
         if not any(array.any() for array in moving.values()):
             why = "; ".join(self.left_out) or (
-                f"the outputs do not change with {names(list(moving))}, or not by more than "
-                "their rounding; pass values near which they do")
+                f"the outputs do not change with {names(list(moving))}, or only by rounding "
+                "errors; pass other values, for which they do")
             raise ValueError(f"{self.title}: nothing was checked: {why}")
 
     @property

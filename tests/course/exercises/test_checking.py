@@ -50,7 +50,7 @@ def forward(line):
      "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
     (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\n"
             "return (dy @ self.W.T).astype(int)"), "returns",
-     "backward returns x of int64; expected gradients for x, got none. Return one for each"),
+     "backward returns int64 for x; expected gradients for x, got none. Return one for each"),
     (linear("x = cache\ngrads.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),

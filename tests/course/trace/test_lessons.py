@@ -115,6 +115,6 @@ def test_a_lesson_leaves_everything_as_it_was(tmp_path):
     ("1 +", "SyntaxError")])
 def test_an_error_of_a_lesson_is_reported_with_its_line(wrong, message, tmp_path):
     line = (HEAD + PLAIN).count("\n") + 3
-    with pytest.raises(ValueError, match=f"^01_small.py raises {message} in line {line}, before "):
+    with pytest.raises(ValueError, match=f"^01_small.py raises {message} on line {line}: "):
         form(tmp_path, HEAD, PLAIN, f"# %%\n\n{wrong}\n")
     assert sys.getprofile() is None

@@ -63,7 +63,7 @@ def test_values(use, message):
 
 
 def test_a_model_that_is_not_trained():
-    with pytest.raises(ArithmeticError, match="log p of a query is nan; is the model trained"):
+    with pytest.raises(ArithmeticError, match="log p of a query is nan; did training diverge"):
         analysis.cloze_test(Nan(), WORDS, [QUESTION], RNG)
 
 

@@ -136,11 +136,11 @@ def test_another_format_names_both_versions(folder):
         check_same(folder, translator_of())
 
 
-def test_parameters_that_are_another_models_name_both_versions(folder):
+def test_parameters_of_another_model_in_a_file_of_this_version(folder):
     path = folder / "checkpoint.npz"
     with np.load(path) as file:
         contents = dict(file)
     kept = {name: array for name, array in contents.items() if not name.startswith("best/decoder")}
     np.savez(path, **kept)
-    with pytest.raises(ValueError, match=f"cannot be loaded.*missing.*this is {__version__}"):
+    with pytest.raises(ValueError, match="cannot be loaded.*missing.*; use another copy, or train"):
         Translator.load(folder)

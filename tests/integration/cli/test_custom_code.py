@@ -120,7 +120,7 @@ def test_what_is_refused(words, message, place, capsys):
     (in_score("undefined"), "line 22 of broken.py, in score: NameError: name 'undefined' is not"),
     (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in create: "
      "AttributeError: "),
-    (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py stops with ZeroDivision"),
+    (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py raises ZeroDivision"),
     (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
 ])
 def test_an_error_in_it_is_reported_with_its_line(text, message, place, capsys):

@@ -203,10 +203,10 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
-    ("copy single", "copy is the run of a translator and single that of a language model; a"),
+    ("copy single", "copy is a translator and single is a language model; a page"),
     ("copy luong --checkpoints a.npz", "but 2 runs are given; pass one"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
-    ("copy --checkpoints luong/checkpoint.npz", "cannot be loaded"),
+    ("copy --checkpoints luong/checkpoint.npz", "belongs to another run: its parameters differ"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),
     ("copy --corpus bible-en", "is text, not parallel"),
     ("single --corpus copy", "is parallel, not text"),

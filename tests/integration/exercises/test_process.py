@@ -27,4 +27,4 @@ def test_of_a_flood_the_beginning_is_shown(tmp_path):
 
 
 def test_how_a_process_has_ended():
-    assert why_ended(-9) == "it did not come to an end; is there an endless loop?"
+    assert why_ended(-9) == "it did not end; is there an endless loop?"

@@ -146,7 +146,7 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
 
 @pytest.mark.parametrize("name, message", [
     ("Deep", "Deep requires depth, whose value cannot be guessed; write a function case(rng)"),
-    ("Two", "Two.forward requires, besides its input, y, whose value cannot be guessed; write a"),
+    ("Two", "Two.forward requires y in addition to its input, and the value cannot be guessed"),
     ("Odd", "Odd requires colour, whose value cannot be guessed; write a function case(rng)"),
     ("case_of_a_number", "case_of_a_number returns int, expected (target, inputs, forward, "),
     ("None", "mine.py does not define 'None': it defines Square"),

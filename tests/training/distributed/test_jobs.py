@@ -69,7 +69,7 @@ def test_jobs_at_work_end_before_the_error(capsys):
     with pytest.raises(ValueError, match="^lost$"):
         together(3, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
     assert ended == ["b"]
-    assert capsys.readouterr().out == "lost; 1 at work end first, no more begin\n"
+    assert capsys.readouterr().out == "lost; waiting for 1 running, starting no more\n"
 
 
 def test_an_error_of_rank_0_ends_all_too():
