@@ -588,15 +588,15 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # | Elman, U orthogonal | **1.00**, **1.00**, **1.00** | 0.26, **1.00**, **1.00** |
 # | LSTM, b_f = 0, U orthogonal | **1.00**, 0.76, **1.00** | 0.27, 0.25, 0.24 |
 #
-# Count what is bold. With an orthogonal U, Elman's network wins by 5 to 2. (Size is no excuse: with
-# the same 32 units, the LSTM has three times as many parameters.) With a small U it is 1 to 0,
-# which decides nothing.
+# Count what is bold. With an orthogonal U, Elman's network wins by 5 to 2. (Size does not explain
+# this: with the same 32 units, the LSTM has three times as many parameters.) With a small U it is 1
+# to 0, which decides nothing.
 #
 # *How U starts.* Suppose we had trained only two networks: Elman's with an orthogonal U, and the
 # LSTM with b_f = 0 and a small U. At n = 8, Elman's wins, but the start of U explains most of that
 # gap: with an orthogonal U, the LSTM recalls most of the keys or all of them. At n = 16 it is the
-# cell, because there an orthogonal U does not help the LSTM. Neither could be told from the two
-# networks alone. **Change one thing at a time.**
+# cell, because there an orthogonal U does not help the LSTM. Those two networks alone show neither.
+# **Change one thing at a time.**
 #
 # The lower number in a box is the share of the gradient that arrives, before training, at the state
 # that has just read the key. Does it predict what is learnt? For the LSTMs with a small U it
