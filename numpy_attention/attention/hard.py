@@ -94,7 +94,7 @@ class HardAttention(Module):
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
-        """Return booleans (B,), True for soft rows; all are False without a SampledMemory."""
+        """Return which rows read the expected value, none for a plain Memory → booleans (B,)."""
         if not isinstance(memory, SampledMemory):
             return np.zeros(len(memory.mask), bool)
         return memory.uniform(SOFT_STEP) < self.soft

@@ -18,7 +18,7 @@ def causal(mask, T, window=None):
 
     visible is True where a step may attend. Each of the last T of the S positions may attend to the
     unmasked positions before it, at most `window` steps back (None: any number). S must be at least
-    T. A position may not attend to itself, so the first of all may not attend at all.
+    T. A position may not attend to itself, so the first position has nothing to attend to.
     """
     S = mask.shape[1]
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)
@@ -43,7 +43,7 @@ class HistoryAttention(Module):
         r_t  = Σ_i α_ti v_i
 
     Shapes: queries (T, B, Q), keys (B, S, K), where K is the size of a key, values (B, S, D),
-    visible (T, B, S) → r (T, B, D), α (T, B, S). A step that may not attend has α = 0 and r = 0.
+    visible (T, B, S) → r (T, B, D), α (T, B, S). If nothing is visible, α = 0 and r = 0.
 
     A subclass defines create(rng, query_size, key_size, size, init, dtype), where `size` is the
     size of the score's hidden layer, and two methods:
@@ -55,10 +55,7 @@ class HistoryAttention(Module):
     """
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over the visible positions.   scores, visible (T, B, S).
-
-        `analysis.ablation` replaces this method to change the weights.
-        """
+        """Return softmax(scores) over visible positions. `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):

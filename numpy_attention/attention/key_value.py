@@ -38,7 +38,9 @@ class RoleGradients(NamedTuple):
 class KeyValueReadout(HistoryReadout):
     """Readout with attention over earlier states, in which parts of a state have separate roles.
 
-        h   = [k; v; p]                     roles=3; 2: h = [k; v] and p = v; 1: h = k = v = p
+        h   = [k; v; p]                     with roles=3
+        h   = [k; v],  p = v                with roles=2
+        h   = k = v = p                     with roles=1
         α_t = softmax(score(k_t, k_i))      over the `window` positions before t (None: all)
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh

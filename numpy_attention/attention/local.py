@@ -38,7 +38,7 @@ class Window(Module):
         return self.attention.read(values, mask)
 
     def around(self, centre, memory):
-        """Return `memory`, with |s − centre| > width masked for each row.   centre (B,)."""
+        """Return `memory` with positions s masked if |s − centre| > width.   centre (B,)."""
         S = memory.mask.shape[1]
         near = np.abs(np.arange(S) - centre[:, None]) <= self.width             # (B, S)
         return Memory(memory.values, memory.keys, memory.mask & near)
@@ -100,10 +100,10 @@ class LocalPredictive(Window):
         α_s = a_s g_s                                   not normalised again
         c   = Σ_s α_s h_s
 
-    Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s. The
-    context of multi-head attention is not, so it raises ValueError. The gradient reaches p only
-    through the Gaussian. When p is exactly `width` away from a position, the set of positions
-    in the window changes abruptly, and the derivative does not exist.
+    Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s.
+    Multi-head attention mixes several such sums, so wrapping it raises ValueError. The gradient
+    reaches p only through the Gaussian. When p is exactly `width` away from a position, the set of
+    positions in the window changes abruptly, and the derivative does not exist.
     """
 
     W_p: Array  # (Q, P)

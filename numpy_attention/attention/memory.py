@@ -14,8 +14,8 @@ from numpy_attention.validation.arrays import check_mask, check_real, check_shap
 class Memory:
     """The values h_j that attention averages, their keys, and a mask that is True at tokens.
 
-    keys is None if a mechanism compares queries with the values themselves. Raises ValueError for a
-    wrong shape, and TypeError unless values are float32 or float64 and the mask is boolean.
+    keys is None if the mechanism does not compute keys. Raises ValueError for a wrong shape, and
+    TypeError unless values are float32 or float64 and the mask is boolean.
     """
 
     values: Array       # (B, S, D)
@@ -71,10 +71,10 @@ class MemoryGradient:
     def defer(self, name, *factors):
         """Store the factors of one product of a step, each (B, size), until `read_backward`.
 
-        name: "values" or a field, whose gradient is the sum of the products. A step may defer more
-        than one product for it. Raises TypeError if a factor is not an array, and ValueError if its
-        shape is wrong or its size differs from that of an earlier step. The traceback of a mistake
-        in a user-defined score therefore shows the line with the mistake.
+        name: "values" or a field, whose gradient is the sum of the products. A step may defer
+        several under the same name. Raises TypeError if a factor is not an array, and ValueError if
+        its shape is wrong or its size differs from that of an earlier step. The traceback of a
+        mistake in a user-defined score therefore shows the line with the mistake.
         """
         sizes = [factor.shape[-1] for factor in self.pending.get(name, [factors])[0]]
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):

@@ -25,8 +25,8 @@ class HistoryReadout(Module):
     def remember(self, h, mask, memory, size=None):
         """Append h to the states in memory → states (B, M + T, H), known (B, M + T).
 
-        known is True where a state exists. h, mask, memory: as in `forward`. size: M for a memory
-        that is None, which is then replaced by zeros that are not known; by default 0.
+        known is True where a state exists. h, mask, memory: as in `forward`. size: if memory is
+        None, the number M of zero states, marked as not known, to use instead; by default 0.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T

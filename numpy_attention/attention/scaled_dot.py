@@ -34,10 +34,7 @@ class ScaledDotProductAttention(Module):
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over the visible positions.   scores, visible (B, …, T, S).
-
-        `analysis.ablation` replaces this method to change the weights.
-        """
+        """Return softmax(scores) over visible positions. `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):

@@ -52,10 +52,7 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over the visible positions.   scores, visible (B, S) → (B, S).
-
-        `analysis.ablation` replaces this method to change the weights.
-        """
+        """Return softmax(scores) over visible positions. `analysis.ablation` replaces this."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):

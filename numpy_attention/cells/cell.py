@@ -39,9 +39,9 @@ class Steps:
         return self.Us[0]
 
     def is_guarded(self, t, dy, dh, dc=None):
-        """Return whether the kernel of a backward step should check its arguments.
+        """Return whether the kernel of the backward step t should check its arguments.
 
-        The check is needed at t = T − 1, where the pass begins, and if dy, dh or dc is not (B, H).
+        The check is needed once, at the last time step, and whenever dy, dh or dc is not (B, H).
         """
         alike = dy.shape == dh.shape == (dh if dc is None else dc).shape == self.hs.shape[1:]
         return t == len(self.a) - 1 or not alike
@@ -153,7 +153,7 @@ class Cell(Module):
         return steps.hs[t]
 
     def hidden(self, state):
-        """Return the hidden state h (B, H), which is the first array of a state."""
+        """Return the hidden state, which is the first array of a state → h (B, H)."""
         return arrays(state)[0]
 
     def step(self, t, steps):
@@ -179,7 +179,7 @@ class Cell(Module):
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy (B, H) is the gradient of h_t from the layers that read h_t. dstate is the gradient of the
+        dy (B, H) is the gradient of h_t from the layers that read it. dstate is the gradient of the
         state after step t from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)

@@ -15,7 +15,7 @@ from numpy_attention.validation.messages import short_repr
 
 @dataclass
 class GRUSteps(Steps):
-    """The Steps of a GRU, with its gates and the array that depends on `reset`."""
+    """The Steps of a GRU, with two more arrays for its backward pass."""
 
     gates: Array = field(init=False)    # (T, B, 3H)    r z n
     s: Array = field(init=False)        # (T, B, H)     reset="after": h U_n + b_n; "before": r ∘ h
@@ -37,8 +37,7 @@ class GRU(Cell):
         h_t = (1 − z) ∘ n + z ∘ h                           update="old": z weights the old state
         h_t = z ∘ n + (1 − z) ∘ h                           update="new": z weights the candidate
 
-    h without an index is h_{t−1}, and n is the candidate. Papers and libraries differ in both
-    conventions:
+    Here x is x_t, h is h_{t−1}, and n is the candidate. Both conventions differ between sources:
 
         paper or library                                reset     update
         Bahdanau et al. 2015, A.1.1                     before    new
@@ -46,7 +45,7 @@ class GRU(Cell):
         cuDNN, PyTorch                                  after     old
 
     b holds b_r, b_z and b_n'. b_n is None with reset="before", where it would only add to b_n'.
-    PyTorch has two biases per gate, and b_r and b_z here are their sums over b_ih and b_hh.
+    In PyTorch, b_ih holds b_n', b_hh holds b_n, and both have a b_r and a b_z, which are added.
     `PlainGRU` in lesson 04 is the same cell in plain NumPy.
     """
 

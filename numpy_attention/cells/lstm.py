@@ -13,7 +13,7 @@ from numpy_attention.validation.arrays import check_sizes
 
 @dataclass
 class LSTMSteps(Steps):
-    """The Steps of an LSTM, with its cell states and gates."""
+    """The Steps of an LSTM, with its cell states c and its gates."""
 
     cs: Array = field(init=False)       # (T + 1, B, H)    cells; cs[0] is the initial one
     gates: Array = field(init=False)    # (T, B, 4H)       i f g o

@@ -13,7 +13,7 @@ class StepsOfCell(Protocol):
 
     @property
     def a(self) -> Array:
-        """The pre-activations without h U (T, B, G). Decoders add other inputs to a[t] before step t."""
+        """The pre-activations (T, B, G) without h U. Decoders add to a[t] before step t."""
 
     @property
     def hs(self) -> Array:
@@ -49,9 +49,9 @@ class RecurrentCell(Protocol):
         dxs    = cell.project_backward(da, xs, grads)              input weights: likewise
 
     A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
-    In rows where mask (T, B) is False, a step keeps the state, and its backward pass keeps the
-    gradient of the state. The pre-activations have G = gates · H columns. In a stack, xs, a and G
-    are those of the first cell, while H, ys and the `hs` of the steps are those of the last cell.
+    In rows where mask (T, B) is False, a step keeps the state, and passes the gradient of the state
+    on unchanged. The pre-activations have G = gates · H columns. In a stack, xs, a and G are those
+    of the first cell, while H, ys and the `hs` of the steps are those of the last cell.
     """
 
     @property
@@ -91,7 +91,7 @@ class RecurrentCell(Protocol):
     def step_backward(self, t: int, dy: Array, dstate: Any, steps: Any, dsteps: Any) -> Any:
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy is the gradient of h_t (B, H) from the layers that read h_t. dstate is the gradient of the
+        dy is the gradient of h_t (B, H) from the layers that read it. dstate is the gradient of the
         state after step t from later steps. The gradient of h_t is the sum of dy and dstate's h.
         """
 

@@ -69,7 +69,7 @@ class Stacked(Module):
 
     @classmethod
     def create(cls, make, sizes, dropout=0.0):
-        """Build a stack of cells make(inputs, hidden), for example with make = partial(GRU.create, rng).
+        """Build a stack with one layer make(inputs, hidden) for each two consecutive sizes.
 
         make: a function that builds a cell from the sizes of its input and of its state. sizes:
         first the size of the input, then the state size of each layer.
@@ -104,8 +104,9 @@ class Stacked(Module):
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
         """Allocate the steps of all layers, and draw a dropout key for each layer except the first.
 
-        Without rng there is no dropout. row_ids (T, B) are integers, by default 0, 1, 2, … Raises
-        the errors of `Cell.begin`, and ValueError unless there is one state for each cell.
+        Without rng there is no dropout. row_ids (T, B) are the integers that dropout hashes, by
+        default 0, 1, 2, … Raises the errors of `Cell.begin`, and ValueError unless there is one
+        state for each cell.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -125,7 +126,7 @@ class Stacked(Module):
         return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
 
     def hidden(self, state):
-        """Return the state of the top layer → h (B, H)."""
+        """Return the hidden state of the top layer → h (B, H)."""
         return self.cells[-1].hidden(state[-1])
 
     def step(self, t, steps):
@@ -160,7 +161,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return the first layer's da; add all gradients except those that `project_backward` adds."""
+        """Return da of the first layer; add all gradients but those of its W and b to grads."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -197,9 +198,9 @@ class Stacked(Module):
         return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
-        """Return `state`, or a tuple with None for each layer if it is None.
+        """Return a tuple with the state of each layer: `state` itself, or Nones if it is None.
 
-        Raises ValueError unless it is a tuple of as many states as there are layers.
+        Raises ValueError if `state` is anything but a tuple with one state for each layer.
         """
         if state is None:
             return (None,) * len(self.cells)
