@@ -55,7 +55,7 @@ class HistoryAttention(Module):
     """
 
     def attention_weights(self, scores, visible):
-        """Return softmax(scores) over visible positions. `analysis.ablation` replaces this."""
+        """Return softmax(scores) at visible positions. `analysis.ablation` replaces this method."""
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):

@@ -32,8 +32,8 @@ class Attention(Protocol):
         """Return ∂L/∂query (B, Q), or None if the weights do not depend on the query.
 
         dcontext (B, D) is the gradient of the context. dweights (B, S) is the gradient of the
-        weights, or None for 0. The gradient of the memory is added to dmemory, or its factors are
-        stored there, and `read_backward` computes one product for all steps.
+        weights, or None for 0. The gradient of the memory is added to dmemory, or deferred
+        there. `read_backward` then computes one product for all steps.
         """
 
     def read_backward(self, memory: Memory, dmemory: MemoryGradient, grads: Any) -> Array:

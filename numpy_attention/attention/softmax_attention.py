@@ -52,7 +52,7 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """Return softmax(scores) over visible positions. `analysis.ablation` replaces this."""
+        """Return softmax(scores) at visible positions. `analysis.ablation` replaces this method."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
