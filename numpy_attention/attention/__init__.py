@@ -1,14 +1,14 @@
 """Attention mechanisms.
 
-    memory                  = attention.read(values, mask)          per sentence: project the keys
+    memory                  = attention.read(values, mask)          per batch: project the keys
     context, weights, cache = attention.step(query, memory, t)      per target word: score,
                                                                     softmax, weighted sum
     dquery                  = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
     dvalues                 = attention.read_backward(memory, dmemory, grads)
-                                                                    the large products, once
+                                                                    per batch: large products
 
 Here dmemory = memory.gradient(). The class `Attention` in `numpy_attention.attention.protocol`
-documents these methods. Most mechanisms define only a score and inherit all else from
+documents these methods. Most mechanisms define only a score and inherit the rest from
 `SoftmaxAttention`. `AttentionConfig` builds an attention by name. A language model that attends to
 its own past processes all queries at once: see `HistoryAttention` and `HistoryReadout`.
 """

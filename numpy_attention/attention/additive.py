@@ -61,7 +61,7 @@ class AdditiveAttention(SoftmaxAttention):
         return memory
 
     def score(self, query, memory):
-        """Compute the scores e_j = v_a · tanh(W_a q + k_j)."""
+        """Compute e_j = v_a · tanh(W_a q + k_j).   query (B, Q) → scores (B, S), cache."""
         projected = query @ few_rows(self.W_a, len(query))                      # (B, A)
         scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
         one_row = np.empty_like(self.v_a)

@@ -24,14 +24,15 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """Configuration of a decoder's attention; `create` builds it.
+    """Configuration of a decoder's attention; `create` builds the attention.
 
-    attention: a name of `registry.SCORES`, or a class that follows the protocol. The `create` of
-    the class receives only the arguments in its signature. window: a name of `registry.WINDOWS`.
-    width: a window has 2 · width + 1 positions. backwards: whether the sources are reversed; then
-    local-m starts at their end. alignment: the size of the hidden layers of the score and of
-    local-p, by default the query's size. longest: the largest number of source positions that
-    "location" supports, including </s>. heads: the number of heads of "multi-head".
+    attention: a name of `registry.SCORES`, or a class that follows `protocol.Attention`. The
+    `create` of the class receives only the arguments in its signature. window: a name of
+    `registry.WINDOWS`. width: a window has 2 · width + 1 positions. backwards: whether the source
+    sentences are reversed, so that local-m starts at their last word. alignment: the size of the
+    hidden layers of the score and of local-p, and of all heads of "multi-head" together; by default
+    the size of the query. longest: the largest number of source positions that "location" supports,
+    including </s>. heads: the number of heads of "multi-head".
 
     Raises ValueError for an unknown name, a score that does not fit the window, or a size below 1.
     """
@@ -56,10 +57,10 @@ class AttentionConfig:
                              f"{self.window!r}: {why}")
 
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
-        """Build an attention with queries (B, query_size) and values (B, S, value_size).
+        """Build an attention for queries (B, query_size) and values (B, S, value_size).
 
-        others: extra arguments for the `create` of the score and of the window. An argument that
-        neither accepts is ignored.
+        init: the initializer of the weights. others: extra arguments for the `create` of the score
+        and of the window. An argument that neither accepts is ignored.
 
         Raises ValueError if a size is below 1 or the score does not allow the sizes.
         """
@@ -78,13 +79,14 @@ class AttentionConfig:
 
 
 def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **initial):
-    """Build the attention of a decoder from its settings, or return the given Module.
+    """Build a decoder's attention from a name or class, or return `attention` if it is a Module.
 
-    attention: a name of `registry.SCORES`, a class, or a Module that follows the protocol.
-    settings: a dict with the other fields of AttentionConfig. initial: initializers, which are
-    passed to the `create` of the score by name.
+    attention: a name of `registry.SCORES`, a class, or a Module that follows `protocol.Attention`.
+    settings: a dict with other fields of AttentionConfig, empty for a Module. initial: extra
+    arguments of `AttentionConfig.create`, such as the initializers init and init_v.
 
-    Raises ValueError for a name, size or setting that does not fit.
+    Raises ValueError for an unknown name or setting, a size that does not fit, or settings that are
+    given together with a Module.
     """
     if not isinstance(attention, Module):
         known = [field.name for field in fields(AttentionConfig)]

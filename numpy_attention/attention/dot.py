@@ -38,7 +38,7 @@ class DotAttention(SoftmaxAttention):
         return cls()
 
     def score(self, query, memory):
-        """Compute the scores e_j = q · h_j."""
+        """Compute e_j = q · h_j.   query (B, D) → scores (B, S), and the query as the cache."""
         return dot_scores(query, memory), query
 
     def score_backward(self, dscores, query, memory, dmemory, grads):
@@ -69,7 +69,7 @@ class ScaledDotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """Draw W_a, but only if the sizes differ. Raises ValueError if a size is below 1."""
+        """Draw W_a, which is None if the sizes agree. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size == value_size:
             return cls()
@@ -81,7 +81,7 @@ class ScaledDotAttention(SoftmaxAttention):
         return None if self.W_a is None else self.W_a.shape[1]
 
     def score(self, query, memory):
-        """Compute the scores e_j = (q W_a / √D) · h_j."""
+        """Compute e_j = (q W_a / √D) · h_j.   query (B, Q) → scores (B, S), cache."""
         projected = query if self.W_a is None else query @ few_rows(self.W_a, len(query))
         scaled = _scaled(projected)                                             # (B, D)
         return dot_scores(scaled, memory), (query, scaled)

@@ -1,4 +1,4 @@
-"""Baseline without attention: a class with the methods of an attention, but one fixed vector."""
+"""Baseline without attention: the context of every step is the last annotation of the source."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class FixedVector(Module):
-    """Baseline without attention: c_i = h_S, the last annotation (Cho et al. 2014).
+    """Baseline without attention: every context is h_S, the last annotation (Cho et al. 2014).
 
     This is RNNenc, the baseline of Bahdanau et al. 2015, section 4.2. The weights are 1 at the last
     token of each sentence and 0 elsewhere, so they can be plotted next to those of an attention.
@@ -27,14 +27,14 @@ class FixedVector(Module):
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """Take one step, which ignores the query → context (B, D), weights (B, S), cache."""
+        """Return the last annotation for any query → context (B, D), weights (B, S), cache."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
         return sum_of_values(weights, memory), weights, Cache(memory, weights)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Return None: the weights depend only on the mask, so the query has no gradient."""
+        """Defer the gradient of the values; return None, because the query has no gradient."""
         # c = Σ_j α_j h_j
         dmemory.defer("values", cache.weights, dcontext)
 

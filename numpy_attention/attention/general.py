@@ -21,7 +21,7 @@ class GeneralAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    W_a multiplies the query, one row per step, rather than the values at all positions.
+    W_a multiplies the query, one row per step, rather than the values, which have S rows.
     """
 
     W_a: Array  # (Q, D)
@@ -41,7 +41,7 @@ class GeneralAttention(SoftmaxAttention):
         return self.W_a.shape[1]
 
     def score(self, query, memory):
-        """Compute the scores e_j = (q W_a) · h_j."""
+        """Compute e_j = (q W_a) · h_j.   query (B, Q) → scores (B, S), cache."""
         projected = query @ few_rows(self.W_a, len(query))                      # (B, D)
         return dot_scores(projected, memory), (query, projected)
 

@@ -16,18 +16,18 @@ SOFT_STEP = 2**31       # no target word has this number
 
 @dataclass
 class SampledMemory(Memory):
-    """A memory for training that samples positions by hashing a key, the row's id and the step.
+    """A Memory for training, with random numbers hashed from a key, the row's id and the step.
 
-    A row therefore samples the same positions however a batch is split. key: an integer, such as a
-    random seed. row_ids: the ids of the rows. Decoding calls `take`, which returns a plain Memory
-    that does not sample.
+    A row therefore samples the same positions however a batch is split. key: a random integer.
+    row_ids: the ids of the sentences in the training data. `take`, which decoding calls, returns a
+    plain Memory, from which no positions are sampled.
     """
 
     key: int = 0
     row_ids: Array = field(default_factory=lambda: np.zeros(0, int))    # (B,)
 
     def uniform(self, step):
-        """Return a number in [0, 1) for each row (B,), which depends only on key, row and step."""
+        """Return pseudorandom numbers (B,) in [0, 1), which depend only on key, row id and step."""
         drawn = [mix(mix(np.uint32(row & 0xFFFFFFFF) ^ np.uint32(self.key)) ^ np.uint32(step))
                  for row in self.row_ids.tolist()]
         return np.array(drawn) / 2**32
@@ -54,9 +54,10 @@ class HardAttention(Module):
 
         (R − b) ∂log α_j/∂e = (R − b) (onehot(j) − α)
 
-    where R is the loss that follows the choice, and b is a baseline that does not depend on the
-    choice. The model computes R − b, and passes (R − b) · onehot(j) as `dweights`. In training, a
-    fraction `soft` of the sentences reads the expected value Σ_j α_j h_j, which has a derivative.
+    where R is the loss of the words predicted after the choice, and b is a baseline that does not
+    depend on the choice. The model passes (R − b) · onehot(j) to `step_backward` as dweights. In
+    training, a random fraction `soft` of the sentences reads the expected value Σ_j α_j h_j
+    instead, which has a derivative. For these, dweights has no effect.
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context (B, D), weights α (B, S).
     """
@@ -73,15 +74,15 @@ class HardAttention(Module):
         return self.attention.read(values, mask)
 
     def sampled(self, memory, rng, rows):
-        """Return a memory that samples positions, with a key drawn from rng.   rows (B,).
+        """Return `memory` as a SampledMemory, with a key drawn from rng.   rows (B,).
 
-        rows: the ids of the rows. The position that a row samples depends on its id.
+        rows: the ids of the sentences. The positions sampled for a sentence depend on its id.
         """
         key = int(rng.integers(2**32))
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
 
     def step(self, query, memory, t):
-        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Read one position in step t: query (B, Q) → context (B, D), weights (B, S), cache."""
         scores, scored = self.attention.score(query, memory)                    # (B, S)
         weights = masked_softmax(scores, memory.mask)
         chosen = np.zeros_like(weights)
@@ -93,13 +94,13 @@ class HardAttention(Module):
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
-        """Return booleans (B,): which rows read the expected value. Without SampledMemory, none."""
+        """Return which rows read the expected value, none for a plain Memory → booleans (B,)."""
         if not isinstance(memory, SampledMemory):
             return np.zeros(len(memory.mask), bool)
         return memory.uniform(SOFT_STEP) < self.soft
 
     def choose(self, weights, memory, t):
-        """Return the positions (B,) to read, one for each row of the batch."""
+        """Sample a position for each row, or take the argmax.   weights (B, S) → positions (B,)."""
         if not isinstance(memory, SampledMemory):
             return weights.argmax(1)
         totals = weights.cumsum(1)                                              # (B, S)
@@ -110,7 +111,7 @@ class HardAttention(Module):
         """Backpropagate dcontext (B, D) → dquery (B, Q), or None if dweights is None.
 
         dweights (B, S) is R − b at the chosen position and 0 elsewhere. If dweights is None, the
-        choice is treated as fixed.
+        choices and weights are treated as constants, and only the values have a gradient.
         """
         memory, weights, chosen, soft, scored = cache
         # c = Σ_j chosen_j h_j

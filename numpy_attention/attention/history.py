@@ -1,8 +1,8 @@
 """Attention over the past: all steps of a sequence at once (Salton, Daniluk et al. 2017).
 
-A translator's decoder makes one query after another. A language model has all its states before the
-first query, because attention does not feed back into the recurrence. So one product serves all
-steps, and a causal mask determines which positions each step may attend to.
+A translator's decoder computes one query after another. A language model has all its states before
+the first query, because attention does not feed back into the recurrence. One product therefore
+serves all steps, and a causal mask determines which positions each step may attend to.
 """
 
 from typing import Any, NamedTuple
@@ -16,9 +16,9 @@ from numpy_attention.module import Array, Module
 def causal(mask, T, window=None):
     """Return the causal mask of the last T positions: mask (B, S) → visible (T, B, S).
 
-    It is True where a step may attend. Each of the last T of the S positions may attend to the
-    unmasked positions before it that are at most `window` steps away (None: at any distance). S
-    must be at least T. A position does not see itself, so the first position sees nothing.
+    visible is True where a step may attend. Each of the last T of the S positions may attend to the
+    unmasked positions before it, at most `window` steps back (None: any number). S must be at least
+    T. A position may not attend to itself, so the first position has nothing to attend to.
     """
     S = mask.shape[1]
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)
@@ -43,10 +43,10 @@ class HistoryAttention(Module):
         r_t  = Σ_i α_ti v_i
 
     Shapes: queries (T, B, Q), keys (B, S, K), where K is the size of a key, values (B, S, D),
-    visible (T, B, S) → r (T, B, D), α (T, B, S). A step that sees nothing has α = 0 and r = 0.
+    visible (T, B, S) → r (T, B, D), α (T, B, S). If nothing is visible, α = 0 and r = 0.
 
-    A subclass defines create(rng, query_size, key_size, size, init, dtype), where `size` is that of
-    the score's hidden layer, and two methods:
+    A subclass defines create(rng, query_size, key_size, size, init, dtype), where `size` is the
+    size of the score's hidden layer, and two methods:
 
         scores, cache   = score(queries, keys, visible)                     e (T, B, S)
         dqueries, dkeys = score_backward(dscores, visible, cache, grads)
@@ -55,11 +55,11 @@ class HistoryAttention(Module):
     """
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces the method."""
+        """Return softmax(scores) at visible positions. `analysis.ablation` replaces this method."""
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):
-        """Attend at all steps → contexts r (T, B, D), weights α (T, B, S), cache."""
+        """Attend in all steps at once → contexts r (T, B, D), weights α (T, B, S), cache."""
         scores, scored = self.score(queries, keys, visible)
         weights = self.attention_weights(scores, visible)                                # (T, B, S)
         # r_t = Σ_i α_ti v_i

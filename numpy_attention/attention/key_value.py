@@ -1,4 +1,4 @@
-"""Key-value-predict attention of a language model, with one, two or three roles per state."""
+"""Key-value-predict attention of a language model: a state has one, two or three parts."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -36,17 +36,19 @@ class RoleGradients(NamedTuple):
 
 @dataclass(eq=False)
 class KeyValueReadout(HistoryReadout):
-    """Predict the next word from the state h_t and earlier states through separate roles.
+    """Readout with attention over earlier states, in which parts of a state have separate roles.
 
-        h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
+        h   = [k; v; p]                     with roles=3
+        h   = [k; v],  p = v                with roles=2
+        h   = k = v = p                     with roles=1
         α_t = softmax(score(k_t, k_i))      over the `window` positions before t (None: all)
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh
 
     In Daniluk et al. 2017, roles=1 is the attention model (equations 2 to 6), roles=2 the key-value
     model (7 to 9), and roles=3 the key-value-predict model (10 to 12); none of them has b. With
-    roles=1, b and no window, this is the attentive model of Salton et al. 2017 with either of its
-    scores: W_c [h_t; c_t] there is W_x h_t + W_r c_t here.
+    roles=1, b and no window, this is the attentive model of Salton et al. 2017, with either of its
+    scores. Their W_c [h_t; c_t] is W_x h_t + W_r r_t here.
 
     A chunk of text is the steps of one batch. Attention reads the states of the current chunk and
     up to `carried` states of earlier chunks, which the memory holds.
@@ -68,12 +70,12 @@ class KeyValueReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
-        """Build a readout from states (T, B, hidden) to (T, B, outputs).
+        """Build a readout that maps states (T, B, hidden) to outputs (T, B, outputs).
 
-        roles, window, carried and activation are described in the class. score: a name of
-        `registry.HISTORY_SCORES`. The hidden layer of the score has the size of one role, hidden /
-        roles. bias: whether there is a b. Raises ValueError if roles does not divide hidden, if
-        score or activation is unknown, or if window or carried is out of range.
+        The class describes roles, window, carried and activation. score: a name of
+        `registry.HISTORY_SCORES`, or a class. The score's hidden layer has the size of one part of
+        a state, hidden / roles. bias: whether there is a b. Raises ValueError if roles does not
+        divide hidden, if score or activation is unknown, or if window or carried is out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -99,10 +101,10 @@ class KeyValueReadout(HistoryReadout):
 
     @property
     def read_by(self):
-        """Map each role to the index of the part of a state that it reads.
+        """A dict from each role to the index of the part of a state that has this role.
 
-        The query and the key share one part. With three roles, k, v and p are different parts. With
-        two, p is the same part as v. With one, all roles read the whole state.
+        Query and key share a part. With roles=3, k, v and p are different parts. With roles=2, p is
+        the same part as v. With roles=1, the whole state has all roles.
         """
         return {"query": 0, "key": 0, "value": min(1, self.roles - 1), "predict": self.roles - 1}
 
@@ -117,7 +119,7 @@ class KeyValueReadout(HistoryReadout):
         return max(self.carried, self.window or WITHOUT_WINDOW)
 
     def forward(self, h, mask, memory=None, keep=None):
-        """Read h (T, B, H), mask (T, B) → y (T, B, O), new memory, weights (T, B, M + T), cache.
+        """Map h (T, B, H), mask (T, B) → y (T, B, O), new memory, weights (T, B, M + T), cache.
 
         memory: the memory of earlier chunks, as in `HistoryReadout`. keep: the size of the new
         memory, by default `carried`.
@@ -138,7 +140,7 @@ class KeyValueReadout(HistoryReadout):
         return y, memory, weights, Cache(h, r, y, attended)
 
     def backward(self, dy, dweights, cache, grads):
-        """Return the gradient of h, a sum over the roles (key, value, query and prediction).
+        """Return the gradient of h, the sum of the terms for its roles.
 
         dy (T, B, O), dweights (T, B, M + T) or None → dh (T, B, H). No gradient reaches the memory.
         """
@@ -172,7 +174,7 @@ class KeyValueReadout(HistoryReadout):
                              dvalues[:, -T:].transpose(1, 0, 2), dp)
 
     def _part(self, h, role):
-        """Select the part of a state that a role reads: h (…, H) → a view of it (…, n)."""
+        """Select the part of states that has a role: h (…, H) → a view (…, n)."""
         n = len(self.W_x)
         start = n * self.read_by[role]
         return h[..., start:start + n]

@@ -22,9 +22,9 @@ SEVERAL_SUMS = ("local-p multiplies the weights of one sum by a Gaussian, but mu
 
 @dataclass(eq=False)
 class Window(Module):
-    """Base class of local attention. Subclasses have a field `width`.
+    """Base class of local attention, which restricts another attention to a window.
 
-    A window has 2 · width + 1 positions.
+    Subclasses have a field `width`. A window has 2 · width + 1 positions.
     """
 
     attention: Module
@@ -38,7 +38,7 @@ class Window(Module):
         return self.attention.read(values, mask)
 
     def around(self, centre, memory):
-        """Return the memory masked to positions s with |s − centre| ≤ width.   centre (B,)."""
+        """Return `memory` with positions s masked if |s − centre| > width.   centre (B,)."""
         S = memory.mask.shape[1]
         near = np.abs(np.arange(S) - centre[:, None]) <= self.width             # (B, S)
         return Memory(memory.values, memory.keys, memory.mask & near)
@@ -48,9 +48,9 @@ class Window(Module):
 class LocalMonotonic(Window):
     """Local attention with p_t = t, over [p_t − width, p_t + width] (local-m, Luong et al. 2015).
 
-    S is the length of each sentence. After the end of the source, p_t stays at S − 1, the position
-    of </s>. backwards: the source is reversed except for </s>. Then p_t starts at the last position
-    before </s>, moves back to the first position, and then stays at </s>.
+    S is the length of a sentence with </s>. After the end of the source, p_t stays at S − 1, the
+    position of </s>. backwards: whether the source is reversed except for </s>. If so, p_t starts
+    at the last position before </s>, moves back to the first position, and then stays at </s>.
     """
 
     width: int = 10
@@ -58,11 +58,11 @@ class LocalMonotonic(Window):
 
     @classmethod
     def create(cls, rng, attention, width=10, backwards=False):
-        """Build the window around `attention`. Raises ValueError if width is below 1."""
+        """Restrict `attention` to the window; ignore rng. Raises ValueError if width is below 1."""
         return cls(attention, width, backwards)
 
     def step(self, query, memory, t):
-        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Attend to the window of step t: query (B, Q) → context (B, D), weights (B, S), cache."""
         last = memory.mask.sum(1) - 1                                           # (B,)
         centre = np.minimum(t, last)                                            # (B,)
         if self.backwards:
@@ -70,7 +70,7 @@ class LocalMonotonic(Window):
         return self.attention.step(query, self.around(centre, memory), t)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
-        """Return the wrapped attention's dquery.   dcontext (B, D), dweights (B, S) or None."""
+        """Return dquery of the wrapped attention.   dcontext (B, D), dweights (B, S) or None."""
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
@@ -94,16 +94,16 @@ class PredictiveCache(NamedTuple):
 class LocalPredictive(Window):
     """Local attention that predicts its position (local-p, Luong et al. 2015, equations 9 and 10).
 
-        p   = S σ(v_p · tanh(W_p q))                    a position; S is the sentence's length
-        a   = the attention's weights over [p − width, p + width]
+        p   = S sigmoid(v_p · tanh(W_p q))              a position; S is the sentence's length
+        a   = the wrapped attention's weights over [p − width, p + width]
         g_s = exp(−(s − p)² / 2σ²),  σ = width / 2
         α_s = a_s g_s                                   not normalised again
         c   = Σ_s α_s h_s
 
     Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s.
-    Multi-head attention mixes several such sums and raises ValueError. The gradient reaches p
-    through the Gaussian only. When p is exactly `width` away from a position, the set of positions
-    in the window changes abruptly, and the derivative does not exist.
+    Multi-head attention mixes several such sums, so wrapping it raises ValueError. The gradient
+    reaches p only through the Gaussian. When p is exactly `width` away from a position, the set of
+    positions in the window changes abruptly, and the derivative does not exist.
     """
 
     W_p: Array  # (Q, P)
@@ -129,7 +129,7 @@ class LocalPredictive(Window):
         return cls(attention, W_p, v_p, width)
 
     def step(self, query, memory, t):
-        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Attend to the predicted window: query (B, Q) → context (B, D), weights (B, S), cache."""
         # p = S σ(v_p · tanh(W_p q)),  σ as a tanh that cannot overflow
         lengths = memory.mask.sum(1).astype(query.dtype)                        # (B,)
         hidden = np.tanh(query @ self.W_p)                                      # (B, P)
@@ -148,8 +148,8 @@ class LocalPredictive(Window):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of v_p is added to grads. The gradients of the values and of W_p are deferred
-        in dmemory.
+        Adds the gradient of v_p to grads. The gradients of the values and of W_p are deferred in
+        dmemory.
         """
         memory, query, hidden, lengths, share, distance, gauss, weights, attend_cache = cache
         # c = Σ_s α_s h_s

@@ -14,7 +14,7 @@ from numpy_attention.validation.arrays import check_parameters, check_sizes
 class LocationAttention(SoftmaxAttention):
     """Location-based attention (Luong et al. 2015, equation 8).
 
-        e = q W_a               one column for each position, of which the first S are used
+        e = q W_a               W_a has a column for each position; the first S are used
         α = softmax(e)          over the unmasked positions
         c = Σ_j α_j h_j
 
@@ -35,7 +35,10 @@ class LocationAttention(SoftmaxAttention):
         return cls(init(rng, (query_size, longest), dtype))
 
     def read(self, values, mask):
-        """Return a Memory, or raise ValueError if S > S_max.   values (B, S, D), mask (B, S)."""
+        """Store the values and the mask in a Memory without keys.   values (B, S, D), mask (B, S).
+
+        Raises ValueError if S > S_max.
+        """
         memory = super().read(values, mask)
         S = values.shape[1]
         longest = self.W_a.shape[1]
@@ -46,7 +49,7 @@ class LocationAttention(SoftmaxAttention):
         return memory
 
     def score(self, query, memory):
-        """Compute the scores e = q W_a."""
+        """Compute e = q W_a.   query (B, Q) → scores (B, S), and the query as the cache."""
         S = memory.mask.shape[1]
         return query @ self.W_a[:, :S], query
 

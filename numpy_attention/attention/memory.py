@@ -1,4 +1,4 @@
-"""The memory of attention, its gradient, and sums over coordinates, positions and steps."""
+"""The memory that attention reads, its gradient, and the sums that most mechanisms compute."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +12,11 @@ from numpy_attention.validation.arrays import check_mask, check_real, check_shap
 
 @dataclass
 class Memory:
-    """Values h_j and their keys, batch-major; the mask is True where there is a token."""
+    """The values h_j that attention averages, their keys, and a mask that is True at tokens.
+
+    keys is None if the mechanism does not compute keys. Raises ValueError for a wrong shape, and
+    TypeError unless values are float32 or float64 and the mask is boolean.
+    """
 
     values: Array       # (B, S, D)
     keys: Array | None  # (B, S, …), as the mechanism computes them
@@ -25,21 +29,21 @@ class Memory:
         check_mask(self.mask, self.values.shape[:2], "(B, S)")
 
     def gradient(self):
-        """Return a MemoryGradient of zeros for this memory. The backward pass adds to it."""
+        """Return a MemoryGradient of zeros for this memory, to which the backward pass adds."""
         return zeros_like(self)
 
     def take(self, rows):
-        """Return a Memory of the given rows of the batch, in the given order, for beam search."""
+        """Return a Memory of the rows with the given indices, in that order, for beam search."""
         keys = None if self.keys is None else self.keys[rows]
         return Memory(self.values[rows], keys, self.mask[rows])
 
 
 @dataclass
 class MemoryGradient:
-    """The gradient of a Memory: ∂L/∂values, ∂L/∂keys, and factors of deferred products.
+    """The gradient of a Memory: ∂L/∂values, ∂L/∂keys, and the factors of deferred products.
 
-    The `step_backward` of a mechanism adds to `values` and `keys`, or defers factors. Its
-    `read_backward` multiplies the factors of all steps at once.
+    In each step, the `step_backward` of a mechanism adds to `values` and `keys`, or defers the
+    factors of a product. `read_backward` then computes one product for all steps.
     """
 
     memory: "Memory | MemoryGradient"
@@ -61,15 +65,16 @@ class MemoryGradient:
 
     @cached_property
     def wrapped(self):
-        """A separate gradient of the same memory, for the wrapped attention to add to."""
+        """A separate MemoryGradient for the attention that local-p wraps, made at the first use."""
         return zeros_like(self)
 
     def defer(self, name, *factors):
-        """Store the factors of one step, each (B, size), under a name; a step may use a name twice.
+        """Store the factors of one product of a step, each (B, size), until `read_backward`.
 
-        Raises TypeError if a factor is not an array, and ValueError if its shape is wrong or its
-        size differs from that of an earlier step. The traceback of a mistake in a user-defined
-        score therefore shows the line with the mistake.
+        name: "values" or a field, whose gradient is the sum of the products. A step may defer
+        several under the same name. Raises TypeError if a factor is not an array, and ValueError if
+        its shape is wrong or its size differs from that of an earlier step. The traceback of a
+        mistake in a user-defined score therefore shows the line with the mistake.
         """
         sizes = [factor.shape[-1] for factor in self.pending.get(name, [factors])[0]]
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
@@ -81,7 +86,7 @@ class MemoryGradient:
     later = defer       # its name in version 1.0, which users' files may call
 
     def stacked(self, name):
-        """Return the factors deferred under a name, each (N, B, size), last step first."""
+        """Return the tuple of factors deferred under `name`, each (N, B, size), last step first."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))
 
 
@@ -94,8 +99,8 @@ def zeros_like(memory):
 def dot_scores(query, memory):
     """Return q · h_j at the unmasked positions, 0 elsewhere.   query (B, D) → (B, S).
 
-    These are the scores of dot attention. If the query is replaced by dc, the gradient of the
-    context, the result is dα_j, the gradient of the weights in every attention.
+    These are the scores of dot attention. If `query` is dc, the gradient of a context Σ_j α_j h_j,
+    the result is dα, the gradient of the weights.
     """
     scores = np.empty(memory.mask.shape, query.dtype)                       # (B, S)
     kernels.dot_scores(np.ascontiguousarray(query), memory.values, memory.mask, scores)
@@ -113,10 +118,10 @@ def sum_of_values(weights, memory):
 
 
 def sum_over_steps(factors, rows):
-    """Return Σ_n f_nj x_n for each sentence.   factors (N, B, S), rows (N, B, D) → (B, S, D).
+    """Return Σ_n f_nj x_n for each sentence.   factors f (N, B, S), rows x (N, B, D) → (B, S, D).
 
-    If n runs over the steps, the sum is ∂L/∂h_j, for contexts c_t = Σ_j α_tj h_j (f = α, x = dc) as
-    well as for scores e_tj = q_t · h_j (f = de, x = q). If the products for contexts and for scores
-    are deferred under the same name, n runs over both.
+    With n as the step, the sum is ∂L/∂h_j, both for contexts c_t = Σ_j α_tj h_j (f = α, x = dc) and
+    for scores e_tj = q_t · h_j (f = de, x = q). If both are deferred under the same name, n runs
+    over the steps twice, and the result is the sum of both gradients.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -1,4 +1,4 @@
-"""Multi-head attention: several small attentions side by side (Vaswani et al. 2017)."""
+"""Multi-head attention: several small attentions in parallel (Vaswani et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -38,17 +38,17 @@ class StepCache(NamedTuple):
 
 @dataclass(eq=False)
 class MultiHeadAttention(Module):
-    """Multi-head attention (Vaswani et al. 2017, section 3.2.2), with K = V, the values.
+    """Multi-head attention (Vaswani et al. 2017, section 3.2.2), where K and V are both the values.
 
         head_i             = Attention(Q W_q^i, K W_k^i, V W_v^i)
         MultiHead(Q, K, V) = [head_1; …; head_h] W_o + b_o
 
     The matrices of the heads are side by side in W_q, W_k and W_v. Queries, values and output have
-    biases. The keys have none, because a bias would add the same number to all scores of a query,
-    which the softmax removes. The weights returned are the mean over the heads.
+    biases. Keys have none: a bias would add the same number to all scores of a query, which does
+    not change the softmax. The weights returned are the mean over the heads.
 
     Shapes: queries (B, T, Q), values h (B, S, D), visible (B, T, S) → (B, T, O), weights (B, T, S).
-    With the read/step protocol of a decoder: query (B, Q) → context (B, O), weights (B, S).
+    In a decoder, with `read` and `step`: query (B, Q) → context (B, O), weights (B, S).
     """
 
     W_q: Array  # (Q, A)
@@ -69,9 +69,9 @@ class MultiHeadAttention(Module):
                init=glorot, dtype=np.float32):
         """Draw the weights. size: A, the size of all heads together. outputs: O.
 
-        size and outputs are query_size by default. A decoder whose contexts must have the size of
-        the annotations, such as RNNSearch, needs outputs = value_size. Raises ValueError if heads
-        does not divide A, or a size is below 1.
+        Both are query_size by default. A decoder that expects contexts of the same size as the
+        annotations, such as RNNSearch, needs outputs = value_size. scaled: whether scores are
+        divided by √d_k. Raises ValueError if heads does not divide A, or a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, heads=heads)
         at_least(1, size=size, outputs=outputs)
@@ -104,7 +104,7 @@ class MultiHeadAttention(Module):
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grads)
 
     def keys_and_values(self, values):
-        """Compute keys and values of all heads, side by side: values h (B, S, D) → (B, S, 2A)."""
+        """Compute [k; v] of all heads, side by side: values h (B, S, D) → (B, S, 2A)."""
         rows = as_rows(values)
         k = rows @ self.W_k
         v = rows @ self.W_v + self.b_v
@@ -172,28 +172,28 @@ class MultiHeadAttention(Module):
         return np.ascontiguousarray(parts.transpose(0, 2, 1, 3))
 
     def merge_heads(self, parts):
-        """Put the heads side by side again: parts (B, heads, T, A / heads) → (B, T, A)."""
+        """Concatenate the heads: parts (B, heads, T, A / heads) → (B, T, A)."""
         B, _, T, _ = parts.shape
         return parts.transpose(0, 2, 1, 3).reshape(B, T, len(self.b_q))
 
     # ---- one query after another, as in a decoder -----------------------------------------------
 
     def read(self, values, mask):
-        """Return a Memory with keys and values of all heads.   values (B, S, D), mask (B, S)."""
+        """Return a Memory with [k; v] of all heads as keys.   values (B, S, D), mask (B, S)."""
         check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
                     "memories are batch-major")
         check_dtype("values", values, self.W_k)
         return Memory(values, self.keys_and_values(values), mask)
 
     def step(self, query, memory, t):
-        """Take one step: query (B, Q) → context (B, O), weights (B, S), cache."""
+        """Attend to memory in any step t: query (B, Q) → context (B, O), weights (B, S), cache."""
         y, weights, attend_cache = self.attend(query[:, None], memory.keys, memory.mask[:, None])
         return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, O), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of the keys and values is added to dmemory.keys.
+        The gradient of the projected keys and values is added to dmemory.keys.
         """
         if dweights is not None:
             dweights = dweights[:, None]

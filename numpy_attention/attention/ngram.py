@@ -1,4 +1,4 @@
-"""N-gram RNN: predict from parts of the last N − 1 states (Daniluk et al. 2017, section 2.4)."""
+"""N-gram RNN, which combines the last N − 1 states (Daniluk et al. 2017, section 2.4)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,15 +21,15 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class NGramReadout(HistoryReadout):
-    """Predict the next word from parts of the last N − 1 states (Daniluk et al. 2017).
+    """N-gram readout: combine one part of each of the last N − 1 states (Daniluk et al. 2017).
 
     y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
-    This is equation 13. N is the field `order`. Part i of a state is read i − 1 steps after the
-    state. The first steps of a chunk of text (the steps of one batch) read zeros or, with
-    carried=True, the last states of the previous chunk. activation "linear" omits tanh. With
-    order 2 no past is read, and y_t = tanh(W h_t) is one layer between the state and the words.
-    Every readout has such a layer in addition to its attention.
+    This is equation 13. N is the field `order`. Every state is split into N − 1 parts. Part i is
+    used i − 1 steps after the state. The first steps of a chunk of text (the steps of one batch)
+    use zeros or, with carried=True, the last states of the previous chunk. activation "linear"
+    omits tanh. With order 2 no earlier state is used, and y_t = tanh(W h_t) is one layer between
+    state and words. Other readouts have such a layer in addition to their attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -44,10 +44,10 @@ class NGramReadout(HistoryReadout):
     @classmethod
     def create(cls, rng, hidden, outputs, order=4, carried=False, activation="tanh", init=glorot,
                dtype=np.float32):
-        """Draw the weights. order: N. carried and activation are described in the class.
+        """Draw W. hidden: H. outputs: O. order: N. The class describes carried and activation.
 
-        Raises ValueError if order is below 2, if N − 1 does not divide hidden, or if activation is
-        unknown.
+        Raises ValueError if a size is below 1, if order is below 2, if N − 1 does not divide
+        hidden, or if activation is unknown.
         """
         check_sizes(2, order=order)
         check_sizes(hidden=hidden, outputs=outputs)
@@ -68,14 +68,14 @@ class NGramReadout(HistoryReadout):
 
     @property
     def reach(self):
-        """N − 2, the number of states before h_t that are read."""
+        """N − 2, the number of states before h_t that y_t depends on."""
         return self.order - 2
 
     def forward(self, h, mask, memory=None, keep=None):
-        """Read h (T, B, H), mask (T, B) → y (T, B, O), the new memory, None for weights, cache.
+        """Compute y: h (T, B, H), mask (T, B) → y (T, B, O), new memory, None for weights, cache.
 
-        memory: as in `HistoryReadout`, with N − 2 states. keep: if true, return the new memory even
-        without `carried`, as word-by-word generation requires.
+        memory: as in `HistoryReadout`, with N − 2 states. The new memory is None unless `carried`
+        or keep is true. Generation word by word sets keep.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0
@@ -87,7 +87,7 @@ class NGramReadout(HistoryReadout):
         return y, memory, None, Cache(parts, y, mask)
 
     def backward(self, dy, dweights, cache, grads):
-        """Backpropagate dy (T, B, O) → dh (T, B, H). dweights is not used: there are no weights."""
+        """Backpropagate dy (T, B, O) → dh (T, B, H). dweights has no effect: weights are None."""
         parts, y, mask = cache
         # y_t = tanh(W^N parts_t)
         da = as_rows(activate_backward(dy, y, self.activation))
@@ -111,9 +111,9 @@ class NGramReadout(HistoryReadout):
         return parts
 
     def _columns(self):
-        """Return [(steps, columns)], with an item for each part of a state.
+        """Return a list of pairs (steps, columns), one for each part of a state.
 
-        steps: the number of steps after which the part is read. columns: the slice of the part.
+        columns: the slice of a state that is the part. steps: how many steps later it is used.
         """
         n = len(self.W) // (self.order - 1)
         return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

@@ -1,4 +1,4 @@
-"""The four methods that a decoder calls on an attention."""
+"""Protocol of attention mechanisms: the four methods that a decoder calls."""
 
 from typing import Any, Protocol
 
@@ -7,7 +7,7 @@ from numpy_attention.module import Array
 
 
 class Attention(Protocol):
-    """The methods of an attention that a decoder calls: read once, step once per target word.
+    """Attention mechanism of a decoder, which reads a batch once and steps once per target word.
 
         memory = attention.read(values, mask)
         for t = 0 … T − 1:
@@ -17,23 +17,24 @@ class Attention(Protocol):
             dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
         dvalues = attention.read_backward(memory, dmemory, grads)
 
-    A mechanism is a Module. The gradients of its weights are added to `grads`, a gradient model.
+    A mechanism is a Module. The gradients of its weights are added to `grads`, a Module of the same
+    structure.
     """
 
     def read(self, values: Array, mask: Array) -> Memory:
-        """Project the keys and return the memory for all steps.   values (B, S, D), mask (B, S)."""
+        """Project the keys; return the memory for all steps.   values (B, S, D), mask (B, S)."""
 
     def step(self, query: Array, memory: Memory, t: int) -> tuple[Array, Array, Any]:
-        """Take step t, counted from 0.   query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Attend to memory in step t ≥ 0: query (B, Q) → context (B, D), weights (B, S), cache."""
 
     def step_backward(self, dcontext: Array, dweights: Array | None, cache: Any,
                       dmemory: MemoryGradient, grads: Any) -> Array | None:
         """Return ∂L/∂query (B, Q), or None if the weights do not depend on the query.
 
         dcontext (B, D) is the gradient of the context. dweights (B, S) is the gradient of the
-        weights, or None. The gradient of the memory is added to dmemory, or deferred there for one
-        product over all steps.
+        weights, or None for 0. The gradient of the memory is added to dmemory, or deferred
+        there. `read_backward` then computes one product for all steps.
         """
 
     def read_backward(self, memory: Memory, dmemory: MemoryGradient, grads: Any) -> Array:
-        """Return ∂L/∂values (B, S, D) from the gradients that all steps have left in dmemory."""
+        """Return ∂L/∂values (B, S, D) from the gradients that all steps have stored in dmemory."""

@@ -8,24 +8,25 @@ from numpy_attention.module import Module
 class HistoryReadout(Module):
     """Base class of readouts, which map each state and its history to the output layer's input.
 
-        y, memory, weights, cache = reader.forward(h, mask, memory, keep)
-        dh                        = reader.backward(dy, dweights, cache, grads)
+        y, memory, weights, cache = readout.forward(h, mask, memory, keep)
+        dh                        = readout.backward(dy, dweights, cache, grads)
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory is a
     pair (states (B, M, H), known (B, M)), or None. It holds the last states of earlier chunks of
-    the text; a chunk is the steps of one batch. The gradient stays within a chunk. `forward` takes
-    the memory before the chunk and returns the memory after the chunk.
+    the text; a chunk is the steps of one batch. `known` is False where there is no such state.
+    `forward` takes the memory before the chunk and returns the memory after the chunk. Subclasses
+    describe keep. The gradient stays within a chunk.
 
-    A subclass has four attributes: hidden_size H, output_size O, `carried` (whether, or how many,
-    states are carried by default) and `reach` (the number of states needed to continue word by
-    word).
+    A subclass has four attributes: hidden_size H, output_size O, `carried` (the number of states to
+    keep by default, or whether to keep any) and `reach` (the number to keep while a text is
+    generated word by word).
     """
 
     def remember(self, h, mask, memory, size=None):
-        """Join remembered and new states → states (B, M + T, H), known (B, M + T).
+        """Append h to the states in memory → states (B, M + T, H), known (B, M + T).
 
-        known is True where a state exists. size: the number of unknown states to start with if
-        there is no memory.
+        known is True where a state exists. h, mask, memory: as in `forward`. size: if memory is
+        None, the number M of zero states, marked as not known, to use instead; by default 0.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T
@@ -50,8 +51,8 @@ def activate_backward(dy, y, activation):
 
 
 def last(states, known, keep):
-    """Return (last `keep` states, last `keep` of known) as a memory, or None if keep is 0.
+    """Return the last `keep` states and their part of `known` as a memory; None if keep is 0.
 
-    states, known: from `remember`. If there are fewer than `keep` states, the memory has them all.
+    states, known: from `remember`. If there are fewer than `keep` states, all are returned.
     """
     return (states[:, -keep:], known[:, -keep:]) if keep else None

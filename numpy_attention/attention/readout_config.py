@@ -1,4 +1,4 @@
-"""The readout of a language model's history, chosen by name."""
+"""Configuration of the readout of a language model's history, chosen by name."""
 
 from dataclasses import dataclass
 
@@ -28,10 +28,10 @@ class ReadoutConfig:
     attention: "single" or "combined" (Salton et al. 2017); "attention", "key-value",
     "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection"; or a user-defined
     HistoryAttention, used like "attention" with unsplit states and without a bias. "projection" is
-    a 2-gram: one layer between state and words that reads no past. window: the number of earlier
-    states that may be read. carried: the number of states kept from the previous batch. In an
-    N-gram model, order − 2 states are kept unless carried is 0. order: N of the N-gram model.
-    activation: "tanh", or "linear" for no activation.
+    a 2-gram: one layer between state and words, which reads no earlier states. window: the number
+    of earlier states that attention may read (None: all). carried: the number of states kept from
+    the previous batch. In an N-gram model, order − 2 states are kept unless carried is 0. order: N
+    of the N-gram model. activation: "tanh", or "linear" for none.
 
     Raises ValueError for an unknown name or a number out of range.
     """
@@ -64,11 +64,11 @@ class ReadoutConfig:
 
     @property
     def roles(self):
-        """The number of parts of a state. It must divide the model's hidden size."""
+        """The number of parts into which a state is split. It must divide the hidden size."""
         return self._order - 1 if self._order else self._form["roles"]
 
     def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):
-        """Build a readout from states (T, B, hidden) to (T, B, outputs)."""
+        """Build a readout that maps states (T, B, hidden) to outputs (T, B, outputs)."""
         shared = {"activation": self.activation, "init": init, "dtype": dtype}
         if self._order:
             return NGramReadout.create(rng, hidden, outputs, self._order, bool(self.carried),

@@ -28,13 +28,13 @@ class ScaledDotProductAttention(Module):
 
     Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, broadcastable
     to (B, …, T, S) → output (B, …, T, d_v), weights (B, …, T, S). There are no parameters. A query
-    that sees nothing has weights and output 0.
+    that may attend to no position has weights and output 0.
     """
 
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces the method."""
+        """Return softmax(scores) at visible positions. `analysis.ablation` replaces this method."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):
@@ -48,9 +48,9 @@ class ScaledDotProductAttention(Module):
         return np.matmul(weights, v), weights, Cache(q, k, v, weights)
 
     def backward(self, doutput, dweights, cache, grads=None):
-        """Backpropagate doutput (B, …, T, d_v) → dq, dk, dv.
+        """Return the gradients of q, k and v.   doutput (B, …, T, d_v) → dq, dk, dv.
 
-        dweights: the gradient of the weights, which must broadcast to (B, …, T, S), or None.
+        dweights: the gradient of the weights, which must broadcast to (B, …, T, S), or None for 0.
         """
         q, k, v, weights = cache
         # output = α V

@@ -1,4 +1,4 @@
-"""Single score: a small network reads each past state, and the query has no effect."""
+"""Single score: a small network scores each past state, and the query has no effect."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Single(HistoryAttention):
-    """Score e_i = v · tanh(W_s k_i) for every query.
+    """The score e_i = v · tanh(W_s k_i), which is the same for every query.
 
     Salton et al. 2017 call this score `single`. It has no biases here.
     """
@@ -36,7 +36,7 @@ class Single(HistoryAttention):
         return cls(W_s, v)
 
     def score(self, queries, keys, visible):
-        """Compute the scores e_ti = e_i = v · tanh(W_s k_i)."""
+        """Compute e_ti = e_i = v · tanh(W_s k_i).   keys (B, S, K) → scores (T, B, S), cache."""
         hidden = np.tanh(as_rows(keys) @ self.W_s)                              # (N, A)   N = B · S
         scores = np.empty(visible.shape, hidden.dtype)                          # (T, B, S)
         scores[:] = (hidden @ self.v).reshape(visible.shape[1:])

@@ -17,7 +17,10 @@ def masked_softmax(scores, visible):
 
 
 def masked_softmax_backward(dweights, weights):
-    """Return de_j = α_j (dα_j − Σ_k α_k dα_k), 0 if α = 0.   dweights, weights (…, S) → (…, S)."""
+    """Return the gradient of the scores, de_j = α_j (dα_j − Σ_k α_k dα_k), 0 where α_j = 0.
+
+    dweights, weights (…, S) → (…, S).
+    """
     dscores = np.empty_like(weights, order="C")
     kernels.masked_softmax_backward(as_rows(dweights), as_rows(weights), as_rows(dscores))
     return dscores

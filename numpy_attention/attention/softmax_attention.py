@@ -1,4 +1,4 @@
-"""Softmax attention: the common part of dot, general, location and additive attention."""
+"""Softmax attention: base class of dot, scaled dot, general, location and additive attention."""
 
 from typing import Any, NamedTuple
 
@@ -24,17 +24,17 @@ class SoftmaxAttention(Module):
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S). A
     sentence with no unmasked position has c = 0 and α = 0.
 
-    A subclass defines two methods. A subclass that projects keys also extends `read` and
+    A subclass defines the two methods below. If it projects keys, it also extends `read` and
     `read_backward`.
 
         scores, cache = score(query, memory)                                    e (B, S)
         dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q)
 
-    `score_backward` defers a gradient that is a sum over steps; `read_backward` computes it in one
-    product:
+    If a gradient is a sum over steps, `score_backward` defers its factors, and `read_backward`
+    computes the sum in one product:
 
         dmemory.defer("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
-        dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a, where W_a is a field
+        dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a with a field W_a
     """
 
     value_size = None   # D, if the weights determine it; None: any
@@ -52,11 +52,11 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """Return α = softmax(e) over visible positions. `analysis.ablation` replaces the method."""
+        """Return softmax(scores) at visible positions. `analysis.ablation` replaces this method."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
-        """Take one step: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Attend to memory in any step t: query (B, Q) → context (B, D), weights (B, S), cache."""
         scores, scored = self.score(query, memory)                              # (B, S)
         weights = self.attention_weights(scores, memory.mask)                               # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
@@ -65,8 +65,8 @@ class SoftmaxAttention(Module):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of the values is deferred in dmemory. A score may also defer the gradients of
-        its matrices.
+        The gradient of the values is deferred in dmemory. `score_backward` may also defer the
+        gradients of its matrices there.
         """
         memory, weights, scored = cache
         # c = Σ_j α_j h_j
@@ -82,8 +82,8 @@ class SoftmaxAttention(Module):
     def read_backward(self, memory, dmemory, grads):
         """Compute the gradient of the values → dvalues (B, S, D).
 
-        The gradients of the deferred fields are added to grads. Raises ValueError if a product of
-        deferred factors does not have the shape of its field.
+        Adds the deferred gradients of matrices to grads. Raises ValueError if a product of deferred
+        factors does not have the shape of the field under whose name they were deferred.
         """
         for name in dmemory.pending:
             if name != "values":

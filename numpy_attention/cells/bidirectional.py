@@ -1,4 +1,4 @@
-"""Bidirectional cells: one from each end of the sequence (Schuster & Paliwal 1997)."""
+"""Bidirectional cell: one cell from each end of the sequence (Schuster & Paliwal 1997)."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ class Cache(NamedTuple):
 class Bidirectional(Module):
     """Two cells, forward and backward in time: h_j = [→h_j; ←h_j] (Bahdanau et al. 2015, A.2.1).
 
-    Padding is at the end of a sequence, so the backward cell reads the padding first. At these
-    masked steps it keeps the initial state. The state is the pair (→h_T, ←h_1) of the last states
-    of both cells.
+    Padding is at the end of a sequence, so the backward cell reads the padding first. It keeps its
+    initial state at these masked steps. The state is the pair (→h_T, ←h_1) of the last states of
+    both cells.
     """
 
     forward_cell: Cell

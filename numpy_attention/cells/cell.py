@@ -19,7 +19,7 @@ from numpy_attention.validation.arrays import (
 
 @dataclass
 class Steps:
-    """Arrays over the T steps of a cell.
+    """The arrays that a cell computes in T steps, which its backward pass reads.
 
     Step t is at index t, and the state after step t is at index t + 1.
     """
@@ -35,11 +35,11 @@ class Steps:
 
     @property
     def U(self):
-        """The whole U, laid out for the product h U. Only for cells that multiply by U at once."""
+        """U, laid out for the product h U. Only for cells that multiply by all of U at once."""
         return self.Us[0]
 
     def is_guarded(self, t, dy, dh, dc=None):
-        """Return whether the kernel of a backward step should check its arguments.
+        """Return whether the kernel of the backward step t should check its arguments.
 
         The check is needed once, at the last time step, and whenever dy, dh or dc is not (B, H).
         """
@@ -49,7 +49,7 @@ class Steps:
 
 @dataclass
 class StepGradients:
-    """Gradients of T steps with respect to both parts of the pre-activations, a and u = h U."""
+    """The gradients of a = x W + b and of u = h U, the parts of the pre-activations, in T steps."""
 
     a: Array        # (T, B, G)
     u: Array        # (T, B, G)         the same array as a in cells that only read a + u
@@ -57,7 +57,7 @@ class StepGradients:
 
     @property
     def U_T(self):
-        """Uᵀ, laid out for the product du Uᵀ, in cells that multiply by the whole U at once."""
+        """Uᵀ, laid out for the product du Uᵀ. Only for cells that multiply by all of U at once."""
         return self.U_Ts[0]
 
 
@@ -118,17 +118,17 @@ class Cell(Module):
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
     def _weights_backward(self, da, xs, grads):
-        """Add the gradients of W and b to grads. A stack calls this, and computes dxs itself."""
+        """Add the gradients of W and b to grads. A stack calls this where it already has dxs."""
         grads.W += as_rows(xs).T @ as_rows(da)
         grads.b += as_rows(da).sum(0)
 
     # ---- step by step, forward --------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Allocate the steps for the pre-activations a (T, B, G) from `project`.
+        """Allocate the Steps for the pre-activations a (T, B, G) from `project`.
 
         state: the initial state; None means zeros. rng and row_ids have no effect; only a stack
-        uses them. The steps reuse `a` and set its padding to 0. Raises ValueError for shapes that
+        uses them. The Steps hold `a` itself, set to 0 at padding. Raises ValueError for shapes that
         do not fit, and TypeError for a mask that is not boolean or an array whose dtype is not that
         of the weights.
         """
@@ -153,11 +153,11 @@ class Cell(Module):
         return steps.hs[t]
 
     def hidden(self, state):
-        """Return the first array of a state → h (B, H)."""
+        """Return the hidden state, which is the first array of a state → h (B, H)."""
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Compute the state after step t from a[t] and the state before step t.
+        """Compute the state after step t in `steps`, from a[t] and the state before step t.
 
         Masked rows keep their state.
         """
@@ -171,7 +171,7 @@ class Cell(Module):
     # ---- step by step, backward -------------------------------------------------------------
 
     def begin_backward(self, steps):
-        """Allocate the gradients of the steps."""
+        """Allocate the StepGradients of the steps."""
         da = np.empty_like(steps.a)
         T, B, _ = da.shape
         return StepGradients(da, da, [few_rows(U.T, B, T) for U in self._blocks()])
@@ -179,7 +179,7 @@ class Cell(Module):
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy (B, H) is the gradient of h_t from the layers that use it. dstate is the gradient of the
+        dy (B, H) is the gradient of h_t from the layers that read it. dstate is the gradient of the
         state after step t from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
@@ -209,7 +209,7 @@ class Cell(Module):
     def backward(self, dys, dstate, cache, grads):
         """Return the gradients of xs and of the initial state.
 
-        dys: the gradient of ys. dstate: the gradient of the last state. None means 0.
+        dys: the gradient of ys. dstate: the gradient of the last state. Either may be None, for 0.
         """
         xs, steps = cache
         T, B, _ = xs.shape
@@ -225,7 +225,7 @@ class Cell(Module):
 def check_state(what, state, like):
     """Raise ValueError or TypeError unless a state has the arrays, shapes and dtype of `like`.
 
-    what: the name of the state, for messages. like: another state.
+    what: the name of the state, for messages. like: a valid state.
     """
     given = arrays(state)
     wanted = arrays(like)
@@ -240,5 +240,5 @@ def check_state(what, state, like):
 
 
 def arrays(state):
-    """Return the arrays of a cell's state, h first."""
+    """Return the arrays of a cell's state as a tuple, h first."""
     return state if isinstance(state, tuple) else (state,)

@@ -1,4 +1,4 @@
-"""The gated recurrent unit (Cho et al. 2014), with all conventions of papers and libraries."""
+"""The gated recurrent unit (Cho et al. 2014), in the variants of papers and libraries."""
 
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +15,7 @@ from numpy_attention.validation.messages import short_repr
 
 @dataclass
 class GRUSteps(Steps):
-    """The steps of a GRU."""
+    """The Steps of a GRU, with two more arrays for its backward pass."""
 
     gates: Array = field(init=False)    # (T, B, 3H)    r z n
     s: Array = field(init=False)        # (T, B, H)     reset="after": h U_n + b_n; "before": r ∘ h
@@ -32,20 +32,20 @@ class GRU(Cell):
 
         r = σ(x W_r + h U_r + b_r)                          reset gate
         z = σ(x W_z + h U_z + b_z)                          update gate
-        n = tanh(x W_n + b_n' + r ∘ (h U_n + b_n))          candidate, reset="after" the product
-        n = tanh(x W_n + b_n' + (r ∘ h) U_n)                candidate, reset="before" it
+        n = tanh(x W_n + b_n' + r ∘ (h U_n + b_n))          reset="after": r after the product h U_n
+        n = tanh(x W_n + b_n' + (r ∘ h) U_n)                reset="before": r before the product
         h_t = (1 − z) ∘ n + z ∘ h                           update="old": z weights the old state
         h_t = z ∘ n + (1 − z) ∘ h                           update="new": z weights the candidate
 
-    Papers and libraries differ in both conventions:
+    Here x is x_t, h is h_{t−1}, and n is the candidate. Both conventions differ between sources:
 
         paper or library                                reset     update
         Bahdanau et al. 2015, A.1.1                     before    new
         Cho et al. 2014, equations 5 to 8 (version 3)   before    old
         cuDNN, PyTorch                                  after     old
 
-    b holds b_r, b_z and b_n'. b_n exists only with reset="after"; with reset="before" a second bias
-    would have no effect of its own (PyTorch adds the parts of b_hh for r and z to those of b_ih).
+    b holds b_r, b_z and b_n'. b_n is None with reset="before", where it would only add to b_n'.
+    In PyTorch, b_ih holds b_n', b_hh holds b_n, and both have a b_r and a b_z, which are added.
     `PlainGRU` in lesson 04 is the same cell in plain NumPy.
     """
 
@@ -71,7 +71,7 @@ class GRU(Cell):
     @classmethod
     def create(cls, rng, inputs, hidden, reset="after", update="old", init=glorot,
                recurrent=orthogonal, dtype=np.float32):
-        """Draw the weights; biases are 0. Raises ValueError for a bad size, reset or update."""
+        """Draw W and U; biases are 0. Raises ValueError for an invalid size, reset or update."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         _check_convention(reset, update)
@@ -106,7 +106,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(t == 0)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Allocate the gradients of the steps. If reset="after", ∂L/∂a and ∂L/∂u are two arrays."""
+        """Allocate the StepGradients. If reset="after", ∂L/∂a and ∂L/∂u are separate arrays."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))
@@ -152,7 +152,7 @@ class GRU(Cell):
 
 
 def _check_convention(reset, update):
-    """Return the text "GRU(reset=…, update=…)". Raises ValueError for unknown arguments."""
+    """Return "GRU(reset=…, update=…)", for messages. Raises ValueError for unknown values."""
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):

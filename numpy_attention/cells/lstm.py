@@ -13,7 +13,7 @@ from numpy_attention.validation.arrays import check_sizes
 
 @dataclass
 class LSTMSteps(Steps):
-    """The steps of an LSTM."""
+    """The Steps of an LSTM, with its cell states c and its gates."""
 
     cs: Array = field(init=False)       # (T + 1, B, H)    cells; cs[0] is the initial one
     gates: Array = field(init=False)    # (T, B, 4H)       i f g o
@@ -34,8 +34,8 @@ class LSTM(Cell):
         h_t     = o ∘ tanh(c_t)
 
     These are the equations of Zaremba et al. 2014, section 3. With b = b_ih + b_hh they are also
-    those of PyTorch's `LSTM`. Each gate has a block of columns in W, U and b. `PlainLSTM` in lesson
-    03 is the same cell in plain NumPy.
+    those of PyTorch's `LSTM`. Each gate has its own columns of W, U and b. `PlainLSTM` in lesson 03
+    is the same cell in plain NumPy.
     """
 
     W: Array  # (I, 4H)

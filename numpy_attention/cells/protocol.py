@@ -1,4 +1,4 @@
-"""The methods that models call on a recurrent cell or a stack of cells."""
+"""Protocol of recurrent cells and stacks of cells: the methods that models call."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -6,14 +6,14 @@ from numpy_attention.module import Array
 
 
 class StepsOfCell(Protocol):
-    """The steps of a cell, as a decoder uses them.
+    """The arrays of a cell's steps that a decoder uses.
 
-    Step t is stored at index t, and the state after it at index t + 1.
+    Step t is at index t, and the state after step t is at index t + 1.
     """
 
     @property
     def a(self) -> Array:
-        """The input's part of the pre-activations (T, B, G). Decoders add to a[t] before step t."""
+        """The pre-activations (T, B, G) without h U. Decoders add to a[t] before step t."""
 
     @property
     def hs(self) -> Array:
@@ -21,11 +21,11 @@ class StepsOfCell(Protocol):
 
 
 class GradientsOfSteps(Protocol):
-    """The gradients of the steps of a cell, as a decoder uses them."""
+    """The gradients of a cell's steps that a decoder uses."""
 
     @property
     def a(self) -> Array:
-        """∂L/∂a (T, B, G). It is complete for the steps that the backward pass has reached."""
+        """∂L/∂a (T, B, G), complete at the steps that the backward pass has already reached."""
 
 
 @runtime_checkable
@@ -49,9 +49,9 @@ class RecurrentCell(Protocol):
         dxs    = cell.project_backward(da, xs, grads)              input weights: likewise
 
     A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
-    In rows where mask (T, B) is False, a step keeps the state and passes the gradient of the state
-    on. The pre-activations have G = gates · H columns. In a stack, xs, a and G are those of the
-    first cell, while H, ys and the `hs` of the steps are those of the last.
+    In rows where mask (T, B) is False, a step keeps the state, and passes the gradient of the state
+    on unchanged. The pre-activations have G = gates · H columns. In a stack, xs, a and G are those
+    of the first cell, while H, ys and the `hs` of the steps are those of the last cell.
     """
 
     @property
@@ -66,11 +66,11 @@ class RecurrentCell(Protocol):
         """Return zeros as the initial state of B sequences."""
 
     def project(self, xs: Array) -> Array:
-        """Return the terms of the pre-activations that depend on the inputs, for all steps."""
+        """Return a, the part of the pre-activations of all steps that depends on the inputs xs."""
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:
-        """Allocate the steps for the pre-activations a, a result of `project`.
+        """Allocate the steps for the pre-activations a, which come from `project`.
 
         state: the initial state; None means zeros. If mask is None, no step is padding. rng and
         row_ids (T, B) are for the dropout between the layers of a stack.
@@ -91,15 +91,15 @@ class RecurrentCell(Protocol):
     def step_backward(self, t: int, dy: Array, dstate: Any, steps: Any, dsteps: Any) -> Any:
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy is the gradient of h_t (B, H) from the layers that use it. dstate is the gradient of the
-        state after step t from later steps. This method adds dy and dstate.
+        dy is the gradient of h_t (B, H) from the layers that read it. dstate is the gradient of the
+        state after step t from later steps. The gradient of h_t is the sum of dy and dstate's h.
         """
 
     def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:
-        """Add the gradients of the recurrent weights; return da, the gradient of `begin`'s a."""
+        """Return da, the gradient of a; add the gradients of the recurrent weights to grads."""
 
     def project_backward(self, da: Array, xs: Array, grads: Any) -> Array:
-        """Add the gradients of the input weights; return the gradient of xs."""
+        """Return the gradient of xs; add the gradients of the input weights to grads."""
 
     def forward(self, xs: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
                 row_ids: Array | None = None) -> tuple[Array, Any, Any]:
@@ -109,5 +109,5 @@ class RecurrentCell(Protocol):
                  grads: Any) -> tuple[Array, Any]:
         """Return the gradients of xs and of the initial state.
 
-        dys: the gradient of ys. dstate: the gradient of the last state. None means 0.
+        dys: the gradient of ys. dstate: the gradient of the last state. Either may be None, for 0.
         """

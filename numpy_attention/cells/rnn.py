@@ -15,7 +15,7 @@ from numpy_attention.validation.arrays import check_sizes
 class RNN(Cell):
     """Elman's recurrent network, h_t = tanh(x_t W + h_{t−1} U + b).
 
-    It is equal to PyTorch's `RNN` with b = b_ih + b_hh.
+    This is PyTorch's `RNN` with b = b_ih + b_hh.
     """
 
     W: Array  # (I, H)
@@ -26,7 +26,7 @@ class RNN(Cell):
 
     @classmethod
     def create(cls, rng, inputs, hidden, init=glorot, recurrent=orthogonal, dtype=np.float32):
-        """Draw the weights; b = 0. Raises ValueError if a size is below 1."""
+        """Draw W and U; b = 0. Raises ValueError if a size is below 1."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
         return cls(W=init(rng, (inputs, hidden), dtype),

@@ -14,7 +14,7 @@ from numpy_attention.validation.messages import typed_repr
 
 @dataclass
 class StackedSteps:
-    """The Steps of each layer, and the inputs that a layer receives from the layer below."""
+    """The Steps of each layer, and the inputs of each layer from the layer below."""
 
     layers: list[Steps]
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
@@ -57,7 +57,7 @@ class Cache(NamedTuple):
 class Stacked(Module):
     """Several cells on top of each other, with dropout in between. The state is a tuple of states.
 
-    Layer l reads D(h^{l−1}_t), where D is dropout.
+    The input of layer l is D(h^{l−1}_t), where D is dropout and l − 1 is the layer below.
 
     The methods are those of `protocol.RecurrentCell`. `forward` processes a whole sequence layer by
     layer, with one product for the input of each layer. A layer may be a Bidirectional if only
@@ -69,7 +69,7 @@ class Stacked(Module):
 
     @classmethod
     def create(cls, make, sizes, dropout=0.0):
-        """Build a stack with one layer make(below, above) for each pair of neighbouring sizes.
+        """Build a stack with one layer make(inputs, hidden) for each two consecutive sizes.
 
         make: a function that builds a cell from the sizes of its input and of its state. sizes:
         first the size of the input, then the state size of each layer.
@@ -88,7 +88,7 @@ class Stacked(Module):
         return self.cells[0].gates_size
 
     def zero_state(self, B):
-        """Return zeros as the initial states of all layers."""
+        """Return a tuple of the initial states of all layers, which are zeros."""
         return tuple(cell.zero_state(B) for cell in self.cells)
 
     def project(self, xs):
@@ -96,7 +96,7 @@ class Stacked(Module):
         return self.cells[0].project(xs)
 
     def project_backward(self, da, xs, grads):
-        """Return the gradient of xs; add the gradients of the first layer's input weights."""
+        """Return the gradient of xs; add the gradients of the first layer's W and b to grads."""
         return self.cells[0].project_backward(da, xs, grads.cells[0])
 
     # ---- step by step -----------------------------------------------------------------------
@@ -104,8 +104,9 @@ class Stacked(Module):
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
         """Allocate the steps of all layers, and draw a dropout key for each layer except the first.
 
-        Without rng there is no dropout. row_ids (T, B) are integers, by default 0, 1, 2, … Raises
-        the errors of `Cell.begin`, and ValueError unless there is one state for each cell.
+        Without rng there is no dropout. row_ids (T, B) are the integers that dropout hashes, by
+        default 0, 1, 2, … Raises the errors of `Cell.begin`, and ValueError unless there is one
+        state for each cell.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -125,7 +126,7 @@ class Stacked(Module):
         return tuple(cell.state(one, t) for cell, one in zip(self.cells, steps.layers))
 
     def hidden(self, state):
-        """Return the state of the top layer → h (B, H)."""
+        """Return the hidden state of the top layer → h (B, H)."""
         return self.cells[-1].hidden(state[-1])
 
     def step(self, t, steps):
@@ -147,7 +148,7 @@ class Stacked(Module):
                                 [few_rows(cell.W.T, B, T) for cell in self.cells[1:]])
 
     def step_backward(self, t, dy, dstate, steps, dsteps):
-        """Return the gradients of the states before step t, and write ∂L/∂a_t to dsteps."""
+        """Return the gradients of all layers' states before step t; write ∂L/∂a_t to dsteps."""
         dbefore = []
         for i in reversed(range(len(self.cells))):
             cell = self.cells[i]
@@ -160,7 +161,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return the first layer's da; add all gradients but those of the first layer's W and b."""
+        """Return da of the first layer; add all gradients but those of its W and b to grads."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -197,9 +198,9 @@ class Stacked(Module):
         return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
-        """Return a list with one state, or None, for each layer.
+        """Return a tuple with the state of each layer: `state` itself, or Nones if it is None.
 
-        Raises ValueError if the number of states is wrong.
+        Raises ValueError if `state` is anything but a tuple with one state for each layer.
         """
         if state is None:
             return (None,) * len(self.cells)
@@ -210,6 +211,6 @@ class Stacked(Module):
 
 
 def stack(make, sizes, dropout=0.0):
-    """Return Stacked.create(make, sizes, dropout), or the only layer if there is just one."""
+    """Return Stacked.create(make, sizes, dropout), or only its layer if there is just one."""
     made = Stacked.create(make, sizes, dropout)
     return made.cells[0] if len(made.cells) == 1 else made

@@ -25,7 +25,7 @@ class DeepOutput(Module):
         t~ = U_o s + V_o E y + C_o c + b        the paper has no b
         t  = maxout(t~)
 
-    Shapes: s (N, H), Ey (N, E), c (N, D) → t (N, l).
+    Shapes: state s (N, H), embedding of the previous word Ey (N, E), context c (N, D) → t (N, l).
     """
 
     U_o: Array  # (H, 2l)
@@ -39,7 +39,10 @@ class DeepOutput(Module):
 
     @classmethod
     def create(cls, rng, hidden, embedding, context, size, init=glorot, dtype=np.float32):
-        """Draw the weights; b = 0. size: l. Raises ValueError if a size is below 1."""
+        """Draw the weights; b = 0. hidden: H. embedding: E. context: D. size: l.
+
+        Raises ValueError if a size is below 1.
+        """
         check_sizes(hidden=hidden, embedding=embedding, context=context, size=size)
         check_initial(rng, dtype, init)
         U_o = init(rng, (hidden, 2 * size), dtype)

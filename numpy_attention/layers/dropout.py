@@ -1,4 +1,4 @@
-"""Dropout whose mask depends only on the seed, the call and the id of the row."""
+"""Dropout with a mask that depends only on the seed, the call and the ids of the rows."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ BELOW_ONE = math.nextafter(1, 0)
 
 
 class Mask(NamedTuple):
-    """The inputs that determine a mask, from which the backward pass computes it again."""
+    """The inputs that determine a dropout mask. The backward pass computes the mask again."""
 
     row_ids: Array            # (N,)   of the rows
     key: np.uint32
@@ -28,9 +28,9 @@ class Dropout(Module):
     Each m_nj is 0 with probability `rate`, otherwise 1.
 
     This is inverted dropout (Srivastava et al. 2014). Each call draws one 32-bit key from the
-    generator. m_nj depends only on a hash of the key, the id of row n, and j. Rows therefore have
-    the same mask in a whole batch and in a part of it, whatever the padding. The backward pass
-    applies the same mask and scale to dy.
+    generator. m_nj depends only on a hash of the key, the id of row n, and j. A row therefore has
+    the same mask in a whole batch and in a part of the batch, whatever the padding. The backward
+    pass applies the same mask and scale to dy.
     """
 
     rate: float = 0.0
@@ -40,18 +40,18 @@ class Dropout(Module):
                      expected="a number in [0, 1), the fraction of values set to 0")
 
     def draw(self, rng):
-        """Draw a key. All calls of `apply` with this key use the same mask.
+        """Draw the key of a mask from rng; return None if rng is None or the rate is 0.
 
-        Returns None if rng is None or the rate is 0.
+        All calls of `apply` with the same key use the same mask.
         """
         if rng is None or self.rate == 0:
             return None
         return rng.integers(2**32, dtype=np.uint32)
 
     def forward(self, x, rng, row_ids=None):
-        """Return y and a cache. Without rng, y is x.
+        """Return y and a cache. If rng is None, y is x.
 
-        row_ids (x.shape[:-1]): integers that determine each row's mask, by default 0, 1, 2, …
+        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … Each determines a row's mask.
         """
         return self.apply(x, self.draw(rng), row_ids)
 
@@ -72,7 +72,7 @@ class Dropout(Module):
         return self._masked(dy, cache)
 
     def _masked(self, x, mask):
-        """Return m ∘ x / (1 − rate)."""
+        """Return m ∘ x / (1 − rate) with the m that `mask` determines."""
         x = np.ascontiguousarray(x)
         y = np.empty_like(x)
         threshold = np.uint32(self.rate * 2**32)
@@ -82,8 +82,8 @@ class Dropout(Module):
 
 
 def position_ids(T, rows):
-    """Return ids of the positions for dropout.   rows (B,) → row_ids (T, B).
+    """Return an id for each of T positions of each sentence, for Dropout.   rows (B,) → (T, B).
 
-    rows: the ids of the sentences. A sentence has the same row_ids however a batch is split.
+    rows: the ids of the sentences, which determine the result however a batch is split.
     """
     return rows.astype(np.int64)[None] * 65536 + np.arange(T)[:, None]           # (T, B)

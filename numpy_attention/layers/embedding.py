@@ -1,4 +1,4 @@
-"""Embedding: a table with a row for each id."""
+"""Embedding: a table with a vector for each token id."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class Embedding(Module):
         return self.E[ids], ids
 
     def backward(self, dy, cache, grads):
-        """Add the gradient of the table from ∂L/∂y (…, E). Return None: ids have no gradient."""
+        """Add ∂L/∂E to grads, given dy (…, E). Return None, because ids have no gradient."""
         ids = cache
         # y = E[id]: each occurrence of an id adds to its row
         scatter_add(ids.ravel(), np.ascontiguousarray(as_rows(dy)), grads.E)

@@ -31,13 +31,13 @@ class LayerNorm(Module):
 
     @classmethod
     def create(cls, size, dtype=np.float32):
-        """Set g = 1 and b = 0. Raises ValueError if size is below 1."""
+        """Build a layer with g = 1 and b = 0. size: D. Raises ValueError if size is below 1."""
         check_sizes(size=size)
         check_floating(dtype)
         return cls(np.ones(size, dtype), np.zeros(size, dtype))
 
     def forward(self, x):
-        """Return y and a cache."""
+        """Normalize the last axis: x (…, D) → y (…, D), cache."""
         centred = x - x.mean(-1, keepdims=True)                             # (…, D)
         variance = np.square(centred).mean(-1, keepdims=True)               # (…, 1)
         scale = 1 / np.sqrt(variance + x.dtype.type(self.epsilon))          # (…, 1)
@@ -45,7 +45,10 @@ class LayerNorm(Module):
         return self.g * normal + self.b, Cache(normal, scale)
 
     def backward(self, dy, cache, grads):
-        """Return (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε).   dy (…, D) → dx (…, D)."""
+        """Return dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ ∘ x̂)) / √(σ² + ε) with dx̂ = g ∘ dy.
+
+        dy (…, D) → dx (…, D).
+        """
         normal, scale = cache
         # y = g ∘ x̂ + b
         grads.b += as_rows(dy).sum(0)

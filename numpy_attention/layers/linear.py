@@ -1,4 +1,4 @@
-"""Linear layer: an affine map of the last axis."""
+"""Linear layer: an affine function of the last axis."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Linear(Module):
-    """Linear layer, y = x W + b.   x (…, I) → y (…, O). Without bias, b is None."""
+    """Linear layer, y = x W + b, or y = x W if b is None.   x (…, I) → y (…, O)."""
 
     W: Array  # (I, O)
     b: Array | None  # (O,)
@@ -21,7 +21,7 @@ class Linear(Module):
 
     @classmethod
     def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
-        """Draw W. b is 0, or None without bias. Raises ValueError if a size is below 1."""
+        """Draw W; b is 0 if bias, else None. Raises ValueError if a size is below 1."""
         check_sizes(inputs=inputs, outputs=outputs)
         check_initial(rng, dtype, init)
         W = init(rng, (inputs, outputs), dtype)
@@ -29,7 +29,7 @@ class Linear(Module):
         return cls(W, b)
 
     def forward(self, x):
-        """Return y, and x as the cache."""
+        """Return y = x W + b, and x as the cache."""
         rows = as_rows(x) @ self.W                                             # (N, O)
         if self.b is not None:
             rows += self.b

@@ -15,7 +15,7 @@ class Maxout(Module):
     """
 
     def forward(self, x):
-        """Return t, and as the cache a boolean array: True where the first element was taken.
+        """Return t, and as the cache a boolean array that is True where t_j is x_{2j}.
 
         Raises ValueError if the last axis of x has odd length.
         """

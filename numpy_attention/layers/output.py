@@ -30,9 +30,9 @@ class Output(Module):
 
     @classmethod
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
-        """Draw the table; b = 0. size: K. words: an Embedding with `size` columns, to be shared.
+        """Draw E unless it is shared; b = 0. size: K. vocabulary: V. words: an Embedding to share.
 
-        Raises ValueError if a size is below 1 or does not fit the shared table.
+        Raises ValueError if a size is below 1, or if the shared table is not (vocabulary, size).
         """
         check_sizes(size=size, vocabulary=vocabulary)
         check_initial(rng, dtype, init)
@@ -58,22 +58,22 @@ class Output(Module):
         return x @ few_rows(self.words.E.T, len(x))
 
     def losses(self, x, targets):
-        """Return −log p[target] of each row, float64 (N,)."""
+        """Return −log p[target] for each row, in float64.   x (N, K), targets (N,) → (N,)."""
         found = np.empty(len(x))                                            # (N,)
         for rows, _, losses in self._blocks(x, targets, 1.0):
             found[rows] = losses
         return found
 
     def loss(self, x, targets):
-        """Return Σ −log p[target] over the rows, as a float."""
+        """Return Σ −log p[target] over the rows, as a float.   x (N, K), targets (N,)."""
         return float(sum(losses.sum() for _, _, losses in self._blocks(x, targets, 1.0)))
 
     def loss_and_grad(self, x, targets, scale, grads, smoothing=0.0, each=None):
         """Return the loss and the gradient of x.   → Σ −log p[target], dx (N, K).
 
         dx = ∂(scale · loss)/∂x. Adds ∂(scale · loss)/∂E and ∂(scale · loss)/∂b to grads. each: an
-        array (N,) that receives the loss of every row, or None. smoothing: ε of label
-        smoothing (Szegedy et al. 2016, section 7):
+        array (N,) into which the loss of each row is written, or None. smoothing: ε of label
+        smoothing (Szegedy et al. 2016, section 7), which changes the loss to
 
             loss = Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v]
 
@@ -95,7 +95,7 @@ class Output(Module):
         return float(loss), dx
 
     def _blocks(self, x, targets, scale, smoothing=0.0):
-        """Yield (rows, dlogits, losses) for each block of rows. rows: a slice.
+        """Yield (rows, dlogits, losses) for each block of rows, where rows is a slice.
 
             dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
         """

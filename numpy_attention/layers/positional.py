@@ -11,7 +11,7 @@ def positional_encoding(length, size, dtype=np.float32, start=0):
         PE(p, 2i)     = sin(p / 10000^(2i / D))
         PE(p, 2i + 1) = cos(p / 10000^(2i / D))
 
-    For every fixed k, PE(p + k) is a linear function of PE(p), which rotates pairs (2i, 2i + 1). A
+    For every fixed k, PE(p + k) is a linear function of PE(p): each pair (2i, 2i + 1) is rotated. A
     model can therefore learn to attend by relative position. Raises ValueError if size is odd.
     """
     check_sizes(0, length=length, size=size, start=start)

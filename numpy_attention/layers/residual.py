@@ -1,4 +1,4 @@
-"""Residual connection with layer normalization and dropout, for any sublayer of a Transformer."""
+"""Residual connection with layer normalization and dropout around a sublayer of a Transformer."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,13 +31,13 @@ class Residual(Module):
     pre_norm: bool = False
 
     def pre(self, x):
-        """Compute the input of f: x (…, D) → input (…, D), cache."""
+        """Compute the input of f, LayerNorm(x) or x: x (…, D) → input (…, D), cache."""
         if self.pre_norm:
             return self.norm.forward(x)
         return x, None
 
     def post(self, x, fx, rng=None, row_ids=None):
-        """Add fx, the output of f, to x.   x, fx (…, D) → y (…, D), cache."""
+        """Compute y from x and fx, the output of f.   x, fx (…, D) → y (…, D), cache."""
         fx, dropped = self.dropout.forward(fx, rng, row_ids)
         y = x + fx
         normed = None
@@ -46,7 +46,7 @@ class Residual(Module):
         return y, PostCache(dropped, normed)
 
     def post_backward(self, dy, cache, grads):
-        """Return the gradients of the connection and of f(x).
+        """Return the gradients of the arguments x and fx of `post`.
 
         dy (…, D) → dx (…, D), dfx (…, D). dx is the part of ∂L/∂x that does not pass through f.
         """
@@ -62,7 +62,7 @@ class Residual(Module):
     def pre_backward(self, dinput, dx, cache, grads):
         """Return ∂L/∂x, the sum of the gradients through f and through the residual connection.
 
-        dinput: the gradient of the input of f. dx: the first result of `post_backward`.
+        dinput: the gradient of the input of f. dx: from `post_backward`. cache: from `pre`.
         """
         if self.pre_norm:
             # input = LayerNorm(x)
