@@ -15,7 +15,7 @@ QUOTED = {
     "07_luong_attention.py": ("perplexity", 2, {
         "dot": "clauses-dot", "general": "clauses-general", "concat": "clauses-concat",
         "location": "clauses-location", "general in local-p": "clauses-local-p",
-        "dot with input feeding": "clauses-dot-feeding",
+        "general in local-m": "clauses-local-m", "dot with input feeding": "clauses-dot-feeding",
         "concat with the query s_{t−1}": "query-previous-additive",
     }),
     "08_scaled_dot_product.py": ("perplexity", 2, {
