@@ -61,8 +61,8 @@ np.set_printoptions(precision=3, suppress=True)
 # With one part, all four roles read the same numbers. With two parts, value and predict share a
 # part. In all three models, query and key share a part, so a state asks with its own key, k_t.
 #
-# The letters below are those of this paper. W_Y, W_h, w and r are what lesson 11 calls W_s, W_q, v
-# and c. M is not the memory of lesson 11, and there is no bias b.
+# The letters are the paper's. Lesson 11 writes W_s for W_Y, W_q for W_h, v for w, and c for r. M is
+# here the score's hidden layer (x in lesson 11), not the memory. There is no bias b.
 
 # %%
 boxes = {
@@ -95,15 +95,15 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that followed the first *c*.
 #
 # How can it find the *k*? The present state has just read a *c*. So it looks for an earlier state
-# that had a *c* just *before* it. A key must therefore hold two letters: the letter *before*, by
-# which the state is found, and the letter *now*, with which the state asks. We write a key as
-# (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f as −1. The
-# letters k and a, and *no letter*, are 0, because no question asks about them. For example, the key
-# of *k* is (1, 0, 1): *c* before, *k* now.
+# that had a *c* just *before* it. Because query and key share a part, k_i must hold two letters:
+# the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
+# We write it as (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f
+# as −1. The letters k and a, and *no letter*, are written as 0: only the first letter of a pair is
+# ever asked for. For example, the key of *k* is (1, 0, 1): *c* before, *k* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
-# for yes and 0 for no: Is the letter k? Is it a? Is it the first letter of a pair? The rows of K
-# and V are the keys and values of the L = 4 earlier states.
+# for yes and 0 for no: Is the letter k? Is it a? Or is it the first letter of a pair, which is
+# never an answer? The rows of K and V are the keys and values of the L = 4 earlier states.
 
 # %%
 letters = ["c", "k", "f", "a"]
@@ -122,12 +122,12 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 # The score should be large where *before* in the earlier key k_i equals *now* in the present key
 # k_t. How can a tanh layer detect that two numbers are *equal*? It adds them. The sum is 2 if both
 # numbers are 1, and −2 if both are −1. In all other cases, the sum is closer to 0. So the score
-# should be large at both ends, at 2 and at −2. Two tanh units can do this. One grows towards 2:
-# tanh(sum − 1). The other grows towards −2: tanh(−sum − 1).
+# should be large at both ends, at 2 and at −2. Two tanh units can do this. One is largest when the
+# sum is 2: tanh(sum − 1). The other is largest when it is −2: tanh(−sum − 1).
 #
-# In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, W_h reads
-# *now*, and both add −0.5 (the 1 of the key times −0.5): in all, −1. (So in this example M has two
-# columns, not n.) Which state will get the largest weight?
+# In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, and W_h reads
+# *now*. Each also multiplies the key's 1 by −0.5, and the two −0.5 make the −1 inside the tanh. (So
+# in this example M has two columns, not n.) Which state will get the largest weight?
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -160,8 +160,9 @@ assert letters[alpha.argmax()] == "k"
 
 # %% [markdown]
 # The largest weight is on *k*, the letter after the first *c*. Its state was *found* by its key,
-# which says "before me was c". What was *fetched* is its value, which says "I am k". A single
-# vector would have to say both.
+# which says "before me was c". What was *fetched* is mostly its value, which says "I am k". So r
+# says: k with 0.65, a with 0.05. (The remaining 0.30 went to *c* and *f*, the first letters.) A
+# single vector would have to say both, "before me was c" and "I am k".
 #
 # Here are all symbols of the step:
 #
@@ -222,12 +223,13 @@ print("all four equal their central differences")
 
 # %% [markdown]
 # That was one step. In a whole text, every state asks once and predicts once, and it is found and
-# fetched by all later steps. Let h_s be one of these states. With one part, k_s, v_s and p_s are
-# the same numbers, and the gradients of the four roles are *added*:
+# fetched by all later steps that see it. (With a window, as in the next section, only the next few
+# steps do.) Let h_s be one of these states. With one part, k_s, v_s and p_s are the same numbers,
+# and the gradients of the four roles are *added*:
 #
 #     dh_s =   Σ_i dz_si W_hᵀ    query: at step s, it asks all earlier states i
-#            + Σ_t dz_ts W_Yᵀ    key: at all later steps t, it is found
-#            + Σ_t α_ts dr_t     value: at all later steps t, it is fetched
+#            + Σ_t dz_ts W_Yᵀ    key: at the later steps t that see it, it is found
+#            + Σ_t α_ts dr_t     value: at the same steps t, it is fetched
 #            + da_s W_xᵀ         predict: at step s, it predicts
 #
 # The paper calls a vector that receives all four terms *overloaded*. Cutting the state into parts
@@ -358,9 +360,9 @@ report = caught(check, Misfiled, 3)
 # %% [markdown]
 # With one part the check passes, and rightly so: k and v are the same numbers, so the line is not
 # wrong. With three parts, the gradients of W_r and W_x are right, so the backward pass is right
-# from y down to dr. But all gradients that come through the score are wrong. So the mistake is in
-# the step from dr to the score. The report names the line and the wrong variable: we *fetch* v, not
-# k.
+# from y down to da. But all gradients that come through the score are wrong. So the mistake lies
+# between da and the score. The report clears dr ("its inputs are right"), and names the line and
+# the wrong variable: we *fetch* v, not k.
 #
 # ## Without attention: the last few states
 #
@@ -517,10 +519,11 @@ show(ax, "12_roles_or_room")
 # of chance: their LSTMs have not even learned which five letters could be answers.)
 #
 # But look at the last column. *One* vector of 16, with all roles mixed, beats two parts of 8, and
-# even three of them. So what helped was not the separation, but the **room**: more parts made the
-# state longer. And a long vector loses nothing by mixing the roles, because each matrix can learn
-# to read only the directions that it needs. (Question 1 proves that this is possible. Is the room
-# needed to *hold* the answers, or to *learn* the task fast? Question 4 has a surprise.)
+# even three of them. So *here* no separation was needed. More parts also made the state longer, and
+# a longer state does even better without a cut: each role can read all its 16 numbers, not only 8.
+# Mixing the roles need not do harm, because each matrix can learn to read only the directions that
+# it needs. (Question 1 proves that this is possible. Is a longer state needed to *hold* the
+# answers, or to *learn* the task fast? Question 4 has a surprise.)
 #
 # ## Do the roles pull against each other?
 #
@@ -618,11 +621,12 @@ assert all((right[name] < right[together]).all() for name in separated)
 #
 # - The query needs the letter *now*, because this letter is the question.
 # - The value needs the letter *now*, too, because a later step will fetch it as the answer.
-# - The key needs the letter *before*.
+# - The key needs only the letter *before*. (In our first example, k_i held *now* as well, only
+#   because the query shared its part.)
 # - Predict needs nothing, because the answer comes with r.
 #
 # So query and value can share a part, and the key needs the other part. Predict can join the key,
-# because predict needs no room. If this argument is right, this cut by content must be the best of
+# because predict needs nothing. If this argument is right, this cut by content must be the best of
 # all cuts: *query, value | key, predict*. Guess before you run: what share of the questions will it
 # answer right?
 
@@ -635,16 +639,24 @@ print("with every seed, this cut answers more questions than any other cut above
 
 # %% [markdown]
 # The argument came before the result, so it is worth more than one that explains a result
-# afterwards. It also refines the paper's idea: the key and the value of a state must contain
-# different things. In this task, the best cut gives each of them its own part (and does no better
-# than one vector of 16). Three seeds are not many: question 3 has ten, and one is an exception.
+# afterwards. It also refines the paper's idea. What matters is not only the number of parts, but
+# also which roles share one. Here the key and the value of a state must contain different things,
+# and the best cut gives each of them its own part.
+#
+# So with 16 numbers in two parts of 8, the cut decides between about 7 % and 100 %. But none of the
+# cuts does better than one vector of 16. Three seeds are not many: the answer to question 3 has
+# ten, and with one of them the cut by content gets only 35 %.
 #
 # ## Real text
 #
 # Do separate parts help on real text, too? And does attention? The recorded runs (recipes
-# `wikitext-*`) follow the paper: the text is from Wikipedia, with a vocabulary of 33,280 words.
-# Each model has 7 million parameters, attention has a window of 5, and training takes three epochs.
-# Guess the order of the six models.
+# `wikitext-*`) follow the paper: the text is from Wikipedia, with a vocabulary of 33,280 words, and
+# attention has a window of 5. Each model has 7 million parameters, but more than 90 % of them are
+# in the word vectors and the output layer. So the parts are about equally long, 102, 100 and 97
+# numbers in models with one, two and three parts, and more parts still mean a longer state.
+#
+# The six models are an LSTM, the 4-gram, the tanh layer without a past, and attention with one, two
+# and three parts. Guess their order.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text: of seed 0, and of seed 1
@@ -667,9 +679,15 @@ for name, seeds in WIKITEXT.items():
 # leaves out the effect of another *seed*: other initial values, and another order of the articles.
 #
 # In each column, three parts have a lower perplexity than two parts or one, as in the paper. But
-# all three models with attention are worse than the LSTM and the 4-gram, which have none. **In
-# these runs, separate parts help attention, but attention itself does not pay.** (Other windows,
-# and a verdict on the paper's claim, are in `results/claims.md`.)
+# all three models with attention are worse than the LSTM and the 4-gram, which have none.
+#
+# The control, run with seed 0 only, shows where the loss comes from. The tanh layer alone raises
+# the perplexity by 21 points, from 214.2 to 235.5. Attention wins back 4 points with one or two
+# parts, and 15 with three. The 4-gram wins back all 21, with no attention at all. **So in these
+# runs, three parts help, but the cheap way of looking back helps more.** This is not due to a
+# longer state: with the 4-gram as with three parts, it has 3 × 97 numbers. (These runs do not show
+# whether *one* vector of 291 would do as well as three parts. Other windows, and a verdict on the
+# paper's claim, are in `results/claims.md`.)
 
 # %% [markdown]
 # ## What others call it
@@ -712,10 +730,10 @@ for name, seeds in WIKITEXT.items():
 #    Did the vector of 8 have too few numbers, or was it only slow?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine between their two matrices
-#    G, each read as one long vector. First show that the mean cosine of two roles can be 0 while
-#    their overlap is 1: take two states of 2 numbers each, and invent the gradient that each role
-#    has in each state. Then measure the overlaps in the trained vectors of 8 and 16. In the vector
-#    of 16, which role shares hardly any direction with the others?
+#    G, each read as one long vector. First, by hand: invent two states of 2 numbers, and for each
+#    role a gradient in each state, so that the mean cosine is 0 but the overlap is 1. Then measure
+#    the overlaps in the trained vectors of 8 and 16. In the vector of 16, which role shares hardly
+#    any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict
