@@ -101,7 +101,8 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 #
 # W_s turns these states into keys: (2, 0) for *f*, (0, 2) for *g*, and (0, 0) for the dot. The
 # present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it into
-# the query (0, −3), which the score adds to each key. Which state will have the largest weight?
+# the query (0, −3), which the score adds to each key. With v = (3, 3), the score is three times the
+# sum of the two numbers after tanh. Which state will have the largest weight?
 
 
 # %%
@@ -135,11 +136,12 @@ for symbol, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
 print("the context is", c)
 
 # %% [markdown]
-# The f has by far the largest weight. In the sum of query and key, the −3 outweighs the 2 of *g*,
-# the letter in the *second* position, but does not touch the 2 of *f*. Now look at the first number
-# of the context, 0.761. With all weight on f it would be 1, and with all weight on g it would be
-# −1, so the model has mostly fetched the f. What happens if another state asks for the second
-# letter? And what if both states ask with *single*, which has no query?
+# The f has by far the largest weight. The query does not look for a match. It vetoes the other
+# position: its −3 lands on the second number, and more than cancels the 2 that gives *g* its score.
+# The 2 of *f* is in the first number, where the query is 0, so it still counts. Now look at the
+# first number of the context, 0.761. With all weight on f it would be 1, and with all weight on g
+# it would be −1, so the model has mostly fetched the f. What happens if another state asks for the
+# second letter? And what if both states use *single*, which has no query?
 
 
 # %%
@@ -175,9 +177,12 @@ print("y =", y)
 #
 # What is the gradient of each parameter and of each state? The layer above hands us the **upstream
 # gradient** dy = ∂L/∂y. In this example the loss is L = w · y, where w is a fixed vector of two
-# numbers, so dy = w. We go through the four lines in reverse and compare each gradient with a
-# central difference. To nudge an intermediate result, such as c, the function L can add an array to
-# it: `L(c=…)` is the loss after the array has been added to c.
+# numbers, so dy = w.
+#
+# Two sums need names: a = h_t W_x + c W_r + b is what the last tanh reads, and z_s = k_s + q is
+# what the score's tanh reads. We go through the four lines of the forward pass in reverse and
+# compare each gradient with a central difference. To nudge an intermediate result, such as c, the
+# function L can add an array to it: `L(c=…)` is the loss after the array has been added to c.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -205,9 +210,8 @@ def moved(name, ours):
 
 
 # %% [markdown]
-# Two sums need names: a = h_t W_x + c W_r + b is what the last tanh reads, and z_s = k_s + q is
-# what the score's tanh reads. On the left are the lines of the forward pass, from the last to the
-# first. On the right is the gradient that each line gives:
+# On the left are the lines of the forward pass, from the last to the first. On the right is the
+# gradient that each line gives:
 #
 #     y = tanh(a)            da = dy ∘ (1 − y²)
 #     a = … + c W_r + b      dc = da W_rᵀ
@@ -249,7 +253,9 @@ check_gradient("dM", dz @ W_s.T + np.outer(alpha, dc), L, M)
 check_gradient("dW_q", np.outer(h_t, dq), L, W_q)
 check_gradient("dW_s", M.T @ dz, L, W_s)
 check_gradient("dv", de @ x, L, v)
+check_gradient("dW_x", np.outer(h_t, da), L, W_x)
 check_gradient("dW_r", np.outer(c, da), L, W_r)
+check_gradient("db", da, L, b)
 print("one step: every gradient equals its central difference")
 
 # %% [markdown]
@@ -267,9 +273,15 @@ print("one step: every gradient equals its central difference")
 #
 # In a whole text, each state has all four roles, but at different steps. For example, h_3 predicts
 # and asks at step 3, and is found and fetched at steps 4, 5, 6, … So two terms of the gradient of
-# h_s now sum over all *later* steps t. In dk_s W_sᵀ, dk_s = Σ_t dz_ts, because s is found at each
-# of them. And α_s dc becomes Σ_t α_ts dc_t, because s is fetched at each of them. This last sum
-# carries the gradient from step t to h_s in **one** jump, however far apart they are.
+# h_s become sums over all *later* steps t. First, s is found at each later step, so the gradient of
+# its key is now a sum: dk_s = Σ_t dz_ts. Second, s is fetched at each later step, so α_s dc becomes
+# Σ_t α_ts dc_t. This last sum carries the gradient from step t to h_s in **one** jump, however far
+# apart they are.
+#
+# The code reads B texts at once. As in lesson 06, `mask` says where a text has a word. Its shape is
+# (T, B), and `visible` combines it with the triangle. `dalpha` is the gradient that reaches the
+# weights directly, from a loss that also reads them. The checks below use such a loss. Training
+# does not, so there `dalpha` is 0.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -384,7 +396,8 @@ def check(reader):
 print(check(plain))
 
 # %% [markdown]
-# The third check is against the library's layer, which shares no code with ours.
+# The third check is against the library's layer, whose forward and backward passes share no code
+# with ours.
 
 # %%
 W_s, W_q, v, W_x, W_r, b = arrays
@@ -417,9 +430,10 @@ report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
 # The gradients of all six parameters are right, so da, dc, de, dk and dq are right as well. Only
-# the gradient of the input, the states, is wrong. So the mistake is where its terms are added up.
-# The report names the line. This line *assigns* where it should add, so the two terms that were
-# already in `dh`, "it predicts" and "it asks", are lost.
+# the gradient of the states is wrong. So either the fetched term, which no parameter's gradient
+# reads, is wrong, or the terms are added up wrongly. The report names the line. This line *assigns*
+# where it should add, so the two terms that were already in `dh`, "it predicts" and "it asks", are
+# lost.
 #
 # Why is the wrong value in the report exactly 0? It is element [5, …], so it belongs to the state
 # of the last step. No later step looks back at that state, so it is neither found nor fetched. The
@@ -498,10 +512,10 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # %% [markdown]
 # Only the left panel is as it should be: each output depends on its own state and on earlier ones.
 # In the middle, each output depends on all states, even on later ones. On the right, each output
-# depends only on its own state. The traced layer computes y = tanh(h W_x + b): one tanh layer, and
-# no past at all. Yet it *trains*, and on real text it does well. A falling loss does not prove that
-# the equations are those of the paper. (One symptom to look for in your own runs is a parameter
-# whose gradient is exactly 0.)
+# depends only on its own state. The traced layer computes y = tanh(h W_x + b). It is one tanh layer
+# on the LSTM's state, and it never looks back. Yet it *trains*, and on real text it does well. A
+# falling loss does not prove that the equations are those of the paper. (One symptom to look for in
+# your own runs is a parameter whose gradient is exactly 0.)
 #
 # The traced layer is still useful. It is the same model without attention, so it is the right
 # **control**, the model with which attention is compared. Below, the control is called *tanh
@@ -514,10 +528,10 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Then it *reads* the correct first letter and predicts the second, and so on. Nothing else is
 # predicted, and there are eight letters, so chance is one in eight.
 #
-# With attention, the LSTM does not have to remember the letters. It only has to count the steps
-# since the arrow, and then h_t can ask for the letter in the right position. All models are trained
-# on the same 400 batches of 32 sequences. Each model may have 20,000 parameters. Attention needs
-# some of them, so the models with attention have smaller states.
+# With attention, the LSTM does not have to remember the letters. It only has to count: the letters
+# as it reads them, and the steps since the arrow. Then h_t can ask for the letter in the right
+# position. All models are trained on the same 400 batches of 32 sequences. Each model may have
+# 20,000 parameters. Attention needs some of them, so the models with attention have smaller states.
 #
 # Write down four guesses, one for each model: the LSTM, the LSTM with a tanh layer (the control),
 # single, and combined.
@@ -596,8 +610,12 @@ assert on_it > 0.95
 #
 # The change to watch is *equal weights*. If it costs nothing, the softmax does not choose between
 # states. So we say that a model *uses* its attention if equal weights cost at least 0.01 nats per
-# token (here a letter, later a word). To be safe, we require this even of the lower end of the 95 %
-# interval. Now guess: which of the five changes will cost *combined* almost nothing?
+# token (here a letter, later a word). A model that does not choose may still depend on the *mean*
+# of its past. That is what *no context* shows.
+#
+# To be safe, even the lower end of the 95 % interval must be at least 0.01. The interval says how
+# much the cost would vary with other test texts, not with other seeds. Now guess: which of the five
+# changes will cost *combined* almost nothing?
 
 # %% tags=["training"]
 print("\nwhat each change of the attention costs, in extra nats per letter (95 % interval):")
@@ -680,37 +698,37 @@ title = ("How much each model depends on its attention: equal weights cost "
 show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
-# The LSTM wins with a perplexity of 50.81. The control has 52.07, and combined 52.48. What does
+# The LSTM wins with a perplexity of 50.81. The control reaches 52.07, and combined 52.48. What does
 # combined do with its attention? The right panel of the figure shows what each change costs:
 #
 # - **Equal weights** cost next to nothing, so the softmax hardly chooses. What combined reads is
 #   almost the mean of all earlier states of the verse, something like its topic.
 # - **No context** costs several times as much, and **shuffled** costs almost as much as no context.
-#   So the model does use the past of *this* verse.
+#   So the model does depend on the past of *this* verse.
 # - **Hard** weights cost even more, because one state cannot replace the mean of all.
 #
-# (The printed verdict is "unused", but it was close: equal weights cost 0.010, and the threshold of
-# 0.01 (the dotted line) lies inside the interval. With another seed the verdict is "used"
-# (question 4), and on another processor it may be. Read the number, not the verdict.)
+# The printed verdict is "unused", but only just: equal weights cost 0.010 nats, and the threshold
+# of 0.01, the dotted line, lies inside the interval. Another seed (question 4), or even another
+# processor, can turn the verdict into "used". Read the number, not the verdict.
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
 # it predicts no worse than combined. A model that was trained with a context relies on it, and
 # stumbles when we take it away. A model that was trained without a context has learned to do
-# without. **The ablation measures what this model uses. The control measures what the mechanism is
-# worth.** You need both.
+# without. **The ablation measures what this model depends on. The control measures what the
+# mechanism is worth.** You need both.
 #
 # ### With more training
 #
-# The models above were small, and were trained for seconds. Does the order change with larger
+# The models above were small, and were trained for only seconds. Does the order change with larger
 # models and more training? Guess, then compare with three sets of recorded runs (test perplexities,
 # from `results/claims.md`):
 #
-# - *Bible*: models ten times as large as those above, on running text in chunks of 35 words; 4
-#   epochs, one seed.
-# - *Penn Treebank*: models of 2 layers of 200 units, trained sentence by sentence, as in the paper;
-#   13 epochs, the mean of three seeds.
-# - *Penn Treebank, 2 × 650*: the paper's baseline at the paper's size, on running text; 39 epochs,
-#   one seed. It took six hours on one core.
+# - *Bible*: models ten times as large as those above, trained in our own way, on running text in
+#   chunks of 35 words; 4 epochs, one seed.
+# - *Penn Treebank*: models of 2 layers of 200 units, trained sentence by sentence, like the larger
+#   ones of Salton et al.; 13 epochs, the mean of three seeds.
+# - *Penn Treebank, 2 × 650*: only the LSTM with which Salton et al. compare their models, on
+#   running text; 39 epochs, one seed. It took six hours on one core.
 
 # %% tags=["training"]
 LONGER = {
@@ -719,26 +737,25 @@ LONGER = {
     # recipes: sentences-lstm, sentences-no-context, sentences-combined
     "Penn Treebank": {"LSTM": 109.56, "tanh layer": 106.64, "combined": 109.80},
     # recipe: zaremba-medium-tied
-    "Penn Treebank, 2 × 650": {"LSTM": 77.17},      # 75.96 in the paper
+    "Penn Treebank, 2 × 650": {"LSTM": 77.17},      # Salton et al. quote 75.96
 }
 for text, recorded in LONGER.items():
     print(f"recorded perplexity, {text}: "
           + ", ".join(f"{name} {perplexity:.2f}" for name, perplexity in recorded.items()))
 
 # %% [markdown]
-# On the Bible, the order does change: combined has the lowest perplexity, 43.25. But the control
-# shows where the gain comes from. The control adds only a tanh layer, which never looks back, and
-# is already three points of perplexity better than the LSTM. Combined is only half a point better
-# than the control. Without a control, attention would have got all the credit.
+# On the Bible, the order is reversed: combined now has the lowest perplexity, and the LSTM the
+# highest. But most of this gain is not due to attention. The control, which never looks back, is
+# already three points better than the LSTM. Combined is only half a point better than its control,
+# with one seed. Without a control, attention would have got all the credit.
 #
-# On the Penn Treebank, combined (109.80) is about as good as the LSTM (109.56), and the control
-# (106.64) beats both with each of the three seeds. So even in these longer runs, attention gains at
-# most half a point over its control.
+# On the Penn Treebank, attention is three points *worse* than its control, and worse with each of
+# the three seeds. It does not even beat the LSTM.
 #
-# At the paper's size, our LSTM reaches 77.17, close to the 75.96 of the paper. That is thirty
-# points better than the small LSTM, but it took five times as many parameters, dropout, more
-# epochs, and a state that is carried from sentence to sentence. Between models of the same size and
-# training, perplexities in this lesson differ by less than four points.
+# The LSTM of 2 × 650 units reaches 77.17, close to the 75.96 that Salton et al. quote for it. That
+# is thirty points better than the small LSTM, but it took five times as many parameters, dropout,
+# more epochs, and a state that is carried from sentence to sentence. Between models of the same
+# size and training, perplexities in this lesson differ by less than four points.
 #
 # ## One more silent fault
 #
@@ -772,7 +789,7 @@ assert flattered < 0.95 * honest
 #
 # - **Influence**: does each output depend on what it should, and on nothing else?
 # - **Ignorance**: does a model that knows nothing get the score that it must get?
-# - **Ablation**: which parts does the trained model use?
+# - **Ablation**: which parts does the trained model depend on?
 # - **Control**: is the model better than the same model without the mechanism?
 
 # %% [markdown]
@@ -819,11 +836,13 @@ assert flattered < 0.95 * honest
 # 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
-# 8. (After lesson 12.) Lesson 12's models cut a state into one, two or three parts. With 2 million
-#    parameters, their perplexities are 117, 120 and 127. Lesson 12's 4-gram of states, which has
-#    three parts and no attention, reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Ask
-#    `within_budget` (V = 10,000) for n, the size of each model's word vectors. What, other than the
-#    parts, could explain the order of the perplexities?
+# 8. (After lesson 12.) With 2 million parameters, lesson 12's models, whose states have one, two or
+#    three parts, reach perplexities of 117, 120 and 127. Its 4-gram of states (three parts, no
+#    attention) reaches 126. (Recorded: Penn Treebank, recipes `daniluk-*`.) Does cutting the state
+#    cause this order? `within_budget` (from `numpy_attention.models.budget`), called with a
+#    vocabulary of 10,000, gives the size n of each model's word vectors. What else could explain
+#    the order?
 # 9. Question 8 needs a control. Given 200,000 parameters and V = 2,000, the models with one, two
-#    and three parts have three different sizes n. Train the lesson's control, which has no parts,
-#    on the Bible with each of these n. Which n is best?
+#    and three parts have three different sizes n. Train this lesson's control (*tanh layer*) on the
+#    Bible with word vectors and states of each size n, without regard to the budget. Which n is
+#    best?

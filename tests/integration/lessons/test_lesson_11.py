@@ -141,8 +141,8 @@ def test_its_question_has_the_recorded_perplexities():
         round(recorded(f"daniluk-{name}"))
         for name in ("attention", "key-value", "key-value-predict", "4gram")]
     text = TEXTS[NAME].replace("\n#   ", "")
-    assert f"perplexities are {one}, {two} and {three}." in text
-    assert f"no attention, reaches {ngram}." in text
+    assert f"perplexities of {one}, {two} and {three}." in text
+    assert f"(three parts, no attention) reaches {ngram}." in text
 
 
 def test_its_answer_has_the_recorded_perplexities():
