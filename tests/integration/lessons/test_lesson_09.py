@@ -73,9 +73,16 @@ def test_its_decoder_layer_is_the_librarys(lesson, rng):
 
 def test_only_the_triangle_keeps_the_law(lesson):
     T = lesson["T"]
-    np.testing.assert_array_equal(lesson["moved_by"](np.tri(T, dtype=bool)), np.tri(T))
-    wide = np.tri(T, k=1)
-    np.testing.assert_array_equal(lesson["moved_by"](wide.astype(bool)), wide)
+    for mask in (np.tri(T), np.tri(T, k=1)):
+        def forward(x, visible=mask.astype(bool)):
+            return lesson["layer"].forward(x, visible)
+
+        np.testing.assert_array_equal(lesson["moved_by"](forward), mask)
+
+    def decode(x):
+        return lesson["decode"](lesson["decoder"], x, lesson["m"])
+
+    np.testing.assert_array_equal(lesson["moved_by"](decode), np.tri(T))
 
 
 @pytest.mark.parametrize("T, D", [(1, 2), (9, 6)])
