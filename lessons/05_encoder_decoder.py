@@ -51,7 +51,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
-# | o_i | (2d,) | the decoder's last layer, 2d numbers in d pairs |
+# | o_i | (2d,) | the layer before the softmax's: 2d numbers in d pairs |
 # | t_i | (d,) | the larger number of each pair |
 # | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | bring c into s_0, into each s_i and into each o_i |
 # | L | () | the loss, −Σ_i log P(y_i) |
@@ -449,17 +449,20 @@ report = caught(check, overwriting)
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
 # Before training, the sigmoids and the tanh read small numbers. So z and r are about 1/2, while n
-# and the last term of the formula are about 0. What is left is ½ + ¼ U_nᵀ. At the start, U_n is a
-# rotation, which keeps the length of every vector. So one step back gives half of the gradient plus
-# a quarter of the rotated gradient. The length of this sum depends on the angle between its parts:
+# and the last term of the formula are about 0. What is left is ½ + ¼ U_nᵀ. U_n starts orthogonal
+# (lesson 02), so it rotates or reflects a vector and keeps its length. We call this a rotation. So
+# one step back gives half of the gradient plus a quarter of the rotated gradient. The length of
+# this sum depends on the angle between its parts:
 #
-# - The rotation turns a random vector by roughly a right angle. Then the factor is about
-#   √(½² + ¼²) = 0.56.
+# - The rotation turns a random vector by roughly a right angle. Then the factor is about √(½² + ¼²)
+#   = 0.56.
+#
 # - Some vectors are hardly turned. Then the two parts have nearly the same direction, and the
 #   factor is up to ½ + ¼ = 0.75.
 #
-# Every gradient has a part of each kind. The part that is hardly turned shrinks more slowly, so its
-# share grows with every step. That is why the factor should creep up:
+# But a random vector is a mixture. The rotation turns some parts of it by almost nothing and others
+# by almost 180°, and the right angle is only the average. The parts that are hardly turned shrink
+# most slowly, so their share grows with every step. That is why the factor should creep up:
 
 # %%
 rng = np.random.default_rng(6)
@@ -575,8 +578,8 @@ assert 0.3 < share < 1 and z_last > z_first + 0.2
 # %% tags=["training"]
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True, sharey=True)
 for when, ax in zip(("before training", "after one epoch"), axes):
-    for place, name in enumerate(("fixed vector, 64", "attention")):
-        style = plotting.base.curve_style(place)
+    for name in ("fixed vector, 64", "attention"):
+        style = plotting.base.curve_style(list(SETTINGS).index(name))
         shares = norms[name, when] / norms[name, when].sum()
         ax.semilogy(np.arange(1, PLACES + 1), shares, label=name, **style)
     ax.set_xlabel("position of the source word")
@@ -594,18 +597,19 @@ show(figure, "05_gradient")
 
 # %% [markdown]
 # Each curve shows how the gradient is shared among the twelve positions, with the 64-number vector
-# (blue) and with attention (orange). With attention all words get nearly the same before training
+# (blue) and with attention (green). With attention all words get nearly the same before training
 # (left). With the fixed vector the derivation holds: each step multiplies the gradient by 0.65 to
 # 0.73, within the range that we derived. So the first word gets 1/39 of what the last one gets, or
-# 2.6 %. That is more than 1.7 %, mainly because the smallest factor, that of the step from `</s>`
-# back to the last word, is not among these eleven. Of dc itself, twelve steps away, 1 % is left at
-# h_1.
+# 2.6 %. The 1.7 % above started at `</s>`, and the first step from there has the smallest factor.
+# The eleven steps measured here start one word later, so more is left. Of dc itself, twelve steps
+# away, 1 % is left at h_1.
 #
 # But one epoch reverses the blue curve (right)! The model has learnt two things.
 #
 # First, less is lost in the backward pass: 54 % of dc reaches h_1, instead of 1 %. It is tempting
 # to say that the update gates carry it, as they were invented to do. But through z alone, less than
-# a tenth of dc would arrive. Question 8 asks what carries the rest.
+# a tenth of dc would arrive. The candidate n, which also reads the state, must carry most of it
+# (question 8).
 #
 # Second, the encoder has learnt when to take in a word and when to keep what it has. A new word
 # enters the state with the factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So
@@ -728,12 +732,13 @@ show(figure, "05_by_length")
 # cliff within a few percentage points, as if each symbol were lost independently. A gentle slope,
 # raised to the power n + 1, is a cliff.
 #
-# But the formula assumes independent errors. At 15 to 17 symbols, attention's errors come together
-# in the same copies, so more copies are perfect than predicted.
+# But the formula makes two assumptions. It assumes that errors are independent, and at 15 to 17
+# symbols, attention's errors come together in the same copies, so more copies are perfect than
+# predicted. It also assumes the same ρ at every position, which the right panel refutes.
 #
 # How much does the size of the vector matter? With the 32-number vector (orange), most copies are
 # wrong from 6 symbols on, although the model has nearly as many parameters. The setting `hidden` is
-# the size of h_j, c and s_i together. So the size of the states, c among them, matters even when
+# the size of h_j, of c and of s_i alike. So the size of the states, c among them, matters even when
 # the number of parameters does not change. Longer training helps, too: after eight epochs instead
 # of four, the 64-number vector gets about nine in ten copies of 6 to 8 symbols right, instead of
 # about half. Does it help more than doubling `hidden` would (question 3)?
@@ -747,9 +752,11 @@ show(figure, "05_by_length")
 #
 # Now your second guess. When a copy fails, it is the beginning that survives best (right panel),
 # although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
-# read first, or by being *written* first? By both, it seems. On `reverse`, where the sequence is
-# written from its end, the first and the last three symbols written survive almost equally often,
-# so the two advantages nearly cancel. In copying they add up. (Question 5 repeats the experiment.)
+# read first, or by being *written* first? By both, it seems. On `reverse`, the first symbol written
+# is the last one read. There the first three symbols written survive almost as often as the last
+# three, so the two advantages nearly cancel. In copying they add up. Reading first may help for a
+# reason that we have seen: after one epoch, the first words enter the state with a larger share
+# than the last. (Question 5 repeats the experiment.)
 #
 # **Conjecture**, which no experiment in this lesson tests. The vector has enough room: fourteen
 # symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61 bits. That is less than one bit for
@@ -764,14 +771,14 @@ show(figure, "05_by_length")
 # helped. To separate the two, we need all four combinations: one direction or two, with attention
 # and without.
 #
-# We answer this for another task, translation. There the package has recorded all four
-# (`results/claims.md`; the recipes `clauses-fixed`, `fixed-two-directions`,
-# `additive-one-direction` and `clauses-additive`). The models have 3 million parameters and were
-# trained for six epochs to translate clauses of at most 12 tokens from English to Spanish. Each
-# score is the mean BLEU of three seeds (100 is best). Guess: how much is a second direction worth,
-# without attention and with it?
+# We answer this for another task, translation. The package has recorded results for all four
+# (`results/claims.md`). The models have 3 million parameters and were trained for six epochs to
+# translate clauses of at most 12 tokens from English to Spanish. Each score is the mean BLEU of
+# three seeds (100 is best). Guess: how much is a second direction worth, without attention and with
+# it?
 
 # %% tags=["training"]
+# recipes: clauses-fixed, fixed-two-directions, additive-one-direction, clauses-additive
 RECORDED = {
     "fixed vector": {"one direction": 20.8, "two directions": 21.9},
     "attention": {"one direction": 28.9, "two directions": 29.7},

@@ -62,7 +62,9 @@ np.set_printoptions(precision=3, suppress=True)
 # part. In all three models, query and key share a part, so a state asks with its own key, k_t.
 #
 # The letters are the paper's. Lesson 11 writes W_s for W_Y, W_q for W_h, v for w, and c for r. M is
-# here the score's hidden layer (x in lesson 11), not the memory. There is no bias b.
+# here the score's hidden layer (x in lesson 11), not the memory. There is no bias b. One word
+# changes its meaning, too: here the key k_i is the part of the state itself. What lesson 11 called
+# the key, h_s W_s, is here the product k_i W_Y, and has no name of its own.
 
 # %%
 boxes = {
@@ -120,14 +122,16 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 
 # %% [markdown]
 # The score should be large where *before* in the earlier key k_i equals *now* in the present key
-# k_t. How can a tanh layer detect that two numbers are *equal*? It adds them. The sum is 2 if both
-# numbers are 1, and −2 if both are −1. In all other cases, the sum is closer to 0. So the score
-# should be large at both ends, at 2 and at −2. Two tanh units can do this. One is largest when the
-# sum is 2: tanh(sum − 1). The other is largest when it is −2: tanh(−sum − 1).
+# k_t. How can a tanh layer detect that both numbers are 1, or both −1? (Two zeros must not count,
+# because the letters written as 0 are never asked for.) It adds them. The sum is 2 if both numbers
+# are 1, and −2 if both are −1. In all other cases, the sum is closer to 0. So the score should be
+# large at both ends, at 2 and at −2. Two tanh units can do this. One is largest when the sum is 2:
+# tanh(sum − 1). The other is largest when it is −2: tanh(−sum − 1).
 #
 # In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, and W_h reads
-# *now*. Each also multiplies the key's 1 by −0.5, and the two −0.5 make the −1 inside the tanh. (So
-# in this example M has two columns, not n.) Which state will get the largest weight?
+# *now*. Both matrices also multiply the 1 in their key by −0.5, and these two −0.5 add up to the −1
+# inside the tanh. (So in this example M has two columns, not n.) Which state will get the largest
+# weight?
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -184,7 +188,7 @@ assert letters[alpha.argmax()] == "k"
 # loss is u · y, where u is a fixed vector.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
-#     a = r W_r + p W_x        dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
+#     a = r W_r + p_t W_x      dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
 #     r = α V                  dα = V dr           dv_i = α_i dr                 it is fetched
 #     α = softmax(e)           de = α ∘ (dα − α · dα)
 #     e = M w                  dM = de wᵀ
@@ -232,8 +236,8 @@ print("all four equal their central differences")
 #            + Σ_t α_ts dr_t     value: at the same steps t, it is fetched
 #            + da_s W_xᵀ         predict: at step s, it predicts
 #
-# The paper calls a vector that receives all four terms *overloaded*. Cutting the state into parts
-# separates the terms.
+# The paper calls such a vector *overloaded*. (It counts three roles, because query and key are one
+# to it.) Cutting the state into parts separates the terms.
 #
 # ## All words at once
 #
@@ -434,8 +438,9 @@ print("one, two and three parts, and the 4-gram: outputs and gradients equal the
 #
 # Do separate parts help? The task is that of the example above, but longer. A sequence begins with
 # five pairs of letters: ten different letters out of 50. Then come three questions. Each question
-# repeats the first letter of a pair, and the model must predict the second. Nothing else is
-# predicted. The pairs are new in every sequence, so they cannot be memorized.
+# repeats the first letter of a pair, and the model must predict the second. Then it reads the right
+# answer, so a sequence ends with three of the pairs once more. Nothing else is predicted. The pairs
+# are new in every sequence, so they cannot be memorized.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -447,10 +452,10 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen. We call it the
-# model's *reader*. The first comparison is the paper's: *every part has 8 numbers*. So the state
-# has 8 numbers with one part, 16 with two, and 24 with three. Models are named after their cut,
-# with a bar between two parts. In *query, key | value, predict*, query and key read the first 8
-# numbers, and value and predict read the last 8.
+# model's *reader*. The first comparison keeps the length of a part fixed, nearly as the paper does:
+# *every part has 8 numbers*. So the state has 8 numbers with one part, 16 with two, and 24 with
+# three. Models are named after their cut, with a bar between two parts. In *query, key | value,
+# predict*, query and key read the first 8 numbers, and value and predict read the last 8.
 #
 # But a state with more parts is also a longer state. So we need one more control: *one vector of 16
 # numbers* for all four roles, with an LSTM as large as that of two parts of 8. Guess before you
@@ -575,8 +580,8 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 # the end. Key and value, the pair that you may have suspected, are nearly at right angles. In the
 # vector of 16, on the right, the disagreement of query and predict ends once the task is solved.
 #
-# So the cosines accuse query and predict. Does their disagreement slow down learning? We can test
-# this suspicion. Take a state of 16, and cut it into two parts of 8 in three ways:
+# So the cosines accuse query and predict. Is it their disagreement that slows learning most? We can
+# test this suspicion. Take a state of 16, and cut it into two parts of 8 in three ways:
 #
 # - *query, key, value | predict* separates the accused: predict has a part of its own;
 # - *key, value, predict | query* separates them, too: the query has a part of its own;
@@ -608,13 +613,13 @@ for name in (*separated, together):
 assert all((right[name] < right[together]).all() for name in separated)
 
 # %% [markdown]
-# The suspicion is refuted: with every seed, the third model is the best of the three, although its
+# The opposite happens: with every seed, the third model is the best of the three, although its
 # query and predict share a part. A separate query gives a different result with each seed. A
 # separate predict even hurts: within 800 steps and with these seeds, its model is behind one vector
 # of 8. (We do not know why.)
 #
 # Why did the cosines mislead us? A negative cosine says that two roles disagree about the next
-# small step. It does not say that one vector has no room for both roles in the end.
+# small step. It does not say how much this costs. What a part must hold may matter far more.
 #
 # How could we have known which roles need separate parts? Ask what each role must *read* in the
 # state:
@@ -626,9 +631,9 @@ assert all((right[name] < right[together]).all() for name in separated)
 # - Predict needs nothing, because the answer comes with r.
 #
 # So query and value can share a part, and the key needs the other part. Predict can join the key,
-# because predict needs nothing. If this argument is right, this cut by content must be the best of
-# all cuts: *query, value | key, predict*. Guess before you run: what share of the questions will it
-# answer right?
+# because predict needs nothing. If this argument is right, this cut by content must beat every cut
+# that you have seen: *query, value | key, predict*. Guess before you run: what share of the
+# questions will it answer right?
 
 # %% tags=["training"]
 others = np.array([shares for name, shares in right.items() if " | " in name])
@@ -650,9 +655,10 @@ print("with every seed, this cut answers more questions than any other cut above
 # ## Real text
 #
 # Do separate parts help on real text, too? And does attention? The recorded runs (recipes
-# `wikitext-*`) follow the paper: the text is from Wikipedia, with a vocabulary of 33,280 words, and
-# attention has a window of 5. Each model has 7 million parameters, but more than 90 % of them are
-# in the word vectors and the output layer. So the parts are about equally long, 102, 100 and 97
+# `wikitext-*`) follow the paper on a smaller text, WikiText-2, with a vocabulary of 33,280 words
+# and a window of 5. Each model has 7 million parameters. More than 90 % of them are in two vectors
+# per word, one for reading it and one for predicting it, which are as long as one part. Compared
+# with them, a longer state costs little. So the parts are nearly equally long, 102, 100 and 97
 # numbers in models with one, two and three parts, and more parts still mean a longer state.
 #
 # The six models are an LSTM, the 4-gram, the tanh layer without a past, and attention with one, two
@@ -681,13 +687,14 @@ for name, seeds in WIKITEXT.items():
 # In each column, three parts have a lower perplexity than two parts or one, as in the paper. But
 # all three models with attention are worse than the LSTM and the 4-gram, which have none.
 #
-# The control, run with seed 0 only, shows where the loss comes from. The tanh layer alone raises
-# the perplexity by 21 points, from 214.2 to 235.5. Attention wins back 4 points with one or two
-# parts, and 15 with three. The 4-gram wins back all 21, with no attention at all. **So in these
-# runs, three parts help, but the cheap way of looking back helps more.** This is not due to a
-# longer state: with the 4-gram as with three parts, it has 3 × 97 numbers. (These runs do not show
-# whether *one* vector of 291 would do as well as three parts. Other windows, and a verdict on the
-# paper's claim, are in `results/claims.md`.)
+# The control, run with seed 0 only, shows what makes them worse. The tanh layer alone raises the
+# perplexity by 21 points, from 214.2 to 235.5. Attention wins back 4 points with one or two parts,
+# and 15 with three. The 4-gram wins back all 21, with no attention at all. **So in these runs,
+# three parts help, but the cheap way of looking back helps more.** (The paper, too, finds its
+# N-gram model only slightly worse than three parts.) The 4-gram does not owe its lead over three
+# parts to a longer state: both have states of 3 × 97 numbers. (These runs do not show whether *one*
+# vector of 291 would do as well as three parts. Other windows, and a verdict on the paper's claim,
+# are in `results/claims.md`.)
 
 # %% [markdown]
 # ## What others call it
@@ -696,10 +703,10 @@ for name, seeds in WIKITEXT.items():
 # |---|---|
 # | roles, parts | key, value, query and prediction vectors |
 # | 4-gram of states | N-gram RNN (Daniluk et al.) |
-# | window | attention span, context window |
+# | window | context window |
 # | how much a second seed changes | run-to-run variance |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

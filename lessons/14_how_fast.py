@@ -58,9 +58,10 @@ from numpy_attention.training.threads import keep_freed_memory
 # %% [markdown]
 # ## The training step
 #
-# The model is lesson 03's language model with one layer. Its sizes are those of the small model of
-# Zaremba et al. (2014), except for a smaller vocabulary. A *training step* reads T words of each of
-# B texts. A *time step* t, or step t for short, reads one word of each text.
+# The model is lesson 03's language model. Its sizes are those of the small model of Zaremba et al.
+# (2014), except that it has one layer instead of two, and a smaller vocabulary. A *training step*
+# reads T words of each of B texts. A *time step* t, or step t for short, reads one word of each
+# text.
 #
 # | letter | value or shape | what it is |
 # |---|---|---|
@@ -363,8 +364,8 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
 # The number of multiplications stays the same, so what is there to gain? A product of 20 rows
-# fetches all of W, and uses each of its numbers 20 times. A product of 400 rows fetches hardly
-# more, but uses each number 400 times. If you guessed a large saving, look at the size of W. If W
+# fetches all of W, and uses each of its numbers 20 times. A product of 400 rows also fetches W
+# once, but uses each number 400 times. If you guessed a large saving, look at the size of W. If W
 # fits into a core's **cache**, a small and fast memory, then fetching it is cheap, and this change
 # saves little.
 #
@@ -469,9 +470,11 @@ print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
-# backward pass. Does it matter how many rows a product has, when U and the arithmetic per row are
-# the same? Guess: per row, how much faster is a product of 1,000 rows than one of 20, or of 10?
+# (This section follows one limit of OpenBLAS on processors with AVX-512. On another processor, read
+# it as a detective story.) The loop still multiplies only 20 rows at a time, by U in the forward
+# pass and by Uᵀ in the backward pass. Does it matter how many rows a product has, when U and the
+# arithmetic per row are the same? Guess: per row, how much faster is a product of 1,000 rows than
+# one of 20, or of 10?
 #
 # `in_turns` runs all the products in many rounds. The order is random in each round, so a machine
 # that is busy for a while slows them all alike. The clock counts the processor's time, in one
@@ -559,7 +562,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; a column takes "
 # %% [markdown]
 # If the speed drops sharply at 500 columns, your BLAS has small-matrix kernels. If the last ratio
 # is near 1, your BLAS has another limit or (without AVX-512, for example) no such kernels. In that
-# case, expect ratios of 1 or less for panels below, and no saving from change 4 in the last figure.
+# case, expect ratios near 1 or below for panels of U, and no saving from change 4 in the last
+# figure. (For Uᵀ, panels may still help a little, because they are contiguous.)
 #
 # ### Panels
 #
@@ -655,9 +659,9 @@ show(draw_panels(curves), "14_panels")
 # little per row, and more rows need more parts, each with one more pass over the result. With one
 # row, there is nothing to gain, because BLAS does not pack for a product with a vector.
 #
-# So the library uses panels only where they help, and in the other loops a contiguous copy of Uᵀ
-# (`few_rows` in `numpy_attention/products.py`). Do the same in your own programs. But keep change 4
-# in this lesson, even if it does not help you, because the later versions build on it.
+# So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
+# the loop (`few_rows` in `numpy_attention/products.py`). Do the same in your own programs. But keep
+# change 4 in this lesson, even if it does not help you, because the later versions build on it.
 #
 # In the training step, change 4 is one line. How much can it save? With H = 200, the products in
 # the loop are little more than a tenth of all operations (question 3 counts them).
@@ -684,7 +688,8 @@ check_same(UInPanels, WordsAtOnce)
 #
 # A compiled loop, which is also called a kernel, does all of this for one number, and then for the
 # next. Intermediate results stay in the processor's registers, so they need no arrays. For each row
-# of the batch, the kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines:
+# of the batch, the kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines, where a is
+# x_t W + b, and u is h_{t−1} U:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -912,10 +917,10 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # lines of NumPy. Each of the others saved about a tenth of the time or less, and change 1 hardly
 # anything.
 #
-# These savings are those of *this* model, which has a large output layer. In a larger model, the
-# loop counts for more, and so do the panels (question 5). The savings also depend on the order of
-# the changes: a loop that is gone cannot be made faster (question 1). And the next OpenBLAS may
-# move the limit that the panels rely on.
+# These savings are those of *this* model, which has a large output layer. With a larger H and the
+# same V, the loop counts for more, and so do the panels (question 5). The savings also depend on
+# the order of the changes: a loop that is gone cannot be made faster (question 1). And the next
+# OpenBLAS may move the limit that the panels rely on.
 #
 # ## What is left
 #
@@ -935,14 +940,14 @@ print(f"if everything except the products took no time, version 7 would be "
       f"{of_last / floor:.2f} times as fast")
 
 # %% [markdown]
-# *The rest* is everything that was not timed by itself: looking up rows of E and adding to their
-# gradients, sums over rows for the biases, new arrays, and Python between the calls. It also
-# contains the extra time that the products take inside a training step, where they find less of
-# their data in the cache than when they run by themselves.
+# *The rest* is everything that was not timed by itself: looking up rows of E, adding to the
+# gradients, sums over rows for the biases, making the panels, new arrays, and Python between the
+# calls. It also contains the extra time that the products take inside a training step, where they
+# find less of their data in the cache than when they run by themselves.
 #
 # The share of the products is the number to know about such a program. Once it is near 100 %,
-# better code does not help any more. What helps is a different model, with fewer or smaller
-# products.
+# better code *around* the products does not help any more. What helps is faster products, as in
+# change 4, or a different model, with fewer or smaller ones.
 
 # %% [markdown]
 # ## What others call it
@@ -955,7 +960,7 @@ print(f"if everything except the products took no time, version 7 would be "
 # | gates in one loop | kernel fusion |
 # | how often a number is used after it has been fetched | arithmetic intensity |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# (The [glossary](../docs/site/glossary.md) has the terms of the other lessons.)
 #
 # ## From the package
 #
