@@ -53,8 +53,9 @@ def parser() -> Parser:
             places[group] = made.add_subparsers(dest="action", metavar="ACTION", **about)
         if group not in SUBCOMMANDS:
             group, action = "", name
+        usage = ["%(prog)s [options]", *filter(None, (one.usage for one in command.options))]
         made = places[group].add_parser(
-            action, help=command.summary, description=f"{command.summary}.",
+            action, help=command.summary, description=f"{command.summary}.", usage=" ".join(usage),
             epilog=f"example: numpy-attention {name} {command.example}")
         for title, options in command.groups.items():
             place = made.add_argument_group(title) if title else made

@@ -58,6 +58,14 @@ class Option:
         """The flag (max_length → --max-length), or the displayed name of a positional argument."""
         return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
 
+    @property
+    def usage(self) -> str:
+        """The option as printed after `usage:`, or "" if it is optional and has a flag."""
+        if self.kind != "positional":
+            return f"{self.flag} {self.metavar}" if self.required else ""
+        forms = {"*": "[{0} ...]", "+": "{0} [{0} ...]", "?": "[{0}]"}
+        return forms.get(self.nargs or "", "{0}").format(self.metavar)
+
     def conflict(self, values: Mapping[str, Any]) -> str:
         """Return the name of an option whose value leaves this option without effect, or ""."""
         for other, wanted in self.needs.items():

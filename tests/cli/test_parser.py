@@ -150,6 +150,7 @@ def test_help_has_every_option_and_an_example_that_parses(command, capsys):
     text = "".join(capsys.readouterr().out.split())
     assert end.value.code == 0 and "None" not in text
     example = f"{command} {COMMANDS[command].example}".strip()
+    assert text.startswith(f"usage:numpy-attention{command.replace(' ', '')}[options]")
     assert f"example:numpy-attention{''.join(example.split())}" in text
     for option in COMMANDS[command].options:
         assert "".join(option.help_text().split()) in text, option.name
