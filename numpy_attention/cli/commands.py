@@ -36,6 +36,15 @@ SUBCOMMANDS = {
     "exercise": "Start, check and list the exercises of the course",
     "lessons": "List, copy and run the lessons of the course",
 }
+# the sections of `numpy-attention --help`
+SECTIONS = {
+    "train": ("train", "train lm", "corpora"),
+    "use": ("translate", "generate"),
+    "measure": ("evaluate", "ablate", "cloze", "recover", "distances"),
+    "look inside": ("heatmap", "page", "trace"),
+    "learn": ("lessons", "exercise", "step", "gradcheck"),
+    "experiments": ("reproduce", "compare"),
+}
 RUN = "runs/bible-en-es-rnnsearch"
 LM_RUNS = "runs/bible-en-lstm runs/bible-en-combined"
 ROWS: list[Any] = [

@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy_attention import plotting
 from numpy_attention.cli import streams
-from numpy_attention.cli.commands import COMMANDS, SUBCOMMANDS, Command
+from numpy_attention.cli.commands import COMMANDS, SECTIONS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, memory_message, text_of
 from numpy_attention.cli.options import JOINED
 from numpy_attention.cli.parser import Option, Parser, help_of, settle
@@ -41,8 +41,18 @@ NO_MEMORY = (MemoryError, SystemError)
 
 def parser() -> Parser:
     """Build the argument parser of all commands."""
-    main = Parser(prog="numpy-attention",
-                  description="Train, use, measure and check attention models.")
+    main = Parser(prog="numpy-attention")
+    # argparse can divide arguments into sections, but not commands
+    shown = Parser(prog="numpy-attention", usage="%(prog)s COMMAND ...", add_help=False,
+                   formatter_class=argparse.RawDescriptionHelpFormatter,
+                   description="Train, use, measure and check attention models.",
+                   epilog="numpy-attention COMMAND --help shows the options of a command\n\n"
+                          f"example: numpy-attention train {COMMANDS['train'].example}")
+    for title, names in SECTIONS.items():
+        section = shown.add_argument_group(title)
+        for name in names:
+            section.add_argument(name, help=SUBCOMMANDS.get(name) or COMMANDS[name].summary)
+    main.format_help = shown.format_help        # type: ignore[method-assign]
     about: dict[str, Any] = {"required": True, "parser_class": Parser}
     places = {"": main.add_subparsers(dest="command", metavar="COMMAND", **about)}
     for name, command in COMMANDS.items():

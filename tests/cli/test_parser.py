@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.cli import main as cli
-from numpy_attention.cli.commands import COMMANDS
+from numpy_attention.cli.commands import COMMANDS, SECTIONS, SUBCOMMANDS
 from numpy_attention.cli.main import main, parse
 from numpy_attention.cli.messages import in_flags, memory_message
 from numpy_attention.cli.parser import Option, flag, joined, positional, settle
@@ -156,6 +156,12 @@ def test_help_has_every_option_and_an_example_that_parses(command, capsys):
         assert "".join(option.help_text().split()) in text, option.name
     found, options = parse(example.replace('"in the beginning"', "beginning").split())
     assert found is COMMANDS[command] and options.command == command
+
+
+def test_the_main_help_has_every_command_once():
+    names = [name for section in SECTIONS.values() for name in section]
+    assert sorted(names) == sorted(
+        {name for name in COMMANDS if name.split()[0] not in SUBCOMMANDS} | {*SUBCOMMANDS})
 
 
 def test_the_examples_of_the_documentation_parse():
