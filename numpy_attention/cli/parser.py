@@ -81,7 +81,8 @@ class Option:
 
     def help_text(self) -> str:
         """Return the help, followed by the rules for combining options, and the default."""
-        notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()]
+        notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()
+                 if other != self.by]       # the title of the option's group has this rule
         excluded = [with_values(flag_of(other), some)
                     for other, some in self.excludes.items() if other != "sentences"]  # positional
         notes += [f"not with {' or '.join(excluded)}"] if excluded else []
@@ -205,7 +206,8 @@ def joined(words: Sequence[str], last: str) -> str:
 def written(value: Any) -> str:
     """Format a default value of an option as a user would write the value.
 
-    If the default differs between models, list each default with the names of the models.
+    If the default differs between models, list each default with the names of the models, and at
+    the end the default of most models.
     """
     if value is None or isinstance(value, list):
         return ""
@@ -220,7 +222,9 @@ def written(value: Any) -> str:
         owners.setdefault(written(default), []).append(str(owner))
     if len(owners) == 1:
         return next(iter(owners))
-    return ", ".join(f"{default} for {joined(names, 'and')}" for default, names in owners.items())
+    *others, usual = sorted(owners, key=lambda default: len(owners[default]))
+    return ", ".join([f"{default} for {joined(owners[default], 'and')}" for default in others]
+                     + [f"else {usual}"])
 
 
 class Parser(argparse.ArgumentParser):

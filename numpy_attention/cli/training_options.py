@@ -8,13 +8,14 @@ training/settings.py. To add an option, name it as the library names its argumen
     for a training          a field to training/settings.py, and nothing here
 """
 
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
 from numpy_attention import registry
 from numpy_attention.cli.messages import ARGUMENTS
 from numpy_attention.cli.options import PARALLEL, PREPARED, RUNNING, THREADS, Groups
-from numpy_attention.cli.parser import Option, file
+from numpy_attention.cli.parser import Option, file, with_values
 from numpy_attention.cli.values import not_negative, positive, share, whole
 from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
 
@@ -83,6 +84,17 @@ TRANSLATOR = (
               read=not_negative),
     of_models("smoothing", "label smoothing", read=share),
 )
+
+
+def by_models(options: Iterable[Option]) -> Groups:
+    """Group options by the models that have them, which the title of a group lists."""
+    groups: Groups = {}
+    for option in options:
+        models = option.needs.get("model")
+        title = f"only with {with_values('--model', models)}" if models else "model"
+        groups[title] = (*groups.get(title, ()), option)
+    return groups
+
 
 # ---- language models ----------------------------------------------------------------------------
 
@@ -161,7 +173,7 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
 
 TRAIN: Groups = {
     "training data: --corpus, or --source and --target": (*PARALLEL, *PREPARED),
-    "model": (*TRANSLATOR, *VECTORS),
+    **by_models((*TRANSLATOR, *VECTORS)),
     "training": training(TranslatorTraining, TRANSLATOR_CHANGES,
                          "runs/CORPUS-MODEL, with attention and window"),
 }

@@ -79,7 +79,7 @@ def test_an_option_without_effect_is_an_error(given, message):
 
 @pytest.mark.parametrize("name, text", [
     ("model", "which (default: a)"),
-    ("size", "how large (default: 1 for a, 2 for b and c)"),
+    ("size", "how large (default: 1 for a, else 2)"),
     ("window", "which words (with --model b or c; default: all)"),
     ("width", "how wide (not with --window all; default: 10)"),
     ("sample", "draw"),
@@ -152,6 +152,8 @@ def test_help_has_every_option_and_an_example_that_parses(command, capsys):
     example = f"{command} {COMMANDS[command].example}".strip()
     assert text.startswith(f"usage:numpy-attention{command.replace(' ', '')}[options]")
     assert f"example:numpy-attention{''.join(example.split())}" in text
+    for title in COMMANDS[command].groups:
+        assert "".join(title.split()) in text
     for option in COMMANDS[command].options:
         assert "".join(option.help_text().split()) in text, option.name
     found, options = parse(example.replace('"in the beginning"', "beginning").split())
