@@ -2,7 +2,7 @@
 
     Option("warmup", "steps until the full rate", whole(1), 400, needs={"schedule": ("warmup",)})
 
-    --warmup WARMUP   steps until the full rate (with --schedule warmup; default: 400)
+    --warmup N   steps until the full rate (with --schedule warmup; default: 400)
     --warmup has no effect with --schedule decay: leave it out, or choose --schedule warmup
 """
 
@@ -17,6 +17,7 @@ from numpy_attention.registry import RUNS, is_custom_code
 from numpy_attention.validation.messages import short_repr
 
 CODE = "FILE.py:CLASS"      # a user-defined class
+NUMBERS = {int: "N", float: "X"}
 Rules = Mapping[str, Collection[Any]]
 
 
@@ -107,7 +108,9 @@ class Option:
         elif self.kind == "switch":
             about |= {"action": argparse.BooleanOptionalAction}
         else:
-            about |= {"type": self.value, "metavar": self.metavar, "required": self.required}
+            number = getattr(getattr(self.read, "__self__", None), "kind", None)     # of Values
+            about |= {"type": self.value, "metavar": self.metavar or NUMBERS.get(number),
+                      "required": self.required}
             if self.custom:
                 about["metavar"] = f"{{{','.join([*self.aliases, *self.choices])},{CODE}}}"
             elif self.choices:

@@ -132,7 +132,8 @@ LANGUAGE_MODEL = (
 
 # differences from the library: for both, for translators, for language models
 CHANGES: dict[str, dict[str, Any]] = {
-    "learning_rate": {"by": "optimizer", "default": {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0}},
+    "learning_rate": {"by": "optimizer", "default": {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0},
+                      "metavar": "RATE"},
     "full_epochs": {"default": 4},
     "patience": {"default": 2},
 }
