@@ -36,15 +36,9 @@ SUBCOMMANDS = {
     "exercise": "Start, check and list the exercises of the course",
     "lessons": "List, copy and run the lessons of the course",
 }
-# the sections of `numpy-attention --help`
-SECTIONS = {
-    "train": ("train", "train lm", "corpora"),
-    "use": ("translate", "generate"),
-    "measure": ("evaluate", "ablate", "cloze", "recover", "distances"),
-    "look inside": ("heatmap", "page", "trace"),
-    "learn": ("lessons", "exercise", "step", "gradcheck"),
-    "experiments": ("reproduce", "compare"),
-}
+SECTIONS = {    # of `numpy-attention --help`, by their first commands in ROWS
+    "train": "train", "translate": "use", "evaluate": "measure", "heatmap": "look inside",
+    "lessons list": "learn", "reproduce": "experiments"}
 RUN = "runs/bible-en-es-rnnsearch"
 LM_RUNS = "runs/bible-en-lstm runs/bible-en-combined"
 ROWS: list[Any] = [
@@ -53,6 +47,12 @@ ROWS: list[Any] = [
      "--corpus bible-en-es --max-length 7 --epochs 5", training_options.TRAIN, (), True),
     ("train lm", "train:train_lm", "Train a language model, or resume its training",
      "--corpus bible-en --attention combined --minutes 5", training_options.TRAIN_LM, (), True),
+    ("corpora list", "catalogue:list_corpora", "List all corpora", ""),
+    ("corpora show", "catalogue:show_corpus",
+     "Print the description and sizes of a corpus, and some pairs with their word links",
+     "bible-en-es", options.A_CORPUS),
+    ("corpora fetch", "catalogue:fetch_corpus",
+     "Download the files of a corpus if they are missing", "tatoeba-en-fr", options.A_CORPUS),
     ("translate", "decode:translate", "Translate sentences with a trained model",
      f'{RUN} "in the beginning" --heatmap beginning.png', options.TRANSLATE, ("translator",)),
     ("generate", "decode:generate", "Continue a text with a trained language model",
@@ -65,11 +65,11 @@ ROWS: list[Any] = [
      "Evaluate a trained model with its attention weights removed, uniform, shuffled, hard or "
      "sampled", f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
-     "Ask a language model which of ten words is missing from a sentence, with and without the "
-     "twenty sentences before it", "runs/bible-en-combined --show 3", options.CLOZE, ("writer",)),
+     "Ask a language model which of ten words is missing, with and without the text before it",
+     "runs/bible-en-combined --show 3", options.CLOZE, ("writer",)),
     ("recover", "side_by_side:recover",
-     "Replace the last words that language models have read with random ones, and measure how much "
-     "this raises the loss, and for how long", f"{LM_RUNS} --output recovery.png", options.RECOVER),
+     "Replace recent words with random ones, and measure how the loss of language models recovers",
+     f"{LM_RUNS} --output recovery.png", options.RECOVER),
     ("distances", "side_by_side:distances",
      "Compare the loss of language models on words grouped by how long ago they last occurred",
      f"{LM_RUNS} --output far.png", options.DISTANCES),
@@ -80,20 +80,13 @@ ROWS: list[Any] = [
      "Write one HTML file in which a trained model runs, with its output and attention",
      f"{RUN} -o page.html", options.PAGE),
     ("trace", "heatmap:trace",
-     "Print every named array of a forward and backward pass over a sentence, with its shape, "
-     "norm and line of code", f'{RUN} "in the beginning" --names "d*" --step 0',
-     options.TRACE, BOTH),
-    ("step", "heatmap:step",
-     "Run a lesson's reference implementation one time step at a time, and print every array and "
-     "its changes", "7", options.STEP),
-    ("gradcheck", "gradcheck:gradcheck",
-     "Check hand-written gradients against central differences", "GRU LSTM", options.GRADCHECK),
-    ("corpora list", "catalogue:list_corpora", "List all corpora", ""),
-    ("corpora show", "catalogue:show_corpus",
-     "Print the description and sizes of a corpus, and some pairs with their word links",
-     "bible-en-es", options.A_CORPUS),
-    ("corpora fetch", "catalogue:fetch_corpus",
-     "Download the files of a corpus if they are missing", "tatoeba-en-fr", options.A_CORPUS),
+     "Print every array of a forward and backward pass, with its shape, norm and line of code",
+     f'{RUN} "in the beginning" --names "d*" --step 0', options.TRACE, BOTH),
+    ("lessons list", "course:list_lessons", "List all lessons and their folder", ""),
+    ("lessons copy", "course:copy_lessons", "Copy lessons and the files that they need to a folder",
+     "course --notebooks", options.COPY_LESSONS),
+    ("lessons run", "course:run_lesson", "Run a lesson and save its figures", "6",
+     options.RUN_LESSON),
     ("exercise list", "course:list_exercises", "List all exercises, and which you have passed", "",
      options.EXERCISES),
     ("exercise start", "course:start", "Write the file of an exercise for you to complete",
@@ -105,23 +98,21 @@ ROWS: list[Any] = [
     ("exercise hint", "course:hint", "Print the next hint: a law, a line, the derivative, the code",
      "softmax", options.AN_EXERCISE),
     ("exercise solution", "course:solution",
-     "Print the solution; if you have not passed yet, run it twice",
-     "softmax", options.AN_EXERCISE),
+     "Print the solution; if you have not passed, run it twice", "softmax", options.AN_EXERCISE),
     ("exercise reset", "course:reset", "Start an exercise again, and keep a copy of your file",
      "softmax", options.AN_EXERCISE),
     ("exercise progress", "course:progress", "Print your progress and the next exercise", "",
      options.PROGRESS),
-    ("lessons list", "course:list_lessons", "List all lessons and their folder", ""),
-    ("lessons copy", "course:copy_lessons", "Copy lessons and the files that they need to a folder",
-     "course --notebooks", options.COPY_LESSONS),
-    ("lessons run", "course:run_lesson", "Run a lesson and save its figures", "6",
-     options.RUN_LESSON),
+    ("step", "heatmap:step",
+     "Run a lesson's reference implementation one time step at a time, and print every array and "
+     "its changes", "7", options.STEP),
+    ("gradcheck", "gradcheck:gradcheck",
+     "Check hand-written gradients against central differences", "GRU LSTM", options.GRADCHECK),
     ("reproduce", "catalogue:reproduce",
      "Run a recorded experiment and append its results to results/", "rnnsearch-bible --seed 1",
      options.REPRODUCE, (), True),
     ("compare", "compare:compare",
-     "Train several recipes on the same corpus with the same budget, optionally under mpirun, and "
-     "print one table",
+     "Train several recipes on the same corpus with the same budget, and print one table",
      "clauses-fixed clauses-additive clauses-dot --epochs 1", options.COMPARE, (), True),
 ]
 COMMANDS: dict[str, Command] = {name: Command(*about) for name, *about in ROWS}

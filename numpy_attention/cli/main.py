@@ -42,27 +42,26 @@ NO_MEMORY = (MemoryError, SystemError)
 def parser() -> Parser:
     """Build the argument parser of all commands."""
     main = Parser(prog="numpy-attention")
-    # argparse can divide arguments into sections, but not commands
-    shown = Parser(prog="numpy-attention", usage="%(prog)s COMMAND ...", add_help=False,
-                   formatter_class=argparse.RawDescriptionHelpFormatter,
-                   description="Train, use, measure and check attention models.",
-                   epilog="numpy-attention COMMAND --help shows the options of a command\n\n"
-                          f"example: numpy-attention train {COMMANDS['train'].example}")
-    for title, names in SECTIONS.items():
-        section = shown.add_argument_group(title)
-        for name in names:
-            section.add_argument(name, help=SUBCOMMANDS.get(name) or COMMANDS[name].summary)
+    # the help of `main`: argparse can divide arguments into sections, but not commands
+    shown = Parser(
+        main.prog, "%(prog)s COMMAND ...", "Train, use, measure and check attention models.",
+        "numpy-attention COMMAND --help shows the options of a command\n\n"
+        f"example: numpy-attention train {COMMANDS['train'].example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False)
     main.format_help = shown.format_help        # type: ignore[method-assign]
     about: dict[str, Any] = {"required": True, "parser_class": Parser}
     places = {"": main.add_subparsers(dest="command", metavar="COMMAND", **about)}
     for name, command in COMMANDS.items():
         group, _, action = name.rpartition(" ")
+        if name in SECTIONS:
+            section = shown.add_argument_group(SECTIONS[name])
         if group in SUBCOMMANDS and group not in places:
-            summary = SUBCOMMANDS[group]
-            made = places[""].add_parser(group, help=summary, description=f"{summary}.")
+            section.add_argument(group, help=SUBCOMMANDS[group])
+            made = places[""].add_parser(group, description=f"{SUBCOMMANDS[group]}.")
             places[group] = made.add_subparsers(dest="action", metavar="ACTION", **about)
         if group not in SUBCOMMANDS:
             group, action = "", name
+            section.add_argument(name, help=command.summary)
         usage = ["%(prog)s [options]", *filter(None, (one.usage for one in command.options))]
         made = places[group].add_parser(
             action, help=command.summary, description=f"{command.summary}.", usage=" ".join(usage),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.cli import main as cli
-from numpy_attention.cli.commands import COMMANDS, SECTIONS, SUBCOMMANDS
+from numpy_attention.cli.commands import COMMANDS
 from numpy_attention.cli.main import main, parse
 from numpy_attention.cli.messages import in_flags, memory_message
 from numpy_attention.cli.parser import Option, flag, joined, positional, settle
@@ -105,7 +105,7 @@ def test_argparse_knows_what_is_given():
     words = "a b c --max-length 3 --all --no-tied --cell mine.py:Mine".split()
     assert vars(parser.parse_args(words)) == dict(
         run="a", more=["b", "c"], max_length=3, all=True, tied=False, cell="mine.py:Mine")
-    assert "5 % of it (default: 7)" in parser.format_help()
+    assert "--max-length N        5 % of it (default: 7)" in parser.format_help()
     with pytest.raises(argparse.ArgumentTypeError, match="got '0', expected an integer"):
         options[2].value("0")
     with pytest.raises(argparse.ArgumentTypeError, match="'lstm' .*'gru', or a user-defined FILE"):
@@ -158,12 +158,6 @@ def test_help_has_every_option_and_an_example_that_parses(command, capsys):
         assert "".join(option.help_text().split()) in text, option.name
     found, options = parse(example.replace('"in the beginning"', "beginning").split())
     assert found is COMMANDS[command] and options.command == command
-
-
-def test_the_main_help_has_every_command_once():
-    names = [name for section in SECTIONS.values() for name in section]
-    assert sorted(names) == sorted(
-        {name for name in COMMANDS if name.split()[0] not in SUBCOMMANDS} | {*SUBCOMMANDS})
 
 
 def test_the_examples_of_the_documentation_parse():
