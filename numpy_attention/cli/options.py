@@ -3,32 +3,17 @@
 from dataclasses import replace
 
 from numpy_attention import registry
+from numpy_attention.cli import values
 from numpy_attention.cli.parser import Option, file, flag, positional
-from numpy_attention.cli.values import (
-    columns,
-    files,
-    folders,
-    names,
-    not_negative,
-    page_name,
-    picture,
-    positive,
-    seconds,
-    seed,
-    seeds,
-    share_kept,
-    text,
-    thread_count,
-    whole,
-)
+from numpy_attention.cli.values import text, thread_count, whole
 
 Groups = dict[str, tuple[Option, ...]]      # {title of the help, or "": options}
 
 RUN = positional("run", "folder of a trained run", "RUN")
 THREADS = Option("threads", "number of threads", thread_count, note="depends on the model's size")
-SEED = Option("seed", "random seed", seed, 0)
+SEED = Option("seed", "random seed", values.seed, 0)
 JSON = flag("json", "print one JSON object")
-PLOT = file("output", "plot the result: .png, .pdf or .svg", read=picture)
+PLOT = file("output", "plot the result: .png, .pdf or .svg", read=values.picture)
 HOW = (PLOT, SEED, JSON)
 
 # ---- texts --------------------------------------------------------------------------------------
@@ -52,7 +37,7 @@ TARGET = file("target", "its translation, line by line", needs={"source": ()}, e
 TEXT = file("text", "your own text, one sentence per line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
 COLUMNS = Option("columns", "source and target column of tab-separated files, such as 1,2; without "
-                 "--target, both are in --source", columns, needs={"source": ()})
+                 "--target, both are in --source", values.columns, needs={"source": ()})
 SKIP_BLANK = flag("skip_blank", "omit pairs with an empty line", needs={"source": ()})
 PARALLEL = (
     CORPUS, PART, *LIMITS, SOURCE, TARGET, COLUMNS, SKIP_BLANK,
@@ -77,18 +62,17 @@ CASE = Option("lowercase", "lowercase the input first", note="as in training", k
 # ---- decoding -----------------------------------------------------------------------------------
 
 ENSEMBLE = Option("ensemble", "average the probabilities with those of other runs trained on the "
-                  "same text: runs/b,runs/c", folders, metavar="RUNS", again=LISTED)
-CODE = Option("code", "files of the user-defined classes in the run, mine.py,other.py; they are "
-              "never executed unless given here", files, metavar="FILES", again=LISTED)
-BEAM = Option("beam", "number of hypotheses kept by the search; 1 is greedy search",
-              whole(1, 1000), 5)
-WEIGHTS = file("heatmap", "plot the attention weights: .png, .pdf or .svg", read=picture)
+                  "same text, such as runs/b,runs/c", values.folders, metavar="RUNS", again=LISTED)
+CODE = Option("code", "files with the run's user-defined classes, such as mine.py,other.py; only "
+              "files given here are executed", values.files, metavar="FILES", again=LISTED)
+BEAM = Option("beam", "hypotheses that the search keeps; 1 is greedy search", whole(1, 1000), 5)
+WEIGHTS = file("heatmap", "plot the attention weights: .png, .pdf or .svg", read=values.picture)
 SAMPLING = (
     Option("temperature", "sampling temperature: below 1 favours likely words, above 1 unlikely "
-           "ones; 0 always takes the most likely", not_negative, 1.0),
+           "ones; 0 always takes the most likely", values.not_negative, 1.0),
     Option("top_k", "sample from this many of the most likely words", whole(1)),
     Option("top_p", "sample from the most likely words whose probabilities add up to this",
-           share_kept),
+           values.share_kept),
     replace(SEED, help="random seed; the same seed writes the same text"),
 )
 SAMPLED = {"sample": (True,)}
@@ -100,8 +84,8 @@ TRANSLATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     replace(BEAM, excludes=SAMPLED),
-    Option("length_penalty", "exponent in the score log p / ((5 + length) / 6)^exponent; 0 "
-           "favours short translations", not_negative, 1.0, excludes={**SAMPLED, "beam": (1,)}),
+    Option("length_penalty", "exponent in the score log p / ((5 + length) / 6)^exponent; 0 favours "
+           "short translations", values.not_negative, 1.0, excludes={**SAMPLED, "beam": (1,)}),
     flag("all", "print every hypothesis: score, log p, length, translation", excludes=SAMPLED),
     WEIGHTS,
     flag("replace_unknown", "replace each <unk> with the source word that has the largest weight",
@@ -201,13 +185,13 @@ HEATMAP: Groups = {"": (
 )}
 PAGE: Groups = {"": (
     replace(RUNS, help="folders of translators or of language models, shown side by side"),
-    file("output", "the HTML file to write", read=page_name, required=True, short="o"),
+    file("output", "the HTML file to write", read=values.page_name, required=True, short="o"),
     CODE,
     file("script", "JavaScript file with the classes of --code, so that the page can run them"),
     Option("precision", "how the page stores weights: float32, float16, or byte with one scale per "
            "row of a matrix", default="float32", choices=registry.PRECISIONS),
-    Option("checkpoints", "earlier checkpoints of a single run, a.npz,b.npz, for a slider",
-           files, metavar="FILES", again=LISTED),
+    Option("checkpoints", "earlier checkpoints of a single run, such as a.npz,b.npz, for a slider",
+           values.files, metavar="FILES", again=LISTED),
     Option("examples", "number of example sentences from the corpus", whole(0, 1000), 20),
     replace(CORPUS, note="the first run's own"),
     SPLIT,
@@ -219,7 +203,7 @@ TRACE: Groups = {
         Option("step", "only this step of each loop over time, counted from 0", whole(0)),
         Option("layer", "only one part of the model, such as decoder, or one function"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
-               names, again=LISTED),
+               values.names, again=LISTED),
         Option("depth", "print calls nested deeper than this on one line each", whole(0),
                note="unlimited")),
 }
@@ -234,7 +218,7 @@ GRADCHECK: Groups = {"": (
     positional("names", "checks, or parts of their names (default: all), or a user-defined class, "
                "FILE.py:CLASS", "NAME", "*"),
     SEED,
-    Option("seconds", "time limit for a user-defined class", seconds, 60.0),
+    Option("seconds", "time limit for a user-defined class", values.seconds, 60.0),
     flag("full", "print all details of a wrong gradient, with all of its elements"),
 )}
 
@@ -245,12 +229,12 @@ EXERCISES: Groups = {"": (FOLDER,)}
 EXERCISE = positional("name", "an exercise of `numpy-attention exercise list`", "NAME")
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
-    EXERCISE, FOLDER, Option("seconds", "time limit for your code", seconds, 30.0),
+    EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),
     flag("why", "also print the evidence: kinds of mistake, elements, smaller checks"))}
 PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="plot your progress: .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder to copy to, created if it does not exist", "FOLDER"),
-    Option("only", "numbers of lessons, such as 1,2", names, metavar="NUMBERS", note="all lessons",
+    Option("only", "numbers of lessons, such as 1,2", values.names, metavar="NUMBERS", note="all",
            again=LISTED),
     flag("notebooks", "copy them as notebooks (needs jupytext)"),
     flag("force", "overwrite existing files"),
@@ -275,9 +259,9 @@ COMPARE: Groups = {"": (
                "'clauses-*', or a user-defined attention, FILE.py:CLASS, for Luong's decoder",
                "NAME", "+"),
     Option("epochs", "number of passes through the text", whole(1), note="the recipes' own"),
-    Option("minutes", "stop each training after this many minutes", positive),
+    Option("minutes", "stop each training after this many minutes", values.positive),
     replace(SEED, excludes={"seeds": ()}),
-    Option("seeds", "train each recipe with each of these seeds, such as 0-2 or 0,3,5", seeds,
+    Option("seeds", "train each recipe with these seeds, such as 0-2 or 0,3,5", values.seeds,
            note="only --seed", again=LISTED),
     replace(THREADS, note="depends on the model's size; 1 under mpirun"),
     Option("index", "index of the test pair shown as heatmaps", whole(0), 0),

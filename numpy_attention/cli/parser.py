@@ -17,7 +17,7 @@ from numpy_attention.registry import RUNS, is_custom_code
 from numpy_attention.validation.messages import short_repr
 
 CODE = "FILE.py:CLASS"      # a user-defined class
-NUMBERS = {int: "N", float: "X"}
+NUMBERS: dict[Any, str] = {int: "N", float: "X"}    # in the help of an option
 Rules = Mapping[str, Collection[Any]]
 
 
@@ -62,10 +62,9 @@ class Option:
     @property
     def usage(self) -> str:
         """The option as printed after `usage:`, or "" if it is optional and has a flag."""
-        if self.kind != "positional":
-            return f"{self.flag} {self.metavar}" if self.required else ""
         forms = {"*": "[{0} ...]", "+": "{0} [{0} ...]", "?": "[{0}]"}
-        return forms.get(self.nargs or "", "{0}").format(self.metavar)
+        words = forms.get(self.nargs or "", "{0}").format(self.metavar)
+        return words if self.kind == "positional" else f"{self.flag} {words}" * self.required
 
     def conflict(self, values: Mapping[str, Any]) -> str:
         """Return the name of an option whose value leaves this option without effect, or ""."""
@@ -209,8 +208,7 @@ def joined(words: Sequence[str], last: str) -> str:
 def written(value: Any) -> str:
     """Format a default value of an option as a user would write the value.
 
-    If the default differs between models, list each default with the names of the models, and at
-    the end the default of most models.
+    If the default differs between models, list each with the names of the models, the usual last.
     """
     if value is None or isinstance(value, list):
         return ""
@@ -223,11 +221,9 @@ def written(value: Any) -> str:
     owners: dict[str, list[str]] = {}
     for owner, default in value.items():
         owners.setdefault(written(default), []).append(str(owner))
-    if len(owners) == 1:
-        return next(iter(owners))
     *others, usual = sorted(owners, key=lambda default: len(owners[default]))
-    return ", ".join([f"{default} for {joined(owners[default], 'and')}" for default in others]
-                     + [f"else {usual}"])
+    return "".join(f"{default} for {joined(owners[default], 'and')}, else "
+                   for default in others) + usual
 
 
 class Parser(argparse.ArgumentParser):
@@ -239,6 +235,5 @@ class Parser(argparse.ArgumentParser):
 
 def help_of(command: str) -> str:
     """Return the --help command that explains a command."""
-    if command.endswith(" train"):
-        return f"{command} --help, or for a language model numpy-attention train lm --help"
-    return f"{command} --help"
+    other = ", or for a language model numpy-attention train lm --help"
+    return f"{command} --help{other * command.endswith(' train')}"

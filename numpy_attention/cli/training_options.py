@@ -8,7 +8,6 @@ training/settings.py. To add an option, name it as the library names its argumen
     for a training          a field to training/settings.py, and nothing here
 """
 
-from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -44,14 +43,13 @@ PRETRAINED = ("pretrained word vectors: a text file of GloVe, word2vec or fastTe
               "they determine the size of the word vectors")
 VECTORS = (
     file("source_vectors", f"the source's {PRETRAINED}", excludes={"subwords": ()}),
-    file("target_vectors", f"the target's {PRETRAINED}", excludes={"subwords": ()}),
+    file("target_vectors", "the same for the target", excludes={"subwords": ()}),
 )
 TRANSLATOR = (
     Option("model", "rnnsearch: GRUs with additive attention (Bahdanau et al.); encoder-decoder: "
            "the same with one fixed vector; luong: the models of Luong et al.; transformer: a "
            "pre-norm Transformer; hard-rnnsearch: RNNsearch with hard attention",
-           default="rnnsearch",
-           choices=registry.TRANSLATORS),
+           default="rnnsearch", choices=registry.TRANSLATORS),
     of_models("hidden", "size of the states", read=whole(2)),
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
@@ -80,20 +78,16 @@ TRANSLATOR = (
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
     of_models("discount", "discount of later words' losses in the gradient of hard attention",
               read=not_negative),
-    of_models("soft", "fraction of sentences trained with soft instead of hard weights",
-              read=not_negative),
-    of_models("smoothing", "label smoothing", read=share),
+    of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
+    of_models("smoothing", "label smoothing as in Szegedy et al. 2016: fraction of the target "
+              "probability that is divided over all words", read=share),
 )
 
 
-def by_models(options: Iterable[Option]) -> Groups:
-    """Group options by the models that have them, which the title of a group lists."""
-    groups: Groups = {}
-    for option in options:
-        models = option.needs.get("model")
-        title = f"only with {with_values('--model', models)}" if models else "model"
-        groups[title] = (*groups.get(title, ()), option)
-    return groups
+def title_of(option: Option) -> str:
+    """Return the title of an option's group in the help, which names the models that have it."""
+    models = option.needs.get("model")
+    return f"only with {with_values('--model', models)}" if models else "model"
 
 
 # ---- language models ----------------------------------------------------------------------------
@@ -109,7 +103,7 @@ LANGUAGE_MODEL = (
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states of the previous chunk (see --steps) that attention can "
-           "see; ngram always keeps as many as it needs, --order minus 2", whole(1), note="none",
+           "see; for ngram, any number means --order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
@@ -117,7 +111,7 @@ LANGUAGE_MODEL = (
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked cells", LAYERS, 1),
     Option("hidden", "size of the state", whole(1), excludes=SIZED,
-           note="--embedding times the number of vectors into which attention divides a state"),
+           note="--embedding × vectors per state: 1, 2 or 3, or for ngram --order − 1"),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
            note="200, or the size that fits --hidden"),
     Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),
@@ -130,6 +124,7 @@ LANGUAGE_MODEL = (
 
 # ---- training -----------------------------------------------------------------------------------
 
+FREEZE = TranslatorTraining.__dataclass_fields__["freeze_vectors"].metadata["help"]
 # differences from the library: for both, for translators, for language models
 CHANGES: dict[str, dict[str, Any]] = {
     "learning_rate": {"by": "optimizer", "default": {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0},
@@ -138,6 +133,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "patience": {"default": 2},
 }
 TRANSLATOR_CHANGES: dict[str, dict[str, Any]] = {
+    "freeze_vectors": {"help": f"{FREEZE} (with --source-vectors or --target-vectors)"},
     "min_count": {"default": 2, "excludes": {"subwords": ()}},
     "max_vocabulary": {"excludes": {"subwords": ()}},
 }
@@ -174,13 +170,14 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
 
 TRAIN: Groups = {
     "training data: --corpus, or --source and --target": (*PARALLEL, *PREPARED),
-    **by_models((*TRANSLATOR, *VECTORS)),
+    **{title: tuple(one for one in (*TRANSLATOR, *VECTORS) if title_of(one) == title)
+       for title in map(title_of, TRANSLATOR)},
     "training": training(TranslatorTraining, TRANSLATOR_CHANGES,
-                         "runs/CORPUS-MODEL, with attention and window"),
+                         "named after corpus and model, such as runs/bible-en-es-rnnsearch"),
 }
 TRAIN_LM: Groups = {
     "training data: --corpus or --text": (*RUNNING, *PREPARED),
     "model": (*LANGUAGE_MODEL, file("vectors", PRETRAINED, excludes=SIZED)),
     "training": training(LanguageModelTraining, WRITER_CHANGES,
-                         "runs/CORPUS-ATTENTION, or runs/CORPUS-CELL without attention"),
+                         "named after corpus and attention or cell, such as runs/bible-en-lstm"),
 }

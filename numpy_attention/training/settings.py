@@ -99,17 +99,17 @@ class Training:
     epochs: int = option(10, whole(1), "maximum number of passes through the text")
     minutes: float | None = option(None, POSITIVE, "stop after this many minutes of training")
     batch_size: int = option(64, whole(1), "number of rows in a batch")
-    optimizer: str = option("adam", choice(*OPTIMIZERS), "optimizer")
-    learning_rate: float = option(1e-3, POSITIVE, "learning rate")
+    optimizer: str = option(
+        "adam", choice(*OPTIMIZERS),
+        "Adam (Kingma & Ba 2015), Adadelta (Zeiler 2012) or plain stochastic gradient descent")
+    learning_rate: float = option(1e-3, POSITIVE, "multiply every update of the parameters by this")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
         "learning rate schedule: decay divides the rate in every epoch after the full epochs, "
         "linear decreases it to 0 at the end, warmup increases it and then decreases it with 1 / "
         "√step")
-    full_epochs: int = option(
-        0, whole(0), "number of epochs at the full learning rate", schedule=("decay",))
-    divisor: float = option(
-        2.0, DIVISOR, "divide the learning rate by this", schedule=("decay",))
+    full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
+    divisor: float = option(2.0, DIVISOR, "divide the learning rate by this", schedule=("decay",))
     warmup: int = option(
         400, whole(1), "number of steps until the full learning rate", schedule=("warmup",))
     clip: float = option(1.0, NORM, "maximum norm of the gradient; inf disables clipping")
@@ -131,7 +131,7 @@ class Training:
         "maximum size of a vocabulary, including four special tokens; less frequent words become "
         "<unk>")
     freeze_vectors: bool = option(
-        False, FLAG, "keep pretrained embeddings fixed, and an output tied to one")
+        False, FLAG, "do not train pretrained word vectors, nor an output layer that shares them")
     seed: int = option(
         0, SEEDS, "random seed of the initial values, the order of the text and dropout")
     order_seed: int | None = option(
