@@ -152,8 +152,7 @@ def test_help_has_every_option_and_an_example_that_parses(command, capsys):
     example = f"{command} {COMMANDS[command].example}".strip()
     assert text.startswith(f"usage:numpy-attention{command.replace(' ', '')}[options]")
     assert f"example:numpy-attention{''.join(example.split())}" in text
-    for title in COMMANDS[command].groups:
-        assert "".join(title.split()) in text
+    assert all("".join(title.split()) in text for title in COMMANDS[command].groups)
     for option in COMMANDS[command].options:
         assert "".join(option.help_text().split()) in text, option.name
     found, options = parse(example.replace('"in the beginning"', "beginning").split())
