@@ -111,7 +111,7 @@ def slug(heading):
 def ours(claim, figures, found):
     if "interval" in claim:
         interval = f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]".replace("-", "−")
-        return f"{interval} {claim['unit']}"
+        return f"{'gain of ' if found.panel == 'nats' else ''}{interval} {claim['unit']}"
     metric = {"bleu": "BLEU", "pointing": "of the links"}.get(claim["metric"].split()[0],
                                                               claim["metric"])
     return " → ".join(map(as_text, sides(claim, figures))) + f" {metric}"

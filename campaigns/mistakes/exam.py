@@ -1,6 +1,6 @@
 """Test the reports of the gradient check: do they find a planted mistake, its line and its kind?
 
-    python campaigns/mistakes/exam.py                   the table of docs/mistakes.md, and counts
+    python campaigns/mistakes/exam.py                   the table of results.md, and counts
     python campaigns/mistakes/exam.py gru               the mistakes of one file
     python campaigns/mistakes/exam.py --set fourth      the mistakes of one set
 
@@ -112,7 +112,7 @@ def numbers(text):
 
 
 def row(mistake, answer):
-    """A row of the table in docs/mistakes.md."""
+    """A row of the table in results.md."""
     return (f"| {mistake.name} | {mistake.kinds[0]} | {'yes' if answer.caught else 'no'} | "
             f"{answer.line_of(mistake)} | {answer.judge_kind(mistake)} | {answer.kind or '–'} |")
 

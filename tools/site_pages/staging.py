@@ -25,7 +25,7 @@ INTERNAL = ("cli", "course", "custom", "lazy", "moved", "page", "products", "reg
             "gradcheck.edits", "gradcheck.laws", "gradcheck.locate", "gradcheck.report",
             "kernels.guard")
 RESULTS = {"results/README.md": "results/index.md"} | {
-    f"results/{name}.md": f"results/{name}.md" for name in ("claims", "tables", "speed")}
+    f"results/{name}.md": f"results/{name}.md" for name in ("claims", "tables", "speed", "ranks")}
 
 
 def of_the_site():
