@@ -80,7 +80,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_a, U_a, v_a | | parameters of a score, with shapes that depend on the score |
 # | p, D | | centre of a window, and how far the window extends to each side |
 # | u | (K,) | the sum inside the tanh of s̃_t |
-# | r | | the sum inside the tanh of the step; also inside the tanh that predicts p (`dk` is dr) |
+# | r | | what goes into a tanh: in the step, and (in local-p) on the way to p; in code dr is `dk` |
 #
 # The length of an annotation, which was D in lesson 06, is N here, because D is the paper's letter
 # for the window. The diagram shows the four lines. Its dashed arrow is input feeding.
@@ -436,11 +436,12 @@ assert abs(location_exact - dot_exact) < 0.05
 assert location_points < diagonal + 0.1 < dot_points
 
 # %% [markdown]
-# In lesson 06 the largest weight was right for only three links in five, because y_t was not yet
-# chosen. It is not chosen here either. Is dot right for nearly all links because the query is
-# newer, or because the language is easier? Not because of the query alone: on the Bible, dot is
-# right for only seven links in ten (`results/claims.md`). A conjecture: our artificial French is so
-# regular that dot can foresee y_t.
+# In lesson 06 the largest weight was right for only three links in five, and our unproven
+# explanation was that y_t was not yet chosen. It is not chosen here either, and yet dot is right
+# for nearly all links. Does it owe this to the newer query, or to the easier language? The query
+# alone cannot be the reason: on the Bible, dot has the same query and is right for only seven links
+# in ten (`results/claims.md`). Perhaps our artificial French is so regular that dot can foresee
+# y_t.
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -484,9 +485,11 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # - *Adjectives.* Nothing has to move, because the annotation of *student* still contains
 #   information about *blue*.
 #
-# The rival: the noun comes by way of the decoder's own state, and the weights do not matter. Then
-# location can still translate the nouns while their weight stays on the adjectives. Guess first:
-# for what share of the swapped nouns will the largest weight be on the noun itself?
+# The rival: the decoder knows the noun already from its own state, which began as the encoder's
+# last state, and the weights do not matter. Then nothing drives the weights to move: in the rows of
+# the nouns, the largest weight should stay on the adjective, as before, and the nouns should still
+# be translated. Guess first: for what share of the swapped nouns will the largest weight be on the
+# noun itself?
 
 
 # %% tags=["training"]
@@ -554,8 +557,9 @@ show(figure, "07_forward_only")
 # %% [markdown]
 # Compare the rows of *étudiant* in the two heatmaps. Location still translates nearly all swapped
 # nouns, and for most of them the largest weight has moved to the noun. For swapped adjectives it is
-# still not on the adjective. The explanation has passed a test that the rival fails. (Question 7
-# repeats it with five seeds.)
+# still not on the adjective. The weights moved where our explanation says they must, and not where
+# it says they need not. The rival gives no reason for the move. (Question 7 repeats the test with
+# five seeds.)
 #
 # And the nouns that the largest weight misses? Even there, at least 0.41 of the weight is on the
 # noun or a later word, where the annotation can already contain the noun. With both directions this
@@ -749,9 +753,9 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # a different set of words, so all its weights jump. A gradient is the slope on one side of the jump
 # and does not see it, but a central difference measures across it.
 #
-# Now train `general` with all words in view, and in local-p. (Local-m's centre needs no training.
-# Its result on real text is at the end.) Will the window help? In the heatmap of our sentence, dots
-# mark p. Guess where they are for *étudiant* and *bleu*.
+# Now train `general` twice: with all words in view, and in local-p. (Local-m has no centre to
+# train; you will see its result on real text at the end.) Will the window help? In the heatmap of
+# our sentence, dots mark p. Guess where they are for *étudiant* and *bleu*.
 
 # %% tags=["training"]
 measure("general", train(seed=2, attention="general"))
@@ -760,7 +764,13 @@ _, aimed_weights = measure("general in local-p", aimed)
 _, _, cache = aimed.model.forward(aimed.batches([pair]).batch([0]))
 centres = np.array([step.lengths[0] * step.share[0] for step in cache.attend_caches])
 written, = aimed.translate([pair.source], beam=1)
-print(f"p = {centres} for {' '.join(written.target)} </s>")
+print(f"It translates our sentence as: {' '.join(written.target)}")
+right_word = {t: j for j, t in pair.sure} | {len(pair.target): len(pair.source)}
+for t, target_word in enumerate([*pair.target, "</s>"]):
+    j = right_word[t]
+    print(f"  {target_word:<9} p = {centres[t]:.2f}   right word {j} ({[*pair.source, '</s>'][j]})")
+
+# %% tags=["training"]
 pas = [rows[t, :-1].argmax() == j for rows, pair in zip(aimed_weights, test)
        for j, t in pair.sure if pair.target[t] == "pas"]
 print(f"In {sum(pas)} of {len(pas)} rows of 'pas' the largest weight is on 'not'.")
@@ -773,17 +783,19 @@ show(ax, "07_local_p")
 # link outside the window cannot be found at all.
 #
 # Most dots are less than one position from the right word. For *étudiant* and *bleu*, p is almost
-# the same: the window contains both words, and the score chooses. Two dots are far off. For *pas*,
-# the window does not contain *not*, here or in other sentences. For `</s>`, p is near *carry*, far
-# from the source's `</s>`. Yet both are written. Perhaps the decoder's own state is enough, because
+# the same: the window contains both words, and the score chooses. But two dots are far off. Which?
+#
+# One is the dot of *pas*. Its window does not contain *not*, and in the test sentences the largest
+# weight of *pas* is never on *not*. The other is the dot of `</s>`: its p is near *carry*, far from
+# the source's `</s>`. Yet both are written. Perhaps the decoder's own state is enough, because
 # *pas* must follow *ne portez*, and `</s>` the full stop. (With other seeds, training can fail:
 # question 8.)
 #
 # ## Input feeding, and the loop over words
 #
-# A translator should not translate a word twice, nor leave one out. But so far the result of
-# attention never reaches the next step: s̃_t predicts word t and is then thrown away. So **input
-# feeding** sends s̃_t into that step, through a matrix F:
+# A translator should not translate a word twice, nor leave one out. But so far s̃_t predicts word t
+# and is then thrown away: the result of attention reaches the next step only by way of the word
+# that was chosen. So **input feeding** sends s̃_t into that step, through a matrix F:
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
@@ -793,15 +805,16 @@ show(ax, "07_local_p")
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ
 #
 # Through the second term, gradients from later words reach the attention weights of earlier words.
-# Without F they never do. But input feeding has a price. Without F the states do not depend on what
-# attention found, so all T states can be computed first, and then all their scores in one product.
-# With F, step t + 1 must wait for s̃_t.
+# Without F they never do. But input feeding has a price. In training, the reference is fed in, so
+# without F the states do not depend on what attention found: all T states can be computed first,
+# and then all their scores in one product. With F, step t + 1 must wait for s̃_t.
 #
-# > **Exercise.** Write its backward pass before you read on:
+# > **Exercise.** Write the backward pass of a decoder with input feeding before you read on:
 # > `numpy-attention exercise start input-feeding`.
 #
 # Here is the whole decoder, with dot and input feeding, for a batch of B sentences. The mask (B, S)
-# is False after the end of a short sentence.
+# is False after the end of a short sentence. Guess first: which lines of the backward pass below
+# change when F is added?
 
 
 # %% tags=["plain"]
@@ -873,12 +886,15 @@ plain = PlainDecoder(**{name: 0.5 * rng.standard_normal(one) for name, one in sh
 print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 
 # %% [markdown]
+# F adds only two things to the backward pass: the term `dk @ self.F.T` in `dfed`, and F's own
+# gradient. The carried `dk` was needed before, because h goes on to the next step through U.
+#
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-feeding`.
 #
 # Last, a comparison with the library. Its `LuongTranslator` contains a decoder like ours, except
-# that it accepts any score and window. `check_same_decoder` compares s̃, α and all parameter
-# gradients.
+# that it accepts any score, window and cell, with or without input feeding. `check_same_decoder`
+# compares s̃, α and all parameter gradients.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
@@ -911,7 +927,8 @@ for name, perplexity in RECORDED.items():
 # Three changes cost about the same, a little more than 1, and three seeds cannot put them in order:
 # a score that reads no word (location against dot, 1.10), a window (local-p against global
 # `general`, 1.03), and the older query (for `concat`, 1.02). Local-m costs about half as much.
-# Input feeding gains in the paper, but it costs dot 0.27 here.
+# Input feeding gains in the paper, but it costs dot 0.27 here. We do not know why; question 6 tries
+# it on the small task.
 #
 # The three scores that do read the words differ less: `general` and `dot` by less than the spread
 # of seeds, and `concat` is a little better than both. So what the query has read can matter more
@@ -960,10 +977,9 @@ for name, perplexity in RECORDED.items():
 # %% [markdown]
 # ## Questions
 #
-# 1. Let the backward pass of each of the four scores return 0 for the state's gradient, as if the
-#    state had been detached (`detach` in PyTorch). Which term is lost, and which gradients does
-#    the check call wrong? Then leave out only the term de M in local-p: which gradients are wrong
-#    there?
+# 1. (a) In the backward pass of each score, return 0 for the state's gradient (PyTorch's `detach`).
+#    In the check of that score, which gradients are wrong? Which term of ds would a decoder lose?
+#    (b) In local-p, leave out only the term de M of dh. Which gradients are wrong now?
 # 2. Double s_t and all annotations. How do dot's weights change? Can general prevent that change?
 # 3. In local-p let v_p be 0. What is p then? If the right word is outside the window, which words
 #    can pull p towards it?
