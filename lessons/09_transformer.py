@@ -55,19 +55,16 @@ np.set_printoptions(precision=3, suppress=True)
 #   matrix product. The max computes what no weighted sum can, such as a logical "and".
 #
 # An encoder layer has two parts, and a decoder layer has three. The encoder is a stack of **N**
-# layers (`layers` in the code), and so is the decoder. Most symbols are the paper's, and the last
-# four rows can wait:
+# layers (`layers` in the code), and so is the decoder. Most symbols are the paper's:
 #
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x | (T, d_model) | input of a layer; the first layer's is √d_model E[word] + PE(p) |
 # | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
-# | heads(x, m) | (T, d_model) | lesson 08's: queries from x, keys and values from m (S, d_model) |
+# | heads(x, m) | (T, d_model) | queries from x; keys and values from m, any matrix of S rows |
 # | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; W_1 (d_model, d_ff), W_2 (d_ff, d_model) |
 # | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
-# | q, k, v | (T or S, d_k) | query, key, value vectors of one of **h** heads; d_k = d_model / h |
-# | e, A | (T, S) | a head's scores and weights |
 # | E | (V, d_model) | the embedding table, a row for each of V words |
 # | PE(p) | (d_model,) | **positional encoding** of position p |
 #
@@ -137,20 +134,20 @@ print("x̂ =", x_hat_of(x))
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
 #
-# In the first line, the −1 / d_model in the bracket contributes nothing, because Σ_j (x_j − μ) = 0.
-# Only the term j = i remains. Dividing by 2 s gives the second line.
+# In the first line, −1 / d_model contributes nothing, because Σ_j (x_j − μ) = 0. Only the term
+# j = i remains. Dividing by 2 s gives the second line.
 #
-# Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths from x_i to x̂_j give one term
-# each: the direct path (only if i = j), the path through μ, and the path through s. The last of the
-# three lines multiplies by the upstream gradient dx̂_j and sums over j:
+# Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
+# one (only if i = j), one through μ and one through s. The first line below has one term for each.
+# The last line multiplies by the upstream gradient dx̂_j and sums over j:
 #
 #     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# The last two terms of dx_i remove the components of the gradient along the vector of ones and
-# along x̂. LN undoes a shift of x along the ones and a stretch around its mean along x̂ (apart from
-# ε), so the loss has no slope in these two directions.
+# LN gives the same x̂ if we add a constant to all of x (a step along the vector of ones) or stretch
+# x around its mean (a step along x̂; apart from ε). So the loss has no slope in these two
+# directions.
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -247,7 +244,9 @@ report = caught(check, Stiff(norm.g, norm.b), x)
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
 # So each head adds its own term to the stream. `attend` computes one such term with the equations
-# of lesson 08, for one sentence. `visible` (T, S) is True where a query may see a key.
+# of lesson 08, for one sentence: q, k and v are the queries, keys and values of one of **h** heads,
+# with d_k = d_model / h numbers each; e and A are its scores and weights. `visible` (T, S) is True
+# where a query may see a key.
 
 
 # %%
@@ -350,10 +349,11 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # %% [markdown]
 # ### A whole encoder layer
 #
-# As in the paper, the norm comes *after* each sum. Again, `backward` goes through `forward` in
-# reverse. (`looked`, `fed` and `normed_1` are caches.) A sum x + f(x) passes its gradient (`dsum`)
-# to both of its terms, x and f(x). Since x provides the queries as well as the keys and values, the
-# heads return two gradients of x: dx_q from the queries, and dx_kv from the keys and values.
+# As in the paper, the norm comes *after* each sum (**post-norm**). Again, `backward` goes through
+# `forward` in reverse. (`looked`, `fed` and `normed_1` are caches.) A sum x + f(x) passes its
+# gradient (`dsum`) to both of its terms, x and f(x). Since x provides the queries as well as the
+# keys and values, the heads return two gradients of x: dx_q from the queries, and dx_kv from the
+# keys and values.
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -429,9 +429,9 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
 # LN(heads(x, x)). We send twenty random words through six untrained layers and measure after each
 # layer how different the words still are. The measure is mean((x − x̄)²) / mean(x²), where x̄ is
-# the mean of the twenty words. This share of the remainders x − x̄ is 0 if all words are the same,
-# and 1 if x̄ = 0. Guess how it changes, with residual connections and without. As a control, we
-# also put x itself in place of heads(x, x).
+# the mean of the twenty words. So it is the share of the mean square that is left when we subtract
+# what all words have in common: 0 if all words are the same, 1 if x̄ = 0. Guess how it changes,
+# with residual connections and without. As a control, we also put x itself in place of heads(x, x).
 
 
 # %%
@@ -451,25 +451,25 @@ def differences(residual, seed, heads=True):
 
 
 # %%
-print("share of the remainders, after each of the six layers:")
+print("share that differs between words, after each layer:")
 for name, residual in (("with", 1), ("without", 0)):
     for seed in range(3):
         shares = differences(residual, seed)
         print(f"  {name:<7} residual connections, seed {seed}: "
-              + " ".join(f"{share:7.1g}" for share in shares))
+              + " ".join(f"{share:7.2g}" for share in shares))
         assert (shares[3] < 1e-4) == (residual == 0)
     control = [differences(residual, seed, heads=False)[-1] for seed in range(3)]
     print(f"  {name:<7} residual connections, without heads, after the last layer: "
-          + ", ".join(f"{share:.1g}" for share in control))
+          + ", ".join(f"{share:.2g}" for share in control))
     assert min(control) > 0.1
 
 # %% [markdown]
 # Without residual connections, the twenty words are practically the same after four layers. This is
 # **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
-# same twenty values, so the outputs differ less than the inputs did. In the next layer, similar
-# words have similar queries, so their averages differ even less. The control shows that the heads
-# cause the collapse: without them, the share stays above 0.1 after six layers. Residual connections
-# do not prevent the collapse, but they slow it down. That is their third advantage.
+# same twenty values, and averages differ less than the values that they average. In the next layer,
+# similar words have similar queries, so their averages differ even less. The control shows that the
+# heads cause the collapse: without them, a tenth to a third is left after six layers. Residual
+# connections do not prevent the collapse, but they slow it down. That is their third advantage.
 #
 # ## Job 2: keep the order
 #
@@ -485,8 +485,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 
 # %% [markdown]
 # The layer cannot tell who eats whom, because a head computes a sum over words, and a sum does not
-# depend on the order of its terms. So x must also contain the word's position p, and the paper adds
-# the two:
+# depend on the order of its terms. So x must also contain the word's position p. The paper adds an
+# encoding of p to the word's embedding:
 #
 #     x = √d_model E[word] + PE(p)
 #
@@ -523,10 +523,23 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# Each pair has its own R, the same for all p. Together they move a whole PE(p) by three positions,
-# which is a linear map. W_q and W_k can learn it, and a query can then ask for "the word three
-# before me".
+# Each pair has its own R, the same for all p. The dot product of two encodings also depends only on
+# the offset:
 #
+#     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
+#
+# It is largest at offset 0, and a score is a dot product. So a head can learn to turn its queries
+# back by three positions (for some of the pairs, since d_k < d_model). Then they ask for "the word
+# three before me".
+#
+# The figure shows PE, with one column per position, and these products for two positions p.
+
+# %%
+products = PE @ PE.T
+assert np.allclose(products[1:, 1:], products[:-1, :-1])    # both positions moved by one
+show(positions_picture(PE), "09_positions")
+
+# %% [markdown]
 # We add PE to x and shuffle again. The word *eats* keeps its place. Does its output change?
 
 # %%
@@ -541,30 +554,19 @@ assert changes.min() > 1e-3
 # Every output changes, even that of *eats*, because the other words have moved. Now the layer can
 # tell who eats whom. The sines and cosines take over job 2.
 #
-# The dot product of two encodings depends only on the offset, too:
-#
-#     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
-#
-# The figure shows PE, with one column per position, and these products for two positions p.
-
-# %%
-products = PE @ PE.T
-assert np.allclose(products[1:, 1:], products[:-1, :-1])    # both positions moved by one
-show(positions_picture(PE), "09_positions")
-
-# %% [markdown]
 # ## Job 3: hide the words to come
 #
-# In training, a decoder reads the reference translation, not its own output (**teacher forcing**),
-# and this decoder gets all of its words at once. But the output at position t has to predict
-# word t + 1. A recurrent decoder has not read that word yet, whereas a query at t could attend to
-# it. The **causal mask**, a triangle of ones, lets the query at t see only the positions j ≤ t.
-#
-# A decoder layer has one more part, in the middle: heads that read the encoder's output M. Their
-# queries come from the target, their keys and values from the source. This is **cross-attention**.
-# (Its backward pass is question 3.)
+# In training, a decoder reads the reference translation, not its own output (**teacher forcing**).
+# A Transformer's decoder gets the whole reference at once. But the output at position t has to
+# predict word t + 1. A recurrent decoder has not read that word yet, whereas a query at t could
+# attend to it. The **causal mask**, a triangle of ones, lets the query at t see only the positions
+# j ≤ t.
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
+#
+# A decoder layer also has to read the source. So it has one more part, in the middle: heads whose
+# queries come from the target, and whose keys and values come from M. This is **cross-attention**.
+# (Its backward pass is question 3.)
 
 
 # %%
@@ -601,8 +603,7 @@ print("the decoder layer: its output equals the library's")
 # is left out. The backward pass is still the derivative of the forward pass, so the gradient check
 # passes. But the forward pass computes the wrong function. As in lesson 08, a *law* catches this
 # bug: no word may change an earlier output. We change one word j at a time and see which outputs
-# move. We use the encoder layer with a mask, because it lets us choose the mask, and then test
-# `decode`.
+# move. We test the encoder layer, where we can choose the mask, and then `decode`.
 
 
 # %%
@@ -640,12 +641,59 @@ assert (moves == np.tri(T)).all()
 # the model translates. The triangle takes over job 3, and the law checks it. Test this law for
 # every decoder that you build.
 #
+# ### The whole model
+#
+# Now we can assemble the parts, here with N = 1. The decoder reads a start token, `<s>`, and then
+# the words so far, so its last row predicts the next word. (Before training, b = 0.)
+
+# %%
+vocabulary = "<s> </s> my wolf eats your cow mon loup mange ta vache".split()
+
+
+def new_model(seed):
+    rng = np.random.default_rng(seed)
+    E = rng.standard_normal((len(vocabulary), 64)) / np.sqrt(64)        # (V, d_model)
+    more = [new_heads(rng, 64, 4), PlainNorm(np.ones(64), np.zeros(64))]
+    return (E, new_layer(PlainEncoderLayer, rng, 64, 256, 4),
+            new_layer(PlainDecoderLayer, rng, 64, 256, 4, *more))
+
+
+def embed(E, words):
+    ids = [vocabulary.index(word) for word in words]
+    return np.sqrt(64) * E[ids] + positions(len(ids), 64)
+
+
+def next_word(model, source, so_far):
+    """P(word) (V,) for the word after so_far."""
+    E, encoder_layer, decoder_layer = model
+    M, _ = encoder_layer.forward(embed(E, source))                      # (S, d_model)
+    out, _ = decode(decoder_layer, embed(E, so_far), M)                 # (T, d_model)
+    return softmax(out @ E.T)[-1]
+
+
+# %% [markdown]
+# All weights are random. Does this model prefer any word after `<s>` *mon loup*? Guess.
+
+# %%
+target = "<s> mon loup mange ta vache".split()
+repeats = []
+for seed in range(20):
+    for t in range(1, len(target) + 1):
+        P = next_word(new_model(seed), sentence, target[:t])
+        repeats.append(vocabulary[P.argmax()] == target[t - 1])
+print(f"the most probable next word is the one just read in {np.mean(repeats):.0%} of "
+      f"{len(repeats)} cases; by chance {1 / len(vocabulary):.0%}")
+assert np.mean(repeats) > 0.5
+
+# %% [markdown]
+# Usually, this untrained model repeats the word that it has just read. Through the residual
+# connections, √d_model E[word] is still in the stream when the output layer compares it with E.
+#
 # ## Job 4: make the next word cheap
 #
-# For the next word, a recurrent decoder takes one step from its last state. A Transformer appends
-# the word to its input and runs again. If it recomputes every row, then after T words, 1 + 2 + … +
-# T rows have gone through each weight matrix. (The keys and values of cross-attention come from M,
-# so they are computed only once.)
+# For the next word, a recurrent decoder takes one step from its last state. Our `next_word` runs on
+# all words again: after T words, 1 + 2 + … + T rows have gone through each weight matrix. (The keys
+# and values of cross-attention come from M, so they need to be computed only once.)
 #
 # But by the law of job 3, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
@@ -679,27 +727,23 @@ assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
 # %% [markdown]
-# The cache takes over job 4, with one drawback: the cache grows with every word, and so does the
-# work of reading it, while a recurrent state keeps its size.
+# The cache takes over job 4, with one drawback: it grows with every word, and so does the work of
+# reading it, while a recurrent state keeps its size.
 #
 # ## All four jobs: a small Transformer
 #
-# Our small Transformer has N = 2, h = 4 and d_model = 64, where the paper has N = 6, h = 8 and
-# d_model = 512. As in the paper (equation 3), the learning rate first rises and then falls:
-#
-#     rate(step) = min(1 / √step, step / warmup^1.5) / √d_model
-#
-# It peaks at step = warmup, with 1 / √(d_model warmup). In the code, this peak is `rate`, and
-# warmup is 200. The rise is called **warm-up**. The paper's layers need it because they are
-# **post-norm**: the norm comes after each sum, LN(x + f(x)). At the start of training, the
-# gradients near the output of such a model are large, and full steps can ruin the model. Most later
-# models are **pre-norm**: they compute x + f(LN(x)), and can be trained without a warm-up (Xiong et
-# al. 2020). Question 5 trains both kinds. (`smoothing` belongs to question 8.)
-#
-# Can these parts replace recurrence? The model learns from 8,000 artificial sentence pairs, the
+# Can these parts replace recurrence? Our small Transformer has N = 2, h = 4 and d_model = 64, where
+# the paper has N = 6, h = 8 and d_model = 512. It learns from 8,000 artificial sentence pairs, the
 # `grammar-en-fr` of lessons 07 and 08. A recurrent network with lesson 07's dot score learnt from
 # the same pairs and got 99.5% of that lesson's 400 held-out sentences exactly right. Guess the
 # Transformer's share of the 300 used here.
+#
+# As in the paper (equation 3), the learning rate first rises (**warm-up**) and then falls:
+#
+#     learning rate(step) = min(1 / √step, step / warmup^1.5) / √d_model
+#
+# It peaks at step = warmup (here 200), with 1 / √(d_model warmup). The argument `rate` in the code
+# is this peak. (`smoothing` belongs to question 8.)
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -734,6 +778,10 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 # recurrent network takes 18 steps, one after another, and this Transformer computes four layers,
 # however long the sentences are.
 #
+# What was the warm-up for? At the start of training, the gradients near the output of a post-norm
+# model are large, and full steps can ruin it. Most later models are **pre-norm**: they compute
+# x + f(LN(x)), and can be trained without a warm-up (Xiong et al. 2020). Question 5 trains both.
+#
 # ## What each head attends to
 #
 # Does each head of cross-attention point at the word that is being translated? For each head, we
@@ -752,9 +800,16 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
 # In layer 2, every head points at the right word most of the time. In layer 1, no head comes close.
-# But where a head attends does not show what it is *for*. Question 6 removes the heads one by one,
-# with a surprise: the head that this decoder needs most belongs to self-attention and points at no
-# source word at all.
+# But where a head attends does not show what it is *for*. Question 6 removes the heads one by one:
+# the head that this decoder needs most belongs to self-attention, which cannot see the source at
+# all.
+#
+# Each job now has its part, and each part its test:
+#
+# 1. Connect the words → heads → the gradient check.
+# 2. Keep the order → PE → the shuffle.
+# 3. Hide the words to come → the triangle → no word may change an earlier output.
+# 4. Make the next word cheap → the KV cache → word by word equals all at once.
 
 # %% [markdown]
 # ## What others call it
@@ -790,8 +845,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # %% [markdown]
 # ## Questions
 #
-# 1. Show that LN(a x + c) = LN(x) for a > 0 and any number c, apart from ε. So what is hidden from
-#    a part of a pre-norm layer about the stream? Does the stream itself lose this information, too?
+# 1. A part of a pre-norm layer reads LN(x). What can it not know about the stream x? (Compare
+#    LN(a x + c) with LN(x), for numbers a > 0 and c.) Does the stream lose this information, too?
 # 2. Leave out dx_kv in `PlainEncoderLayer.backward`. Which gradients will be wrong? And which will
 #    be wrong if you leave out the residual connection around the feed-forward part (dsum in the
 #    line that computes dy)?
