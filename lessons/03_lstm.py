@@ -539,9 +539,10 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 # If more of the gradient arrives, does a network also learn more? The task is lesson 02's. The
 # first symbol, the **key**, is one of four, so guessing is right a quarter of the time. Then come n
 # symbols of noise, and a question mark that asks for the key. For each n we train a new network,
-# with 400 training steps. Make two guesses. What is the largest n that the LSTM with b_f = 5
-# learns? And after n = 4, five steps back, ten times more of the gradient arrives in the LSTM with
-# b_f = 0 than in Elman's network (U small in both). Does it also recall more keys?
+# with 400 training steps. Make two guesses. First: what is the largest n that the LSTM with b_f = 5
+# learns? Second: at n = 4 the gradient has to go five steps back, and with a small U ten times more
+# of it arrives in the LSTM with b_f = 0 than in Elman's network. Does this LSTM also recall more
+# keys?
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -576,10 +577,11 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # figure does. It does so with each of three seeds, whether U starts small or orthogonal. So the
 # cure for forgetting is a forget gate that *starts open*, as Gers et al. advised in 2000.
 #
-# *The cell.* Gates alone are not a cure. Now for your first guess: with all biases at 0, the LSTM
-# is *no better* than Elman's network. In the figure, it recalls fewer keys at n = 4, although ten
-# times more of the gradient arrives. The figure has only one seed, so here are the shares with
-# three seeds (the figure has the first), in bold where the distance is learnt:
+# *The cell.* Gates alone are not a cure. Now for your guess from the beginning of the lesson: with
+# all biases at 0 (and a small U), the LSTM recalls fewer keys than Elman's network at n = 4, more
+# at n = 8, and learns neither. So ten times more gradient does not mean more keys. The figure has
+# only one seed, so here are the shares with three seeds (the figure has the first), in bold where
+# the distance is learnt:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
@@ -589,21 +591,24 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # | LSTM, b_f = 0, U orthogonal | **1.00**, 0.76, **1.00** | 0.27, 0.25, 0.24 |
 #
 # Count what is bold. With an orthogonal U, Elman's network wins by 5 to 2. (Size does not explain
-# this: with the same 32 units, the LSTM has three times as many parameters.) With a small U it is 1
-# to 0, which decides nothing.
+# this. The LSTM is the larger model: with the same 32 units it has 6,909 parameters, against
+# Elman's 2,205.) With a small U it is 1 to 0, which decides nothing.
 #
 # *How U starts.* Suppose we had trained only two networks: Elman's with an orthogonal U, and the
-# LSTM with b_f = 0 and a small U. At n = 8, Elman's wins, but the start of U explains most of that
-# gap: with an orthogonal U, the LSTM recalls most of the keys or all of them. At n = 16 it is the
-# cell, because there an orthogonal U does not help the LSTM. Those two networks alone show neither.
-# **Change one thing at a time.**
+# LSTM with b_f = 0 and a small U. Elman's wins at n = 8, and with two seeds of three at n = 16. At
+# n = 8 the start of U explains most of the gap: with an orthogonal U, the LSTM recalls most of the
+# keys or all of them. At n = 16 neither explains it alone. With a small U, Elman's network only
+# guesses, and with an orthogonal U, the LSTM does: it takes both, Elman's cell and the orthogonal
+# start (and with one seed of three, even both are not enough). The two networks alone cannot tell
+# us any of this. **Change one thing at a time, from both ends.**
 #
 # The lower number in a box is the share of the gradient that arrives, before training, at the state
 # that has just read the key. Does it predict what is learnt? For the LSTMs with a small U it
 # predicts the order: a larger b_f means a larger share, and longer distances learnt. But a large
 # share is not enough. With b_f = 3, more than half of the gradient arrives at n = 32, and the
-# network still guesses. With b_f = 5, six times the gradient arrives at n = 64, and the network
-# guesses, too: can it not learn this distance, or does it only take longer (question 5)?
+# network still guesses. With b_f = 5 and n = 64, the gradient even arrives six times as large as it
+# started, and the network guesses, too. Can it not learn this distance, or does it only take
+# longer? (Question 5 tries it.)
 #
 # ## Dropout, but not along time
 #
@@ -613,9 +618,9 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # from relying on any single unit. The division keeps the expected value of each number unchanged.
 #
 # *Where* does dropout belong? Suppose we apply D to c at every step, with p = 0.5. Then a number in
-# c survives 32 steps with a probability of 0.5³², one in four billion. (Question 7 tries this.) So
-# D belongs only on the connections that lead upwards, from layer to layer (Zaremba et al. 2014,
-# section 3.2):
+# c survives 32 steps with a probability of 0.5³², one in four billion. (Question 7 tries this, and
+# D on h_{t−1}.) Zaremba et al. (2014, section 3.2) leave h_{t−1} and c_{t−1} whole, and apply D
+# only to the connections that lead upwards, from layer to layer:
 #
 #     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
 #     a softmax above it reads       D(h_t), and so does a second layer
@@ -697,41 +702,46 @@ assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
 # The held-out curves (orange) begin *below* the training curves (blue): without the words that
-# became `<unk>`, most of what is left to predict in the held-out text is common words. Without
+# became `<unk>`, most of what is left to predict in the held-out text is common words. So even a
+# model that only counts words finds the rest of the held-out text easier: 108 against 141. Without
 # dropout (left), the held-out perplexity rises after four epochs, and ends at more than one and a
 # half times its best value. All the while, the perplexity of the training text falls, until the
-# model predicts 59 % of its words correctly. That is learning *by heart*: after the fourth epoch
-# the model learnt this text, not English. With dropout (right), the model predicts only about 45 %
-# of its training text, but more of the held-out text, and the held-out perplexity rises by only a
-# tenth. (Question 6 repeats this with three seeds.)
+# model predicts 59 % of its words correctly. That is learning *partly by heart*: after the fourth
+# epoch the model learnt this text, not English. With dropout (right), the model predicts fewer than
+# half of the words of its training text. But of the held-out text it predicts 27 %, against 25 %
+# without dropout, and the held-out perplexity rises by only a tenth. (Is this chance? Question 6.)
 #
-# Now for your second guess. Both models are given the first five words of the training text, and
-# continue with the most likely word each time. A slash marks the end of a verse. Which of them
-# knows the text by heart?
+# Now for your other guess from the beginning. Both models are given the first five words of the
+# training text, and continue with the most likely word each time. A slash marks the end of a verse.
+# A random draw decides which model is A and which is B. Which of them knows the text by heart?
 
 # %% tags=["training"]
+names = dict(zip("AB", np.random.default_rng(3).permutation([0.0, 0.5])))
 print("the text:", in_words(vocabulary, ids[:30]))
-for name, p in {"model A": 0.5, "model B": 0.0}.items():
-    print(f"{name}: ", recite(models[p], vocabulary, ids[:5], 29))
+for name, p in names.items():
+    print(f"model {name}: ", recite(models[p], vocabulary, ids[:5], 29))
 
 # %% [markdown]
 # Model B does: it was trained without dropout. It follows the text for two words, "created the",
 # and A for none. But from one place, this could be luck. So let both models start at a hundred
 # places in each text, and count the words until the first wrong one. Guess first: how many words
-# does B get right in the text that it knows by heart?
+# does B get right in its training text?
 
 # %% tags=["training"]
+assert names["B"] == 0.0
 for label, text in (("training text", ids), ("held-out text", others)):
     starts = np.linspace(0, len(text) - 40, 100).astype(int)
-    for name, p in {"A": 0.5, "B": 0.0}.items():
+    for name, p in names.items():
         words = [words_until_error(models[p], text[start:start + 40], 5) for start in starts]
         print(f"{label}, model {name}: {np.mean(words):.2f} words until the first error")
 
 # %% [markdown]
 # In its training text, B gets about twice as far as A. In the held-out text there is hardly a
-# difference. So B does know its text, but even B gets not quite one word right on average! One
-# wrong word leads away from the text, and from there both models go on in phrases from the Bible,
-# and sound alike. Only a measurement tells them apart.
+# difference. So B does know its text, but even B gets not quite one word right on average! Why so
+# few, if it predicts 59 % of the words? Even if every word had that chance, there would be 59 right
+# words to 41 wrong ones, so the mean would be only about one and a half. And here the model has
+# read only five words of the text before. One wrong word leads away from the text, and from there
+# both models go on in phrases from the Bible, and sound alike. Only a measurement tells them apart.
 #
 # What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
 # gates, and no cell state, do the same? That is the question of lesson 04.
