@@ -557,6 +557,11 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
     print(f"{name:<22} keys recalled:", "   ".join(listed), flush=True)
 
 # %% tags=["training"]
+# seeds 8, 9, 10, on one machine, n = 8 and n = 16 (the figure has seed 8):
+# Elman, U small        0.29, 1.00, 0.25    0.24, 0.26, 0.23
+# LSTM, b_f = 0         0.51, 0.54, 0.53    0.24, 0.24, 0.26
+# Elman, U orth.        1.00, 1.00, 1.00    0.26, 1.00, 1.00
+# LSTM, b_f = 0, orth.  1.00, 0.76, 1.00    0.27, 0.25, 0.24
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
 title = (f"Share of keys recalled: b_f = 0 learns {learnt['LSTM, b_f = 0']} of 5 distances, "
          f"b_f = 5 learns {learnt['LSTM, b_f = 5']}")

@@ -828,7 +828,8 @@ for name, by_encoder in RECORDED.items():
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives every parameter random values |
-#
+
+# %% [markdown]
 # | from `translator_parts.py` | what it is |
 # |---|---|
 # | `CELL` | settings: lesson 04's GRU, Glorot's initial weights |

@@ -482,9 +482,9 @@ print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
 # each row and entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
 # They depend on the **BLAS**, the library that computes NumPy's products, and on its **kernels**,
-# inner loops that are written for one kind of processor. The text below quotes an AMD EPYC with
-# AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's SkylakeX kernels. The line
-# `BLAS: …` names yours, which may differ.
+# inner loops that are written for one kind of processor. The text below quotes one core of an Intel
+# Xeon with AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's SkylakeX kernels.
+# The line `BLAS: …` names yours, which may differ.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -534,9 +534,9 @@ for n in (200, 50, 10, 5):
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
 
 # %% [markdown]
-# At 200 and 50 rows, the line is close. At ten, it predicts somewhat too much, but packing still
-# explains most of the fall. Five rows are the surprise: on the EPYC, they were much *faster* than
-# the line predicts, and faster than ten. That is possible only if U is not packed for five rows.
+# Down to ten rows, the line is close, so packing explains most of the fall. Five rows are the
+# surprise: on the Xeon, they were twice as *fast* as the line predicts, and faster than ten. That
+# is possible only if U is not packed for five rows.
 #
 # ### A limit in OpenBLAS
 #
@@ -557,13 +557,15 @@ seconds = in_turns(sides, 15, np.random.default_rng(7))
 print("ten rows, columns: GFLOP/s   ",
       listed({n: rate(seconds[n], 10, H * n) for n in COLUMNS}))
 print(f"the limit is at {SMALL // (10 * H)} columns; a column takes "
-      f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as long among 512 as among 496")
+      f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as long among 512 as among 496 "
+      "(Xeon 1.59)")
 
 # %% [markdown]
-# If the speed drops sharply at 500 columns, your BLAS has small-matrix kernels. If the last ratio
-# is near 1, your BLAS has another limit or (without AVX-512, for example) no such kernels. In that
-# case, expect ratios near 1 or below for panels of U, and no saving from change 4 in the last
-# figure. (For Uᵀ, panels may still help a little, because they are contiguous.)
+# If the speed drops sharply at 500 columns (on the Xeon, a column takes 1.59 times as long), your
+# BLAS has small-matrix kernels. If the last ratio is near 1, your BLAS has another limit or
+# (without AVX-512, for example) no such kernels. In that case, expect ratios near 1 or below for
+# panels of U, and no saving from change 4 in the last figure. (For Uᵀ, panels may still help a
+# little, because they are contiguous.)
 #
 # ### Panels
 #
@@ -650,21 +652,25 @@ curves = {}
 for size, arrays in inputs_of.items():
     seconds = with_and_without(*arrays, FEW, Panels)
     curves[size] = panel_rates(size, seconds, FEW)
+# on the Xeon, for H = 200 and 1,024: 10 rows 1.63, 1.80 for U, 3.82, 2.19 for U.T;
+# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# On the EPYC, ten rows times U took 0.022 ms less with panels for H = 200, and 1.6 ms less for
-# H = 1,024 (answer 9). A training step with H = 1,024 and ten texts was 1.6 to 1.9 times as fast
-# (answer 5). But with 200 rows, panels are clearly slower than the plain product: packing costs
-# little per row, and more rows need more parts, each with one more pass over the result. With one
-# row, there is nothing to gain, because BLAS does not pack for a product with a vector.
+# On the Xeon, panels made ten rows times U 1.63 times as fast (H = 200) and 1.80 times (H = 1,024).
+# With our 20 rows the gain is smaller, 1.23 and 1.16 times. For Uᵀ it is larger, 1.74 and 1.38
+# times with 20 rows, because its panels are contiguous, too. With 200 rows, panels are clearly
+# slower than the plain product: packing costs little per row, and more rows need more parts, each
+# with one more pass over the result. With one row, there is nothing to gain, because BLAS does not
+# pack for a product with a vector.
 #
 # So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
 # the loop (`few_rows` in `numpy_attention/products.py`). Do the same in your own programs. But keep
 # change 4 in this lesson, even if it does not help you, because the later versions build on it.
 #
 # In the training step, change 4 is one line. How much can it save? With H = 200, the products in
-# the loop are little more than a tenth of all operations (question 3 counts them).
+# the loop are little more than a tenth of all operations (question 3 counts them). Guess the gain
+# of the whole training step.
 
 
 # %%
@@ -882,18 +888,23 @@ runs["the library's version"] = run_of_library()
 versions = list(runs)
 
 # %% tags=["training"]
+# ms on one core of the Xeon; each version in the order of `versions`, then the products
+XEON = (47.1, 46.7, 42.3, 30.4, 29.1, 27.5, 22.8, 20.1, 20.3, 17.0)
+recorded = dict(zip([*versions, "products"], XEON, strict=True))
+
+# %% tags=["training"]
 parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
 seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
 ms = medians(seconds)
 before = None
 for name in versions:
-    line = f"{name:<22} {ms[name]:6.1f} ms"
+    line = f"{name:<22} {ms[name]:6.1f} ms (Xeon {recorded[name]})"
     if before:
         line += f"   {ratio(seconds[name], seconds[before])} times as fast as the previous one: "
         line += verdict(seconds[name], seconds[before])
     print(line)
     before = name
-print(f"{'only the products':<22} {ms['products']:6.1f} ms")
+print(f"{'only the products':<22} {ms['products']:6.1f} ms (Xeon {recorded['products']})")
 
 # %% tags=["training"]
 first = ms[versions[0]]
@@ -904,6 +915,11 @@ check_parts_add_up(first, [*taken.values(), last])
 best = max(taken, key=taken.get)
 print(f"the first version takes {first / floor:.1f} times as long as its products, the library's "
       f"version {last / floor:.2f} times")
+
+# %% tags=["training"]
+for name, after in zip(versions, versions[1:]):
+    print(f"{after:<22} saves {ms[name] - ms[after]:.1f} ms "
+          f"(Xeon {recorded[name] - recorded[after]:.1f})")
 print(f"largest saving: change {best}, {taken[best] / (first - last):.0%} of all the time that was "
       "saved")
 title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the products; "
@@ -911,11 +927,17 @@ title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the 
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# How good were your guesses? On the EPYC, the first version took less than three times as long as
+# How good were your guesses? On the Xeon, the first version took less than three times as long as
 # its products, not ten times, because BLAS did much of the work from the start. One change, number
-# 3 (all words at once), saved about as much as all the others together, and it takes only seven
-# lines of NumPy. Each of the others saved about a tenth of the time or less, and change 1 hardly
-# anything.
+# 3 (all words at once), saved nearly half of all the time that was saved, and it takes only seven
+# lines of NumPy. The panels, which took the longest to explain, saved 1.3 of 30.4 ms. Change 1
+# saved hardly anything.
+#
+# Change 6 saved more than change 7. Could you have known? Count the numbers that are read or
+# written. The softmax in NumPy takes about 14 passes over the 1.2 million numbers of z, and the
+# kernel takes 2. The update in NumPy takes about 11 passes over the 1.5 million weights, and the
+# kernels take 5. So change 6 saves 14 million reads and writes, and change 7 saves 9 million. On
+# the Xeon, change 6 saved 4.7 ms and change 7 saved 2.7.
 #
 # These savings are those of *this* model, which has a large output layer. With a larger H and the
 # same V, the loop counts for more, and so do the panels (question 5). The savings also depend on
@@ -935,7 +957,7 @@ shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
 print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()),
-      "in all 100 %")
+      "in all 100 %  (Xeon: products 84.6%)")
 print(f"if everything except the products took no time, version 7 would be "
       f"{of_last / floor:.2f} times as fast")
 
@@ -945,9 +967,9 @@ print(f"if everything except the products took no time, version 7 would be "
 # calls. It also contains the extra time that the products take inside a training step, where they
 # find less of their data in the cache than when they run by themselves.
 #
-# The share of the products is the number to know about such a program. Once it is near 100 %,
-# better code *around* the products does not help any more. What helps is faster products, as in
-# change 4, or a different model, with fewer or smaller ones.
+# On the Xeon, the products take 84.6% of the time. This share is the number to know about such a
+# program. Once it is near 100 %, better code *around* the products does not help any more. What
+# helps is faster products, as in change 4, or a different model, with fewer or smaller ones.
 
 # %% [markdown]
 # ## What others call it
