@@ -650,7 +650,7 @@ print("with every seed, this cut answers more questions than any other cut above
 #
 # So with 16 numbers in two parts of 8, the cut decides between about 7 % and 100 %. But none of the
 # cuts does better than one vector of 16. Three seeds are not many: the answer to question 3 has
-# ten, and with one of them the cut by content gets only 35 %.
+# ten, and with one of them the cut by content gets only a third right.
 #
 # ## Real text
 #
