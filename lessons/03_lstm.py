@@ -9,9 +9,9 @@
 # Lesson 02's network forgot: after 32 symbols of noise it could not say which symbol had come
 # first. Going back in time, the gradient was multiplied by one matrix after another, until almost
 # nothing of it was left. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
-# Schmidhuber 1997). Its state has a second part, the **cell state**, and each step adds to the cell
-# state instead of rewriting it. **Gates** decide what enters the cell state, what stays in it, and
-# what the rest of the network sees of it.
+# Schmidhuber 1997). Its state has a second part, the **cell state**, and a step can keep the cell
+# state and add to it, instead of rewriting it. **Gates** decide what enters the cell state, what
+# stays in it, and what the rest of the network sees of it.
 #
 # Make two guesses now. First, we start all biases of an LSTM at 0 and train it on lesson 02's task.
 # Will it do better or worse than lesson 02's network? Second, two networks continue a passage from
@@ -583,10 +583,10 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # cure for forgetting is a forget gate that *starts open*, as Gers et al. advised in 2000.
 #
 # *The cell.* Gates alone are not a cure. Now for your guess from the beginning of the lesson: with
-# all biases at 0 (and a small U), the LSTM recalls fewer keys than Elman's network at n = 4, more
-# at n = 8, and learns neither. So ten times more gradient does not mean more keys. The figure has
-# only one seed, so here are the shares with three seeds (the figure has the first), in bold where
-# the distance is learnt:
+# all biases at 0 and a small U, the LSTM learns neither n = 4 nor n = 8. It recalls fewer keys than
+# Elman's network at n = 4, and more at n = 8. So ten times more gradient does not mean more keys.
+# The figure has only one seed, so here are the shares with three seeds (the figure has the first),
+# in bold where the distance is learnt:
 #
 # | | n = 8 | n = 16 |
 # |---|---|---|
@@ -602,10 +602,11 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # *How U starts.* Suppose we had trained only two networks: Elman's with an orthogonal U, and the
 # LSTM with b_f = 0 and a small U. Elman's wins at n = 8, and with two seeds of three at n = 16. At
 # n = 8 the start of U explains most of the gap: with an orthogonal U, the LSTM recalls most of the
-# keys or all of them. At n = 16 neither explains it alone. With a small U, Elman's network only
-# guesses, and with an orthogonal U, the LSTM does: it takes both, Elman's cell and the orthogonal
-# start (and with one seed of three, even both are not enough). The two networks alone cannot tell
-# us any of this. **Change one thing at a time, from both ends.**
+# keys or all of them. At n = 16, neither the cell nor the start of U explains the gap alone.
+# Elman's network with a small U only guesses, and so does the LSTM with an orthogonal U. Only
+# Elman's cell together with the orthogonal start learns n = 16, and only with two seeds of three.
+# The two networks alone cannot tell us any of this. **Change one thing at a time, starting from
+# each of the two networks.**
 #
 # The lower number in a box is the share of the gradient that arrives, before training, at the state
 # that has just read the key. Does it predict what is learnt? For the LSTMs with a small U it
@@ -743,10 +744,11 @@ for label, text in (("training text", ids), ("held-out text", others)):
 # %% [markdown]
 # In its training text, B gets about twice as far as A. In the held-out text there is hardly a
 # difference. So B does know its text, but even B gets not quite one word right on average! Why so
-# few, if it predicts 59 % of the words? Even if every word had that chance, there would be 59 right
-# words to 41 wrong ones, so the mean would be only about one and a half. And here the model has
-# read only five words of the text before. One wrong word leads away from the text, and from there
-# both models go on in phrases from the Bible, and sound alike. Only a measurement tells them apart.
+# few, if it predicts 59 % of the words? Suppose every word had that chance. Each run ends at a
+# wrong word, and there would be 59 right words for 41 wrong ones, so a mean run would be only about
+# one and a half words. And here the model has read only five words of the text before. One wrong
+# word leads away from the text, and from there both models go on in phrases from the Bible, and
+# sound alike. Only a measurement tells them apart.
 #
 # What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
 # gates, and no cell state, do the same? That is the question of lesson 04.

@@ -51,7 +51,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_j | (H,) | the encoder's state after word j |
 # | c | (H,) | the fixed vector, c = h_S |
 # | s_i | (H,) | the decoder's state when it writes word i |
-# | o_i | (2d,) | the layer before the softmax's: 2d numbers in d pairs |
+# | o_i | (2d,) | the deep output before maxout: 2d numbers in d pairs |
 # | t_i | (d,) | the larger number of each pair |
 # | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | bring c into s_0, into each s_i and into each o_i |
 # | L | () | the loss, −Σ_i log P(y_i) |
@@ -404,10 +404,10 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradient
 # %% [markdown]
 # ## How a bug looks
 #
-# Every word uses c, so dc is a sum over the words. A common mistake is to forget the old value:
-# `dc = dc_read + …` instead of `dc = dc + dc_read + …`. Then each word *sets* dc and erases what
-# was there. The backward pass ends at the first word, so only that word's terms survive. Which
-# gradients will be correct all the same?
+# Every word uses c, so dc is a sum over the words. A common mistake is to forget the old value: `dc
+# = dc_read + …` instead of `dc = dc + dc_read + …`. Then each word *sets* dc and erases what was
+# there. The backward pass ends at the first word, so of the words' terms, only those of the first
+# word survive. Which gradients will be correct all the same?
 
 
 # %%
@@ -601,8 +601,8 @@ show(figure, "05_gradient")
 # (left). With the fixed vector the derivation holds: each step multiplies the gradient by 0.65 to
 # 0.73, within the range that we derived. So the first word gets 1/39 of what the last one gets, or
 # 2.6 %. The 1.7 % above started at `</s>`, and the first step from there has the smallest factor.
-# The eleven steps measured here start one word later, so more is left. Of dc itself, twelve steps
-# away, 1 % is left at h_1.
+# The eleven steps measured here leave that step out, because they start at the last word. So more
+# is left. Of dc itself, twelve steps away, 1 % is left at h_1.
 #
 # But one epoch reverses the blue curve (right)! The model has learnt two things.
 #
@@ -728,20 +728,20 @@ show(figure, "05_by_length")
 #
 # **Evidence.** Compare with your guess: with the 64-number vector, most copies are wrong from 8
 # symbols on, with each of three seeds. The share of whole copies that are right falls off a cliff
-# (left panel, blue), although ρ, printed above, falls gently. The formula ρ^(n+1) predicts this
-# cliff within a few percentage points, as if each symbol were lost independently. A gentle slope,
+# (left panel, blue), while ρ, printed above, falls much more slowly. The formula ρ^(n+1) predicts
+# this cliff within a few percentage points, as if each symbol were lost independently. A slope,
 # raised to the power n + 1, is a cliff.
 #
-# But the formula makes two assumptions. It assumes that errors are independent, and at 15 to 17
+# But the formula makes two assumptions. It assumes that errors are independent. But at 15 to 17
 # symbols, attention's errors come together in the same copies, so more copies are perfect than
 # predicted. It also assumes the same ρ at every position, which the right panel refutes.
 #
 # How much does the size of the vector matter? With the 32-number vector (orange), most copies are
 # wrong from 6 symbols on, although the model has nearly as many parameters. The setting `hidden` is
-# the size of h_j, of c and of s_i alike. So the size of the states, c among them, matters even when
-# the number of parameters does not change. Longer training helps, too: after eight epochs instead
-# of four, the 64-number vector gets about nine in ten copies of 6 to 8 symbols right, instead of
-# about half. Does it help more than doubling `hidden` would (question 3)?
+# the size of h_j, of c and of s_i alike. So smaller states fail earlier, even with as many
+# parameters. Whether c alone is to blame, this does not show. Longer training helps, too: after
+# eight epochs instead of four, the 64-number vector gets about nine in ten copies of 6 to 8 symbols
+# right, instead of about half. Does it help more than doubling `hidden` would (question 3)?
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
 # (2015, figure 2) found the same two shapes for sentences: without attention the curve falls with
@@ -752,11 +752,12 @@ show(figure, "05_by_length")
 #
 # Now your second guess. When a copy fails, it is the beginning that survives best (right panel),
 # although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
-# read first, or by being *written* first? By both, it seems. On `reverse`, the first symbol written
-# is the last one read. There the first three symbols written survive almost as often as the last
-# three, so the two advantages nearly cancel. In copying they add up. Reading first may help for a
-# reason that we have seen: after one epoch, the first words enter the state with a larger share
-# than the last. (Question 5 repeats the experiment.)
+# read first, or by being *written* first? By both, it seems. To separate the two, we trained on
+# `reverse`, a task in which the sequence is written backwards: the first symbol written is the last
+# one read. There the first three symbols written survive almost as often as the last three, so the
+# two advantages nearly cancel. In copying they add up. Reading first may help for a reason that we
+# have seen: after one epoch, the first words enter the state with a larger share than the last.
+# (Question 5 repeats the experiment.)
 #
 # **Conjecture**, which no experiment in this lesson tests. The vector has enough room: fourteen
 # symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61 bits. That is less than one bit for

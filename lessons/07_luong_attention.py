@@ -485,11 +485,11 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # - *Adjectives.* Nothing has to move, because the annotation of *student* still contains
 #   information about *blue*.
 #
-# The rival: the decoder knows the noun already from its own state, which began as the encoder's
-# last state, and the weights do not matter. Then nothing drives the weights to move: in the rows of
-# the nouns, the largest weight should stay on the adjective, as before, and the nouns should still
-# be translated. Guess first: for what share of the swapped nouns will the largest weight be on the
-# noun itself?
+# A rival explanation says that the weights do not matter: the decoder's own state, which began as
+# the encoder's last state, already knows the noun. Then nothing drives the weights to move: in the
+# rows of the nouns, the largest weight should stay on the adjective, as before, and the nouns
+# should still be translated. Guess first: for what share of the swapped nouns will the largest
+# weight be on the noun itself?
 
 
 # %% tags=["training"]
@@ -573,12 +573,13 @@ show(figure, "07_forward_only")
 #
 # ## Local-m: a window that runs along
 #
-# Location's largest weight is on the right word or a neighbour for 97.8% of the links. So a
-# position alone can say roughly where to look. **Local attention** uses this: a position chooses a
-# *window*, and a score that reads the words chooses within it. The window holds the positions at a
-# distance of at most D from a centre p. In **local-m**, m for monotonic, the centre is p = t. So
-# the window moves on by one position with each target word, until its centre is the last position,
-# where it stays. (From here on positions and target words count from 0, as in the code.)
+# Location's largest weight is on the right word or a neighbour for 97.8% of the links. So one can
+# know roughly where to look without reading a word. **Local attention** uses this: a position
+# chooses a *window*, and a score that reads the words chooses within it. The window holds the
+# positions at a distance of at most D from a centre p. In **local-m**, m for monotonic, the centre
+# is p = t. So the window moves on by one position with each target word, until its centre is the
+# last position, where it stays. (From here on positions and target words count from 0, as in the
+# code.)
 #
 # The backward pass needs nothing new. Outside the window α = 0, so de = α ∘ (dα − α · dα) is 0
 # there as well.
@@ -805,9 +806,10 @@ show(ax, "07_local_p")
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ
 #
 # Through the second term, gradients from later words reach the attention weights of earlier words.
-# Without F they never do. But input feeding has a price. In training, the reference is fed in, so
-# without F the states do not depend on what attention found: all T states can be computed first,
-# and then all their scores in one product. With F, step t + 1 must wait for s̃_t.
+# Without F they never do. But input feeding has a price. In training, the previous word always
+# comes from the reference, so without F the states do not depend on what attention found: all T
+# states can be computed first, and then all their scores in one product. With F, step t + 1 must
+# wait for s̃_t.
 #
 # > **Exercise.** Write the backward pass of a decoder with input feeding before you read on:
 # > `numpy-attention exercise start input-feeding`.
@@ -887,7 +889,8 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 
 # %% [markdown]
 # F adds only two things to the backward pass: the term `dk @ self.F.T` in `dfed`, and F's own
-# gradient. The carried `dk` was needed before, because h goes on to the next step through U.
+# gradient. The carried `dk` was needed even without F, because h goes on to the next step through
+# U.
 #
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-feeding`.
@@ -948,7 +951,7 @@ for name, perplexity in RECORDED.items():
 # | general | bilinear or multiplicative attention |
 # | concat | additive attention, MLP attention |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

@@ -100,8 +100,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *c* just *before* it. Because query and key share a part, k_i must hold two letters:
 # the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
 # We write it as (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f
-# as −1. The letters k and a, and *no letter*, are written as 0: only the first letter of a pair is
-# ever asked for. For example, the key of *k* is (1, 0, 1): *c* before, *k* now.
+# as −1. The letters k and a are written as 0, because they are never asked for, and so is *no
+# letter*. For example, the key of *k* is (1, 0, 1): *c* before, *k* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter k? Is it a? Or is it the first letter of a pair, which is
@@ -129,9 +129,9 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 # tanh(sum − 1). The other is largest when it is −2: tanh(−sum − 1).
 #
 # In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, and W_h reads
-# *now*. Both matrices also multiply the 1 in their key by −0.5, and these two −0.5 add up to the −1
-# inside the tanh. (So in this example M has two columns, not n.) Which state will get the largest
-# weight?
+# *now*. Each matrix also multiplies the 1 of the key that it reads by −0.5. Together they give the
+# −1 inside the tanh. (So in this example M has two columns, not n.) Which state will get the
+# largest weight?
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -236,8 +236,8 @@ print("all four equal their central differences")
 #            + Σ_t α_ts dr_t     value: at the same steps t, it is fetched
 #            + da_s W_xᵀ         predict: at step s, it predicts
 #
-# The paper calls such a vector *overloaded*. (It counts three roles, because query and key are one
-# to it.) Cutting the state into parts separates the terms.
+# The paper calls such a vector *overloaded*. (It counts three roles, because it treats query and
+# key as one.) Cutting the state into parts separates the terms.
 #
 # ## All words at once
 #
@@ -454,8 +454,9 @@ for row in range(3):
 # On top of its LSTM, every model has one of the layers that you have just seen. We call it the
 # model's *reader*. The first comparison keeps the length of a part fixed, nearly as the paper does:
 # *every part has 8 numbers*. So the state has 8 numbers with one part, 16 with two, and 24 with
-# three. Models are named after their cut, with a bar between two parts. In *query, key | value,
-# predict*, query and key read the first 8 numbers, and value and predict read the last 8.
+# three. (*No past* has 24, too, like the 4-gram.) Models are named after their cut, with a bar
+# between two parts. In *query, key | value, predict*, query and key read the first 8 numbers, and
+# value and predict read the last 8.
 #
 # But a state with more parts is also a longer state. So we need one more control: *one vector of 16
 # numbers* for all four roles, with an LSTM as large as that of two parts of 8. Guess before you
@@ -524,11 +525,11 @@ show(ax, "12_roles_or_room")
 # of chance: their LSTMs have not even learned which five letters could be answers.)
 #
 # But look at the last column. *One* vector of 16, with all roles mixed, beats two parts of 8, and
-# even three of them. So *here* no separation was needed. More parts also made the state longer, and
-# a longer state does even better without a cut: each role can read all its 16 numbers, not only 8.
-# Mixing the roles need not do harm, because each matrix can learn to read only the directions that
-# it needs. (Question 1 proves that this is possible. Is a longer state needed to *hold* the
-# answers, or to *learn* the task fast? Question 4 has a surprise.)
+# even three of them. So *here* no separation was needed. More parts also made the state longer.
+# Uncut, 16 numbers do even better, because each role can read all of them, not only 8. Mixing the
+# roles need not do harm, because each matrix can learn to read only the directions that it needs.
+# (Question 1 proves that this is possible. Is a longer state needed to *hold* the answers, or to
+# *learn* the task fast? Question 4 has a surprise.)
 #
 # ## Do the roles pull against each other?
 #
@@ -649,17 +650,17 @@ print("with every seed, this cut answers more questions than any other cut above
 # and the best cut gives each of them its own part.
 #
 # So with 16 numbers in two parts of 8, the cut decides between about 7 % and 100 %. But none of the
-# cuts does better than one vector of 16. Three seeds are not many: the answer to question 3 has
-# ten, and with one of them the cut by content gets only a third right.
+# cuts does better than one vector of 16. Three seeds are not many. The answer to question 3 has
+# ten, and with one of them, the cut by content answers only a third of the questions.
 #
 # ## Real text
 #
 # Do separate parts help on real text, too? And does attention? The recorded runs (recipes
 # `wikitext-*`) follow the paper on a smaller text, WikiText-2, with a vocabulary of 33,280 words
-# and a window of 5. Each model has 7 million parameters. More than 90 % of them are in two vectors
-# per word, one for reading it and one for predicting it, which are as long as one part. Compared
-# with them, a longer state costs little. So the parts are nearly equally long, 102, 100 and 97
-# numbers in models with one, two and three parts, and more parts still mean a longer state.
+# and a window of 5. Each model has 7 million parameters. More than 90 % of them belong to the
+# words: each has an input vector and an output vector, both as long as one part. Compared with
+# them, a longer state costs little. So the parts are nearly equally long, 102, 100 and 97 numbers
+# in models with one, two and three parts, and more parts still mean a longer state.
 #
 # The six models are an LSTM, the 4-gram, the tanh layer without a past, and attention with one, two
 # and three parts. Guess their order.
@@ -690,11 +691,11 @@ for name, seeds in WIKITEXT.items():
 # The control, run with seed 0 only, shows what makes them worse. The tanh layer alone raises the
 # perplexity by 21 points, from 214.2 to 235.5. Attention wins back 4 points with one or two parts,
 # and 15 with three. The 4-gram wins back all 21, with no attention at all. **So in these runs,
-# three parts help, but the cheap way of looking back helps more.** (The paper, too, finds its
-# N-gram model only slightly worse than three parts.) The 4-gram does not owe its lead over three
-# parts to a longer state: both have states of 3 × 97 numbers. (These runs do not show whether *one*
-# vector of 291 would do as well as three parts. Other windows, and a verdict on the paper's claim,
-# are in `results/claims.md`.)
+# three parts help, but the cheap way of looking back helps more.** (In the paper, its N-gram model
+# is slightly worse than three parts. With seed 1 ours is behind the LSTM.) The 4-gram does not owe
+# its lead over three parts to a longer state: both have states of 3 × 97 numbers. (These runs do
+# not show whether *one* vector of 291 would do as well as three parts. Other windows, and a verdict
+# on the paper's claim, are in `results/claims.md`.)
 
 # %% [markdown]
 # ## What others call it
