@@ -39,5 +39,5 @@ class FixedVector(Module):
         dmemory.defer("values", cache.weights, dcontext)
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradient of the values → dvalues (B, S, D), 0 except at each last token."""
+        """Compute dvalues (B, S, D), which is 0 except at the last token of each sentence."""
         return dmemory.total_values()

@@ -91,8 +91,9 @@ class RecurrentCell(Protocol):
     def step_backward(self, t: int, dy: Array, dstate: Any, steps: Any, dsteps: Any) -> Any:
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy is the gradient of h_t (B, H) from the layers that read it. dstate is the gradient of the
-        state after step t from later steps. The gradient of h_t is the sum of dy and dstate's h.
+        dy is the part of the gradient of h_t (B, H) that comes from the layers that read it. dstate
+        is the part of the gradient of the state after step t that comes from later steps. The
+        gradient of h_t is the sum of dy and dstate's h.
         """
 
     def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:

@@ -133,7 +133,7 @@ def _selection(kind: Any, saved: dict[str, Any], folder: Path | None = None) -> 
     unknown = sorted(saved.keys() - {one.name for one in known})
     if missing or unknown:
         raise ValueError("the run's record of its training text is invalid: "
-                         f"{missing_and_unknown(missing, unknown)}. Name a corpus, or pass files")
+                         f"{missing_and_unknown(missing, unknown)}; name a corpus, or pass files")
     selection = kind(**saved)
     if folder is not None:
         selection.folder = folder

@@ -279,9 +279,10 @@ class RNNSearch(TeacherForced):
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):
-        """Select the states that t_1 … t_T use: states (T + 1, B, H) → a view (T, B, H).
+        """Select the states that the outputs t_1 … t_T of maxout read.
 
-        states: s_0 … s_T.
+        states s_0 … s_T (T + 1, B, H) → a view (T, B, H): s_0 … s_{T−1} with readout="previous",
+        otherwise s_1 … s_T.
         """
         return states[:-1] if self.readout == "previous" else states[1:]
 

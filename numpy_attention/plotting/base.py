@@ -111,8 +111,8 @@ def named(name: str, values: Any, of: str, empty: bool = False,
           texts: bool = True) -> dict[Any, Any]:
     """Return a copy of `values`, a dict {name: what to draw}. texts: convert the names with str().
 
-    name, of: for messages, the name of the dict, and a noun for what to draw. Raises TypeError if
-    `values` is not a dict, and ValueError for an empty dict, unless `empty` is true.
+    For messages, `name` is the name of the dict, and `of` a noun for what to draw. Raises TypeError
+    if `values` is not a dict, and ValueError for an empty dict, unless `empty` is true.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:

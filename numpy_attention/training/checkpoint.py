@@ -52,7 +52,7 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
             raise ValueError(
                 f"{path}: {name} contains values that are not finite; use an earlier checkpoint")
     if "best" in arrays:        # an older file has one vector, in the order of its own parameters
-        arrays |= _split(arrays.pop("best"), arrays)
+        arrays |= _split(path, arrays.pop("best"), arrays)
     return arrays, about
 
 
@@ -140,13 +140,17 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
     return arrays, about
 
 
-def _split(vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Split a vector into the parameters found in `arrays`; return {"best/" + name: array}."""
+def _split(path: str | Path, vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
+    """Split a vector into the parameters found in `arrays`; return {"best/" + name: array}.
+
+    path: the checkpoint, for messages.
+    """
     prefix = "parameters/"
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])
     if not like or vector.shape != (ends[-1],):
-        raise ValueError(f"'best' has shape {vector.shape}, expected one number for each of the "
-                         f"{sum(ends[-1:]):,} parameters; use another copy, or train again")
+        raise ValueError(f"{path} is damaged: its entry 'best' has shape {vector.shape}, expected "
+                         f"one number for each of the {sum(ends[-1:]):,} parameters; use another "
+                         "copy, or train again")
     return {name.replace(prefix, "best/", 1): part.reshape(array.shape)
             for (name, array), part in zip(like.items(), np.split(vector, ends[:-1]))}

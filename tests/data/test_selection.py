@@ -88,7 +88,7 @@ def test_unknown_names_and_other_kinds_are_refused():
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, "text is invalid: missing target. Name a corpus"),
+    ({"source": "a", "digest": "-"}, "text is invalid: missing target; name a corpus"),
     (PAIRS | {"fertility": 2}, "is invalid: unknown fertility"),
     (TEXT | {"part": "x"}, "is invalid: unknown part"),
     ({"name": "bible-en", "part": "x"}, "is invalid: unknown part"),

@@ -212,9 +212,9 @@ def test_what_the_text_may_not_be(tmp_path):
 def test_a_best_vector_of_another_length_is_refused():
     arrays = {"parameters/w": np.zeros((2, 3))}
     with pytest.raises(ValueError, match=r"'best' has shape \(5,\), expected one .* 6 parameters"):
-        checkpoint._split(np.zeros(5), arrays)
+        checkpoint._split("a", np.zeros(5), arrays)
     with pytest.raises(ValueError, match=r"'best' has shape \(5,\), expected one .* 0 parameters"):
-        checkpoint._split(np.zeros(5), {})
+        checkpoint._split("a", np.zeros(5), {})
 
 
 @pytest.mark.parametrize("version, text", [
@@ -232,4 +232,4 @@ def test_a_partial_file_that_another_process_removes_first_is_no_error(tmp_path,
 
 def test_only_the_prefix_of_a_parameter_is_replaced():
     arrays = {"parameters/parameters/W": np.zeros((1, 2))}
-    assert list(checkpoint._split(np.ones(2), arrays)) == ["best/parameters/W"]
+    assert list(checkpoint._split("a", np.ones(2), arrays)) == ["best/parameters/W"]

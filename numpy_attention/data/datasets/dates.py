@@ -82,7 +82,10 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
-    """Return the Pair of a date in `layout`, one of FORMATS, and ISO 8601. Links: as in `dates`."""
+    """Return the Pair of a date: the source in `layout`, one of FORMATS, the target in ISO 8601.
+
+    Links and sure_months are as in `dates`.
+    """
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

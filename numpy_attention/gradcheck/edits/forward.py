@@ -232,7 +232,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match the forward, and much better than before the edit."""
+        """Return whether the gradients match the forward much better than before the edit."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False

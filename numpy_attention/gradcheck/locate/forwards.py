@@ -12,7 +12,7 @@ FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
-    """Rewriter that lets a forward pass its values to a listener, which may change them.
+    """Rewriter that makes a forward hand its values to a listener, which may change them.
 
     listener.moved gets each computed value. listener.used gets a value when its name is read. Both
     also get the number of the Place, and return the value that the forward uses.

@@ -28,10 +28,10 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if correct values for this group make a gradient correct, or None.
+        """Return a Finding if correct values for this group make a wrong gradient correct.
 
-        No other gradient may become wrong. compared: the Comparison, which stores the result.
-        wrong: the names of the wrong gradients.
+        Return None if they do not, or if they make another gradient wrong. compared: the
+        Comparison, which stores the result. wrong: the names of the wrong gradients.
         """
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)

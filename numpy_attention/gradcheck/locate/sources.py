@@ -23,9 +23,9 @@ def fingerprint(code: CodeType) -> tuple:
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
     """Return {(function's name, its first line): code objects}, or {} for invalid Python.
 
-    text: the contents of a file. Each function has two code objects, compiled with the whole file
-    and with one statement of the file, because a notebook compiles its statements one by one, and
-    np.tanh(a) compiles differently without `import numpy`.
+    text: the contents of a file. Each function has two code objects: one compiled with the whole
+    file, and one compiled with only its own statement. A notebook compiles its statements one by
+    one, and np.tanh(a) compiles differently without `import numpy`.
     """
     try:
         statements = ast.parse(text).body

@@ -13,7 +13,7 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def squash(a, b):
-    """a, b (B, H) → tanh(a), σ(b), cache: only the outputs."""
+    """a, b (B, H) → tanh(a), σ(b), cache. The cache holds only the outputs."""
     x = np.tanh(a)
     s = 1 / (1 + np.exp(-b))
     return x, s, (x, s)
