@@ -429,9 +429,9 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
 # LN(heads(x, x)). We send twenty random words through six untrained layers and measure after each
 # layer how different the words still are. The measure is mean((x − x̄)²) / mean(x²), where x̄ is
-# the mean of the twenty words. So it is the share of the mean square that is left when we subtract
-# what all words have in common: 0 if all words are the same, 1 if x̄ = 0. Guess how it changes,
-# with residual connections and without. As a control, we also put x itself in place of heads(x, x).
+# the mean of the twenty words. It is 0 if all words are the same, and 1 if they have nothing in
+# common (x̄ = 0). Guess how it changes, with residual connections and without. As a control, we
+# also put x itself in place of heads(x, x).
 
 
 # %%
@@ -468,8 +468,9 @@ for name, residual in (("with", 1), ("without", 0)):
 # **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
 # same twenty values, and averages differ less than the values that they average. In the next layer,
 # similar words have similar queries, so their averages differ even less. The control shows that the
-# heads cause the collapse: without them, a tenth to a third is left after six layers. Residual
-# connections do not prevent the collapse, but they slow it down. That is their third advantage.
+# heads cause the collapse: without them, a seventh to a third is left after six layers. In this
+# untrained stack, residual connections do not prevent the collapse, but they slow it down. That is
+# their third advantage.
 #
 # ## Job 2: keep the order
 #
@@ -773,10 +774,10 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 # %% [markdown]
 # So the four jobs can be done without recurrence: most of the translations are exactly right, and
 # the perplexity falls to little more than 1, which would be certainty. But with only 8,000 short
-# pairs, the recurrent network still translates better than the Transformer after eight epochs. The
-# Transformer's advantage is that in training, no word has to wait for another. On the pair above, a
-# recurrent network takes 18 steps, one after another, and this Transformer computes four layers,
-# however long the sentences are.
+# pairs, the recurrent network, after five epochs, still translates better than the Transformer
+# after eight. The Transformer's advantage is that in training, no word has to wait for another. On
+# the pair above, a recurrent network takes 18 steps, one after another, and this Transformer
+# computes four layers, however long the sentences are.
 #
 # What was the warm-up for? At the start of training, the gradients near the output of a post-norm
 # model are large, and full steps can ruin it. Most later models are **pre-norm**: they compute
@@ -801,8 +802,8 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 # %% [markdown]
 # In layer 2, every head points at the right word most of the time. In layer 1, no head comes close.
 # But where a head attends does not show what it is *for*. Question 6 removes the heads one by one:
-# the head that this decoder needs most belongs to self-attention, which cannot see the source at
-# all.
+# the head that this decoder needs most belongs to self-attention, which does not look at the
+# source.
 #
 # Each job now has its part, and each part its test:
 #

@@ -140,11 +140,11 @@ print("the context is", c)
 
 # %% [markdown]
 # The f has by far the largest weight. The query does not look for a match. It vetoes the other
-# position: its −3 lands on the second number, and more than cancels the 2 that gives *g* its score.
-# The 2 of *f* is in the first number, where the query is 0, so it still counts. Now look at the
-# first number of the context, 0.761. With all weight on f it would be 1, and with all weight on g
-# it would be −1, so the model has mostly fetched the f. What happens if another state asks for the
-# second letter? And what if both states use *single*, which has no query?
+# position: its −3 lands on the second number of every key. For *g*, it more than cancels the 2, and
+# nothing is left. For *f*, the 2 is in the first number, where the query is 0, so it still counts.
+# Now look at the first number of the context, 0.761. With all weight on f it would be 1, and with
+# all weight on g it would be −1, so the model has mostly fetched the f. What happens if another
+# state asks for the second letter? And what if both states use *single*, which has no query?
 
 
 # %%
@@ -614,10 +614,10 @@ assert on_it > 0.95
 #
 # The change to watch is *equal weights*. If it costs nothing, the softmax does not choose between
 # states. We say that a model *uses* its attention if equal weights cost at least 0.01 nats per
-# token (here a letter, later a word), about one per cent in perplexity. We require this even of the
-# lower end of a 95 % interval. The interval says how much the cost would vary with other test
-# texts, not with other seeds. A model that does not choose may still depend on the *mean* of its
-# past. That is what *no context* shows.
+# token (here a letter, later a word), about one per cent in perplexity. The lower end of the 95 %
+# interval, not only the mean, must reach 0.01. The interval says how much the cost would vary with
+# other test texts, not with other seeds. A model that does not choose may still depend on the
+# *mean* of its past. That is what *no context* shows.
 #
 # Now guess: which of the five changes will cost *combined* almost nothing?
 

@@ -534,9 +534,9 @@ for n in (200, 50, 10, 5):
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
 
 # %% [markdown]
-# Down to ten rows, the line is close, so packing explains most of the fall. Five rows are the
-# surprise: on the Xeon, they were twice as *fast* as the line predicts, and faster than ten. That
-# is possible only if U is not packed for five rows.
+# Down to 20 rows, the line is close, and at ten it still explains most of the fall. Five rows are
+# the surprise: on the Xeon, they were 1.6 to 2 times as *fast* as the line predicts, and faster
+# than ten. That is possible only if U is not packed for five rows.
 #
 # ### A limit in OpenBLAS
 #
@@ -563,9 +563,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; a column takes "
 # %% [markdown]
 # If the speed drops sharply at 500 columns (on the Xeon, a column takes 1.59 times as long), your
 # BLAS has small-matrix kernels. If the last ratio is near 1, your BLAS has another limit or
-# (without AVX-512, for example) no such kernels. In that case, expect ratios near 1 or below for
-# panels of U, and no saving from change 4 in the last figure. (For Uᵀ, panels may still help a
-# little, because they are contiguous.)
+# (without AVX-512, for example) no such kernels. In that case, the panels below will not make
+# products with U faster, and change 4 will save nothing.
 #
 # ### Panels
 #
@@ -653,16 +652,16 @@ for size, arrays in inputs_of.items():
     seconds = with_and_without(*arrays, FEW, Panels)
     curves[size] = panel_rates(size, seconds, FEW)
 # on the Xeon, for H = 200 and 1,024: 10 rows 1.63, 1.80 for U, 3.82, 2.19 for U.T;
-# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T
+# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T; five rows: 1.6 to 2 times the line
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # On the Xeon, panels made ten rows times U 1.63 times as fast (H = 200) and 1.80 times (H = 1,024).
-# With our 20 rows the gain is smaller, 1.23 and 1.16 times. For Uᵀ it is larger, 1.74 and 1.38
-# times with 20 rows, because its panels are contiguous, too. With 200 rows, panels are clearly
-# slower than the plain product: packing costs little per row, and more rows need more parts, each
-# with one more pass over the result. With one row, there is nothing to gain, because BLAS does not
-# pack for a product with a vector.
+# With our 20 rows the gain is small: 1.23 and 1.16 times in this run, and none for H = 200 in
+# another. For Uᵀ it is larger, 1.74 and 1.38 times with 20 rows, because its panels are contiguous,
+# too. With 200 rows, panels are clearly slower. The plain product spends little on packing per row,
+# and the panels need more parts, each with one more pass over the result. With one row, there is
+# nothing to gain, because BLAS does not pack for a product with a vector.
 #
 # So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
 # the loop (`few_rows` in `numpy_attention/products.py`). Do the same in your own programs. But keep
@@ -929,15 +928,16 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # %% [markdown]
 # How good were your guesses? On the Xeon, the first version took less than three times as long as
 # its products, not ten times, because BLAS did much of the work from the start. One change, number
-# 3 (all words at once), saved nearly half of all the time that was saved, and it takes only seven
-# lines of NumPy. The panels, which took the longest to explain, saved 1.3 of 30.4 ms. Change 1
-# saved hardly anything.
+# 3 (all words at once), saved more than two fifths of all the time that was saved, and it takes
+# only seven lines of NumPy. The panels, which took the longest to explain, saved 1.3 of 30.4 ms.
+# Change 1 saved hardly anything.
 #
 # Change 6 saved more than change 7. Could you have known? Count the numbers that are read or
-# written. The softmax in NumPy takes about 14 passes over the 1.2 million numbers of z, and the
-# kernel takes 2. The update in NumPy takes about 11 passes over the 1.5 million weights, and the
-# kernels take 5. So change 6 saves 14 million reads and writes, and change 7 saves 9 million. On
-# the Xeon, change 6 saved 4.7 ms and change 7 saved 2.7.
+# written. In NumPy, the softmax reads or writes each of the 1.2 million numbers of z about 14
+# times, and the kernel does so twice. The update reads or writes a number for each of the 1.5
+# million weights about 11 times, and the kernels do so 5 times. So change 6 saves 14 million reads
+# and writes, and change 7 saves 9 million. On the Xeon, change 6 saved 4.7 ms and change 7 saved
+# 2.7.
 #
 # These savings are those of *this* model, which has a large output layer. With a larger H and the
 # same V, the loop counts for more, and so do the panels (question 5). The savings also depend on
