@@ -129,7 +129,7 @@ ALIGNMENTS = (
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "also measure only the pairs without unknown words, and never write <unk>",
+    flag("known", "measure again on the pairs without unknown words, never writing <unk>",
          run="translator"),
     replace(THREADS, note="all processors, or one if the state of a language model is carried"),
     JSON,

@@ -95,15 +95,15 @@ def title_of(option: Option) -> str:
 SIZED = {"parameters": ()}
 
 LANGUAGE_MODEL = (
-    Option("attention", "attention over past states: single or combined (Salton et al.), "
-           "attention, key-value or key-value-predict with one, two or three vectors per state "
-           "(Daniluk et al.), ngram without attention (Daniluk et al.), or projection: the "
-           "control, with only the layer that all others add between state and output",
+    Option("attention", "attention over past states: single or combined (Salton et al.); "
+           "attention, key-value or key-value-predict with one, two or three vectors per state, or "
+           "ngram without attention (Daniluk et al.); projection: the control, only the layer that "
+           "all others add between state and output",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states of the previous chunk (see --steps) that attention can "
-           "see; for ngram, any number means --order − 2", whole(1), note="none",
+           "see; with ngram, any number means --order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
@@ -111,7 +111,7 @@ LANGUAGE_MODEL = (
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked cells", LAYERS, 1),
     Option("hidden", "size of the state", whole(1), excludes=SIZED,
-           note="--embedding × vectors per state: 1, 2 or 3, or for ngram --order − 1"),
+           note="--embedding × the vectors per state: 1, 2 or 3; for ngram --order − 1"),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
            note="200, or the size that fits --hidden"),
     Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),

@@ -105,9 +105,8 @@ class Training:
     learning_rate: float = option(1e-3, POSITIVE, "multiply every update of the parameters by this")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
-        "learning rate schedule: decay divides the rate in every epoch after the full epochs, "
-        "linear decreases it to 0 at the end, warmup increases it and then decreases it with 1 / "
-        "√step")
+        "learning rate schedule; decay: divided in every epoch after the full epochs; linear: "
+        "decreases to 0 at the end; warmup: increases, then decreases with 1 / √step")
     full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
     divisor: float = option(2.0, DIVISOR, "divide the learning rate by this", schedule=("decay",))
     warmup: int = option(
@@ -125,7 +124,7 @@ class Training:
         offered=False)
     save_steps: int | None = option(
         None, whole(1), "number of steps between saves; each epoch also ends with one")
-    min_count: int = option(1, whole(1), "replace words that occur fewer times by <unk>")
+    min_count: int = option(1, whole(1), "replace words that occur fewer than N times with <unk>")
     max_vocabulary: int | None = option(
         None, whole(5),
         "maximum size of a vocabulary, including four special tokens; less frequent words become "
