@@ -599,10 +599,10 @@ show(figure, "05_gradient")
 # Each curve shows how the gradient is shared among the twelve positions, with the 64-number vector
 # (blue) and with attention (green). With attention all words get nearly the same before training
 # (left). With the fixed vector the derivation holds: each step multiplies the gradient by 0.65 to
-# 0.73, within the range that we derived. So the first word gets 1/39 of what the last one gets, or
-# 2.6 %. The 1.7 % above started at `</s>`, and the first step from there has the smallest factor.
-# The eleven steps measured here leave that step out, because they start at the last word. So more
-# is left. Of dc itself, twelve steps away, 1 % is left at h_1.
+# 0.73, within the range that we derived. So the first word gets 1/39 of what the last one gets. The
+# 1.7 % above started at `</s>`, and the first step from there has the smallest factor. The eleven
+# steps measured here leave that step out, because they start at the last word. So more is left. Of
+# dc itself, twelve steps away, 1 % is left at h_1.
 #
 # But one epoch reverses the blue curve (right)! The model has learnt two things.
 #
