@@ -68,8 +68,7 @@ TRANSLATOR = (
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
     of_models("heads", "number of heads of multi-head attention; a transformer always has it",
-              read=whole(1),
-              needs={"attention": ("multi-head",)}),
+              read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
               "RNNsearch", choices=registry.QUERIES),
     of_models("input_feeding", "feed the last attentional state into the cell", kind="switch"),
