@@ -148,7 +148,7 @@ def draw(claims, differences, path):
         ax.set_xlabel(PANELS[panel])
         ax.grid(alpha=0.3, axis="x")
     axes[0].legend(handles=[Line2D([], [], color=colour, marker="D", label=verdict)
-                            for verdict, colour in COLOURS.items()], loc="lower right")
+                            for verdict, colour in COLOURS.items()], loc="upper left")
     figure.suptitle("The papers' claims: mean (diamond), seeds (dots), 95 % interval (line)")
     figure.savefig(path, dpi=110)
     plt.close(figure)
