@@ -658,10 +658,10 @@ show(draw_panels(curves), "14_panels")
 # %% [markdown]
 # On the Xeon, panels made ten rows times U 1.63 times as fast (H = 200) and 1.80 times (H = 1,024).
 # With our 20 rows the gain is small: 1.23 and 1.16 times in this run, and none for H = 200 in
-# another. For Uᵀ it is larger, 1.74 and 1.38 times with 20 rows, because its panels are contiguous,
-# too. With 200 rows, panels are clearly slower. The plain product spends little on packing per row,
-# and the panels need more parts, each with one more pass over the result. With one row, there is
-# nothing to gain, because BLAS does not pack for a product with a vector.
+# another. For Uᵀ it is larger, 1.74 and 1.38 times with 20 rows, perhaps because its panels are
+# contiguous. With 200 rows, panels are clearly slower. The plain product spends little on packing
+# per row, and the panels need more parts, each with one more pass over the result. With one row,
+# there is nothing to gain, because BLAS does not pack for a product with a vector.
 #
 # So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
 # the loop (`few_rows` in `numpy_attention/products.py`). Do the same in your own programs. But keep
