@@ -1,10 +1,10 @@
 """Matrix products with few rows at the speed of products with many rows.
 
 For every product x W, OpenBLAS first copies W into the order in which its kernels read W. With ten
-rows, as in a step of a recurrent network, that copy takes most of the time. For up to SMALL
-multiplications, the AVX-512 kernels of OpenBLAS read W in place. `Panels` turns one product into a
-batch of such small products. It lays out blocks of W contiguously, once for many products. Lesson
-14 measures the difference.
+rows, as in a step of a recurrent network, that copy takes most of the time. If a product needs at
+most SMALL multiplications, the AVX-512 kernels of OpenBLAS read W in place. `Panels` divides one
+product into several such small products. It lays out blocks of W contiguously, once for many
+products. Lesson 14 measures the difference.
 """
 
 from contextlib import contextmanager

@@ -6,7 +6,7 @@ from numpy_attention.module import Array
 
 
 class StepsOfCell(Protocol):
-    """The arrays of a cell's steps that a decoder uses.
+    """The part of a cell's steps that a decoder reads, or adds to.
 
     Step t is at index t, and the state after step t is at index t + 1.
     """
@@ -21,7 +21,7 @@ class StepsOfCell(Protocol):
 
 
 class GradientsOfSteps(Protocol):
-    """The gradients of a cell's steps that a decoder uses."""
+    """The part of a cell's gradients that a decoder's backward pass reads."""
 
     @property
     def a(self) -> Array:

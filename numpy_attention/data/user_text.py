@@ -189,12 +189,16 @@ def _absolute(path: Path) -> str:
 class UserPairs(UserFiles):
     """Two files of sentence pairs, and optionally two more for validation.
 
-    Line k of one file translates line k of the other. held_out_seed: the seed that chooses the
-    held-out pairs if there are no validation files. max_length: the largest number of tokens on
-    both sides. count: the number of pairs of a split, or None for all. They are the first pairs or,
-    with `drawn`, random pairs drawn with held_out_seed. columns: the columns of source and target
-    in tab-separated files, from 1. skip_blank: leave out pairs with an empty line. Raises
-    ValueError if there is only one validation file, or if there are not two columns.
+    source, target: files in which line k of one translates line k of the other
+    valid_source, valid_target: files for validation; None: some of the pairs are held out
+    held_out_seed: the seed that chooses the held-out pairs, and the pairs of `drawn`
+    max_length: the largest number of tokens of either sentence
+    count: the number of pairs of a split; None: all
+    drawn: use random pairs, instead of the first `count` pairs
+    columns: the columns of source and target in tab-separated files, from 1
+    skip_blank: leave out pairs with an empty line
+
+    Raises ValueError if there is only one validation file, or unless there are two columns.
     """
 
     FILES = ("source", "target", "valid_source", "valid_target")

@@ -67,7 +67,7 @@ class LanguageModel(Module):
         embedding = hidden. dropout: the rate of D in the class. init: every weight is from
         U(−init, init). forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
 
-        Raises ValueError for an unknown cell, sizes below 1, or sizes that do not fit.
+        Raises ValueError for an unknown cell, a size below 1, or if tied and embedding ≠ hidden.
         """
         check_sizes(vocabulary=vocabulary, hidden=hidden, layers=layers)
         at_least(1, embedding=embedding)

@@ -115,9 +115,8 @@ class LuongTranslator(TeacherForced):
 
         init "paper": every matrix is from U(−0.1, 0.1). "modern", for sizes far below the paper's:
         Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from N(0, 0.1²).
-        A number b: every matrix is from U(−b, b).
-
-        Raises ValueError for names or sizes that do not fit together.
+        A number b: every matrix is from U(−b, b). Raises ValueError for an unknown name, a size
+        below 1, sizes that the score does not allow, or an odd hidden if bidirectional.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)

@@ -105,8 +105,8 @@ class Training:
     learning_rate: float = option(1e-3, POSITIVE, "multiply every update of the parameters by this")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
-        "learning rate schedule; decay: divided in every epoch after the full epochs; linear: "
-        "decreases to 0 at the end; warmup: increases, then decreases with 1 / √step")
+        "learning rate schedule; decay: divide by the divisor every epoch after the full epochs; "
+        "linear: decrease to 0 at the end; warmup: increase, then decrease with 1 / √step")
     full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
     divisor: float = option(2.0, DIVISOR, "divide the learning rate by this", schedule=("decay",))
     warmup: int = option(

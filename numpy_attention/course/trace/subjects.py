@@ -40,8 +40,8 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
     """Return the Subject (the run to trace) for a model or for two functions.
 
-    inputs: the arguments `sentence` of `traced`, which also describes the other arguments. Raises
-    TypeError if a pass is missing, or if the type or the number of the inputs is wrong.
+    The arguments are those of `traced`; `inputs` is its `*sentence`. Raises TypeError if a pass is
+    missing, or if the type or the number of the inputs is wrong.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)

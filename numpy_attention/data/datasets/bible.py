@@ -62,10 +62,10 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
                      max_length: int | None = None) -> list[Pair]:
     """Return the sentence pairs of bible-en-es as a list of Pair, in the order of the Bible.
 
-    part: "clauses" (by default 3 to 12 tokens on both sides) or "verses" (up to 50). split:
-    "train", "valid" or "test". min_length, max_length: the least and largest number of tokens,
-    including punctuation, on both sides. Raises ValueError for an unknown part or split, impossible
-    lengths, or a damaged file.
+    part: "clauses" (by default 3 to 12 tokens in either sentence) or "verses" (up to 50). split:
+    "train", "valid" or "test". min_length, max_length: the least and largest number of tokens of
+    either sentence, including punctuation. Raises ValueError for an unknown part or split,
+    impossible lengths, or a damaged file.
     """
     check_name("part", part, LENGTHS)
     at_least(1, min_length=min_length, max_length=max_length)
@@ -125,7 +125,7 @@ def read_shipped(corpus: str, split: str) -> str:
 
 
 def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
-    """Return the pairs of a bible-en-es file that have low to high tokens on both sides.
+    """Return the pairs of a bible-en-es file whose sentences both have low to high tokens.
 
     text: the content of the file. part: "clauses" or "verses".
     """
@@ -144,7 +144,7 @@ def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
 
 def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[End], low: int,
                  high: int) -> list[Pair]:
-    """Return those clauses of a verse that have low to high tokens on both sides, as Pairs.
+    """Return the clauses of a verse with low to high tokens in both languages, as Pairs.
 
     source, target: the tokens of the verse. linked: its links, ordered by source position; no link
     crosses the end of a clause. ends: the ends of its clauses. In a Pair, the positions of links
