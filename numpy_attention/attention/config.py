@@ -32,8 +32,8 @@ class AttentionConfig:
     sentences are reversed, so that local-m starts at their last word. alignment: the size of the
     hidden layers of the score and of local-p, and of all heads of "multi-head" together; by default
     the size of the query. longest: the largest number of source positions that "location" supports,
-    including </s>. heads: the number of heads of "multi-head". Raises ValueError for a size below 1,
-    an unknown name, "location" with a window other than "global", or "multi-head" with "local-p".
+    including </s>. heads: the number of heads of "multi-head". Raises ValueError for a size below
+    1, an unknown name, "location" with any window but "global", or "multi-head" with "local-p".
     """
 
     attention: str | type = "dot"

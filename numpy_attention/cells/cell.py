@@ -19,7 +19,7 @@ from numpy_attention.validation.arrays import (
 
 @dataclass
 class Steps:
-    """The arrays that a cell computes in T steps, which its backward pass reads.
+    """The arrays of T steps of a cell, computed forward and read by the backward pass.
 
     Step t is at index t, and the state after step t is at index t + 1.
     """

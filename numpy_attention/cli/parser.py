@@ -204,7 +204,7 @@ def joined(words: Sequence[str], last: str) -> str:
 def written(value: Any) -> str:
     """Format a default value of an option as a user would write the value.
 
-    If the default differs between models, list each with the names of the models, the usual last.
+    If the default differs between models, list each with its models, the most common one last.
     """
     if value is None or isinstance(value, list):
         return ""

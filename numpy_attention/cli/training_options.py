@@ -54,8 +54,8 @@ TRANSLATOR = (
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values; paper: as published, for the paper's sizes; modern: Glorot and orthogonal",
-              choices=registry.INITIAL_VALUES),
+    of_models("init", "initial values; paper: as published, for the paper's sizes; modern: "
+              "Glorot and orthogonal", choices=registry.INITIAL_VALUES),
     of_models("readout", "predict a word from the state before or after reading the context",
               choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",

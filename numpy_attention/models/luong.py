@@ -30,7 +30,7 @@ PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=unifor
 
 @dataclass
 class DecoderState:
-    """State between two target words: memory, cell states, fed = h̃_{t−1}, and the index t."""
+    """State between two target words: memory, cell states, h̃_{t−1} (`fed`), and the index t."""
 
     memory: Memory
     cells: tuple

@@ -30,7 +30,7 @@ MOST_COUNTED = 10_000       # epochs of a linear schedule
 class Values:
     """The values of a type (int, float, str, bool) that `holds` accepts.
 
-    expected: a description of these values, for messages.
+    expected: a description of these values, for messages. choices: the values, if they are names.
     """
 
     kind: type

@@ -116,8 +116,8 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
     """Raise ValueError for a saved setting that the model called `name` cannot have.
 
-    This is a setting that is unknown, that has another type than the default, or that is a size
-    larger than `parameters`, the number of saved parameters.
+    Such a setting is unknown, has another type than the default, or is a size larger than
+    `parameters`, the number of saved parameters.
     """
     defaults = settings_of(name)
     sizes = signature(model_of(name).create).parameters
