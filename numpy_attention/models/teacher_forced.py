@@ -28,7 +28,7 @@ def check_batch(batch, parts):
 
 
 def check_step(model, scale, grads, rng):
-    """Raise TypeError or ValueError for invalid arguments of a training step."""
+    """Check the arguments of a training step. Raises TypeError or ValueError if one is wrong."""
     check_number("scale", scale)
     check_grads(grads, model)
     if rng is not None:

@@ -68,7 +68,7 @@ def join_states(ranks: SingleProcess, states: States) -> State:
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Split the state of a whole batch; return the parts for this rank's shares, or None if empty."""
+    """Split a batch's state; return the parts for this rank's shares, or None if it is empty."""
     arrays = leaves(state)
     if not arrays:
         return None

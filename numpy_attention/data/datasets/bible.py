@@ -87,9 +87,9 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
 
 def load_both(split: str = "train", min_length: int | None = None,
               max_length: int | None = None) -> list[Pair]:
-    """Return the clauses and then the verses of bible-en-es, each as in `load_bible_en_es`.
+    """Return the clauses and then the verses of bible-en-es, from `load_bible_en_es`.
 
-    Each verse occurs twice, once split into clauses and once whole. The result therefore has
+    Most of the text occurs twice, split into clauses and as whole verses. The result therefore has
     sentences of all lengths.
     """
     parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]

@@ -58,7 +58,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     equal the old word.
 
     Raises TypeError for other batches. Raises ValueError if no passage is long enough, if the text
-    has no known words, or for impossible numbers.
+    has no known words, if a number is below 1, or if `words` is not below `past`.
     """
     check_kind("batches", batches, (TextBatches, DocumentBatches),
                "TextBatches or DocumentBatches")
