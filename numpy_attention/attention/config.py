@@ -26,14 +26,18 @@ REFUSED = {
 class AttentionConfig:
     """Configuration of a decoder's attention; `create` builds the attention.
 
-    attention: a name of `registry.SCORES`, or a class that follows `protocol.Attention`. The
-    `create` of the class receives only the arguments in its signature. window: a name of
-    `registry.WINDOWS`. width: a window has 2 · width + 1 positions. backwards: whether the source
-    sentences are reversed, so that local-m starts at their last word. alignment: the size of the
-    hidden layers of the score and of local-p, and of all heads of "multi-head" together; by default
-    the size of the query. longest: the largest number of source positions that "location" supports,
-    including </s>. heads: the number of heads of "multi-head". Raises ValueError for a size below
-    1, an unknown name, "location" with any window but "global", or "multi-head" with "local-p".
+    attention: a name of `registry.SCORES`, or a class that follows `protocol.Attention`, whose
+        `create` receives only the arguments in its signature
+    window: a name of `registry.WINDOWS`
+    width: a window has 2 · width + 1 positions
+    backwards: whether source sentences are reversed, so that local-m starts at their last word
+    alignment: the size of the hidden layer of the score and of that of local-p, or of all heads of
+        "multi-head" together; by default, the size of the query
+    longest: the largest number of source positions, with </s>, that "location" supports
+    heads: the number of heads of "multi-head"
+
+    Raises ValueError for a size below 1, an unknown name, "location" with a window other than
+    "global", or "multi-head" with "local-p".
     """
 
     attention: str | type = "dot"

@@ -86,8 +86,7 @@ class AttentiveLanguageModel(LanguageModel):
     def backward(self, dy, dstate, cache, grads):
         """Backpropagate to all parameters; return the gradient of the cells' initial states.
 
-        dy (T, B, K) is the gradient of y. dstate is the gradient of the states that the cells
-        carry, or None.
+        dy (T, B, K): the gradient of y. dstate: that of the states that the cells carry, or None.
         """
         dy = self.dropout.backward(dy, cache.dropped)
         dh = self.reader.backward(dy, None, cache.reader, grads.reader)                  # (T, B, H)

@@ -112,8 +112,7 @@ class LanguageModel(Module):
     def backward(self, dh, dstate, cache, grads):
         """Backpropagate to all parameters; return the gradient of the initial state.
 
-        dh (T, B, H) is the gradient of `forward`'s h. dstate is the gradient of the carried state,
-        or None.
+        dh (T, B, H): the gradient of `forward`'s h. dstate: that of the carried state, or None.
         """
         dh = self.dropout.backward(dh, cache.dropped)
         return self.read_backward(dh, dstate, cache.read, grads)
@@ -123,8 +122,7 @@ class LanguageModel(Module):
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Return Σ −log p of the batch's targets, and the state to carry.
 
-        Adds ∂(scale · loss)/∂parameters to grads. The gradient stops at the first step of the
-        batch.
+        Adds ∂(scale · loss)/∂parameters to grads. The gradient stops at the batch's first step.
         """
         check_step(self, scale, grads, rng)
         h, state, cache = self.forward(batch, state, rng)
