@@ -129,7 +129,7 @@ class UserFiles:
         """Return the existing files, each once, that may be the file that was at this path.
 
         The path itself comes first. Then the folder of the run, each folder above it and the
-        current folder are combined with each end of the path, which finds a file that was moved
+        current folder are combined with each end of the path. This finds a file that was moved
         together with the run. Only the digest can confirm a file.
         """
         pure = _pure(path)

@@ -11,8 +11,8 @@
 
 The command line builds options from the fields: --full-epochs is `full_epochs`, and `Values.read`
 parses its value. The defaults here are those of the library; the command line may have other
-defaults. To add an option, add a field here and an argument of the same name to the Trainer or an
-optimizer, to which the value is passed by name.
+defaults. To add an option, add a field here, and an argument of the same name to the Trainer or to
+an optimizer. The value is passed by this name.
 """
 
 import math

@@ -77,8 +77,8 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
     """Return the configuration in a checkpoint, with the current names of the model's settings.
 
     about: as `checkpoint.load_about` returns it. vocabularies: names of entries that must contain a
-    vocabulary. Raises ValueError if one of them does not, if the configuration does not match the
-    schema RUN, or if it lists a class that no setting uses.
+    vocabulary. Raises ValueError if such an entry has none, if the configuration does not match
+    the schema RUN, or if it lists a class that no setting uses.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
