@@ -46,9 +46,9 @@ class Question:
 
     context: sentences, which are tuples of tokens. before, after: the tokens of the query before
     and after the gap. candidates: at least two different words. answer: the index of the correct
-    candidate. Lists are converted to tuples. Raises TypeError for anything other than tokens. Raises
-    ValueError if the context or a sentence of it is empty, if there are not two different
-    candidates, if a candidate is repeated, or if answer is not an index of candidates.
+    candidate. Lists are converted to tuples. Raises TypeError for anything other than tokens, and
+    ValueError if the context or a sentence of it is empty, if there is only one candidate, if a
+    candidate is repeated, or if answer is not an index of candidates.
     """
 
     context: tuple[Tokens, ...]
