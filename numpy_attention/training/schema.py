@@ -47,7 +47,7 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return the Values of all values, of any type, for which `holds` returns True.
+    """Return a Values that accepts a value of any type if `holds` returns True for the value.
 
     expected: a description of these values, for messages.
     """
