@@ -39,7 +39,7 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Return copies of the pairs with the links of a file, and the file's index of a first word.
+    """Return (copies of the pairs with the links of a file, index of a sentence's first word).
 
     count_from: this index, 0 or 1. With None, the content decides, as the docstring of the module
     describes. Raises ValueError with file and line for a line in neither format and for a link
