@@ -70,7 +70,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return the TextForm that tokenizes the files, with `lowercase` instead of theirs if given."""
+        """Return the TextForm of the files. lowercase: by default, the setting of the files."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
