@@ -1,7 +1,7 @@
-"""Writes the table of claims in results/README.md and draws docs/claims.png.
+"""Writes the tables of claims in results/README.md and draws docs/claims.png.
 
-    python tools/claims.py            write the table, draw the figure
-    python tools/claims.py --check    exit with 1, and change nothing, if the table differs
+    python tools/claims.py            write the tables, draw the figure
+    python tools/claims.py --check    exit with 1, and change nothing, if the tables differ
 
 Both come from results/claims.toml and the figures in results/*.jsonl. A difference is taken seed
 by seed, in the direction of the claim: log perplexities in nats per token, anything else as it is.
@@ -114,16 +114,23 @@ def ours(claim, figures, found):
         return f"{'gain of ' if found.panel == 'nats' else ''}{interval} {claim['unit']}"
     metric = {"bleu": "BLEU", "pointing": "of the links"}.get(claim["metric"].split()[0],
                                                               claim["metric"])
-    return " → ".join(map(as_text, sides(claim, figures))) + f" {metric}"
+    named = zip(claim["names"], map(as_text, sides(claim, figures)))
+    return " → ".join(map(" ".join, named)) + f" {metric}"
 
 
 def table(claims, figures, differences):
-    rows = ["| claim | published | here | seeds | verdict | why |", "|---|---|---|---:|---|---|"]
+    """A table for each part of the claims, under its heading."""
+    rows = []
     for claim, found in zip(claims, differences):
+        if "part" in claim:
+            rows += ["", f"## {claim['part']}", "",
+                     "| claim | published | here | seeds | verdict | why |",
+                     "|---|---|---|---:|---|---|"]
         rows.append(f"| [{claim['claim']}](claims.md#{slug(claim['claim'])}) ({claim['paper']}) | "
-                    f"{claim['published']} | {ours(claim, figures, found)} | {found.seeds} | "
-                    f"**{claim['verdict']}** | {claim['why']} |")
-    return "\n".join(rows)
+                    f"{claim['published']} | {ours(claim, figures, found)} | "
+                    f"{claim.get('shown_seeds', found.seeds)} | **{claim['verdict']}** | "
+                    f"{claim['why']} |")
+    return "\n".join([*rows, ""])
 
 
 def draw(claims, differences, path):

@@ -25,6 +25,7 @@ M_ARENA_MAX = -8
 QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
 # parameters × tokens of a step below which two threads wait for each other longer than they work
 SMALL_STEP = 3e8
+SWITCH = 1e-4       # seconds until a thread asks for the interpreter lock; Python's are 5e-3
 
 
 class Threads:
@@ -50,11 +51,14 @@ class Threads:
         keep_freed_memory()
         self._limits = threadpool_limits(1, user_api="blas")
         self._pool = ThreadPoolExecutor(self.count)      # starts threads when they have work
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(min(SWITCH, self._interval))
         return self
 
     def __exit__(self, *error: object) -> None:
         self._pool.shutdown()
         self._limits.restore_original_limits()
+        sys.setswitchinterval(self._interval)
 
     def map(self, f: Callable[[int], Any]) -> list[Any]:
         try:

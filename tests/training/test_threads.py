@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 import threading
 import time
 
@@ -85,6 +86,13 @@ def test_blas_is_held_at_one_thread_and_released_after_an_error_too(count):
             assert blas_threads() == {1}
             raise RuntimeError
         assert blas_threads() == {2}
+
+
+def test_a_waiting_thread_asks_for_the_interpreter_lock_early():
+    before = sys.getswitchinterval()
+    with Threads(2):
+        assert sys.getswitchinterval() == pytest.approx(threads.SWITCH)
+    assert sys.getswitchinterval() == before > threads.SWITCH
 
 
 def test_freed_memory_is_kept_from_the_first_step_on(monkeypatch):

@@ -206,8 +206,8 @@ def test_the_page_holds_the_recorded_figures():
 def test_the_table_of_claims_is_current_and_links_to_its_sections():
     assert claims.main(["--check"]) == 0
     folder = claims.ROOT / "results"
-    headings = {claims.slug(row[3:]) for row in (folder / "claims.md").read_text().splitlines()
-                if row.startswith("## ")}
+    headings = {claims.slug(row[4:]) for row in (folder / "claims.md").read_text().splitlines()
+                if row.startswith("### ")}
     links = re.findall(r"claims\.md#([^)]+)", (folder / "README.md").read_text())
     assert len(links) > 20 and set(links) <= headings
 
