@@ -99,8 +99,7 @@ class Row:
 class Block:
     """A call or a loop in a trace, with its rows and inner Blocks in order.
 
-    head: the line of text above the Block. call: the Call, or None for a loop. labels: the step
-    numbers of a loop.
+    head: the line of text above it. call: the Call; None: a loop. labels: the loop's step numbers.
     """
 
     head: str = ""
