@@ -13,8 +13,8 @@ Train a translator on a corpus that ships with the package, translate, and draw 
     na.save(translation.heatmap(), "attention.png")
 
 Every layer and model has `create`, `forward` and `backward`. `na.gradcheck` compares a backward
-pass with central differences and names the first wrong line. Names are imported when they are first
-used.
+pass with central differences and, if it can trace the code, names the first wrong line. Names are
+imported when they are first used.
 
 Conventions: vectors are rows, so that the paper's `W q` is `q @ W`, and a batch of B vectors is an
 array (B, Q). Sequences are time-major (T, B, I). The memory of an attention is

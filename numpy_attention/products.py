@@ -1,10 +1,10 @@
 """Matrix products with few rows at the speed of products with many rows.
 
 For every product x W, OpenBLAS first copies W into the order in which its kernels read W. With ten
-rows, as in a step of a recurrent network, that copy takes most of the time. For up to SMALL
-multiplications, the AVX-512 kernels of OpenBLAS read W in place. `Panels` turns one product into a
-batch of such small products. It lays out blocks of W contiguously, once for many products. Lesson
-14 measures the difference.
+rows, as in a step of a recurrent network, that copy takes most of the time. If a product needs at
+most SMALL multiplications, the AVX-512 kernels of OpenBLAS read W in place. `Panels` divides one
+product into several such small products. It lays out blocks of W contiguously, once for many
+products. Lesson 14 measures the difference.
 """
 
 from contextlib import contextmanager
@@ -60,9 +60,9 @@ def fixed_weights():
 def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
-    The result multiplies like W. It is a Panels object if that is faster. Otherwise it is W itself
-    if the steps are too few to pay for a copy, and else a contiguous array, because a product with
-    a view such as W.T takes up to twice as long.
+    The result multiplies like W. It is a Panels object if that is faster. Otherwise it is a
+    contiguous array, because a product with a view such as W.T takes up to twice as long, or W
+    itself if `steps` is too small to pay for a copy.
     """
     laid_out = _laid_out.get()
     copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product

@@ -26,15 +26,18 @@ REFUSED = {
 class AttentionConfig:
     """Configuration of a decoder's attention; `create` builds the attention.
 
-    attention: a name of `registry.SCORES`, or a class that follows `protocol.Attention`. The
-    `create` of the class receives only the arguments in its signature. window: a name of
-    `registry.WINDOWS`. width: a window has 2 · width + 1 positions. backwards: whether the source
-    sentences are reversed, so that local-m starts at their last word. alignment: the size of the
-    hidden layers of the score and of local-p, and of all heads of "multi-head" together; by default
-    the size of the query. longest: the largest number of source positions that "location" supports,
-    including </s>. heads: the number of heads of "multi-head".
+    attention: a name of `registry.SCORES`, or a class that follows `protocol.Attention`, whose
+        `create` receives only the arguments in its signature
+    window: a name of `registry.WINDOWS`
+    width: a window has 2 · width + 1 positions
+    backwards: whether source sentences are reversed, so that local-m starts at their last word
+    alignment: the size of the hidden layer of the score and of that of local-p, or of all heads of
+        "multi-head" together; by default, the size of the query
+    longest: the largest number of source positions, with </s>, that "location" supports
+    heads: the number of heads of "multi-head"
 
-    Raises ValueError for an unknown name, a score that does not fit the window, or a size below 1.
+    Raises ValueError for a size below 1, an unknown name, "location" with a window other than
+    "global", or "multi-head" with "local-p".
     """
 
     attention: str | type = "dot"
@@ -61,8 +64,8 @@ class AttentionConfig:
 
         init: the initializer of the weights. others: extra arguments for the `create` of the score
         and of the window. An argument that neither accepts is ignored.
-
-        Raises ValueError if a size is below 1 or the score does not allow the sizes.
+        Raises ValueError if a size is below 1, if the query of "dot" does not have the size of a
+        value, or if `heads` does not divide the alignment size.
         """
         score = resolve("attention", self.attention, SCORES)
         window = resolve("window", self.window, WINDOWS)
@@ -85,8 +88,8 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
     settings: a dict with other fields of AttentionConfig, empty for a Module. initial: extra
     arguments of `AttentionConfig.create`, such as the initializers init and init_v.
 
-    Raises ValueError for an unknown name or setting, a size that does not fit, or settings that are
-    given together with a Module.
+    Raises the errors of AttentionConfig and its `create`, and ValueError for an unknown setting, or
+    if settings are given together with a Module.
     """
     if not isinstance(attention, Module):
         known = [field.name for field in fields(AttentionConfig)]

@@ -1,4 +1,4 @@
-"""Attention over the past: all steps of a sequence at once (Salton, Daniluk et al. 2017).
+"""Attention over the past: all steps of a sequence at once (Salton et al., Daniluk et al. 2017).
 
 A translator's decoder computes one query after another. A language model has all its states before
 the first query, because attention does not feed back into the recurrence. One product therefore

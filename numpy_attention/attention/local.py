@@ -148,8 +148,7 @@ class LocalPredictive(Window):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        Adds the gradient of v_p to grads. The gradients of the values and of W_p are deferred in
-        dmemory.
+        Adds the gradient of v_p to grads. Defers the gradients of the values and W_p in dmemory.
         """
         memory, query, hidden, lengths, share, distance, gauss, weights, attend_cache = cache
         # c = Σ_s α_s h_s

@@ -14,12 +14,11 @@ from numpy_attention.validation.arrays import check_parameters, check_sizes
 class LocationAttention(SoftmaxAttention):
     """Location-based attention (Luong et al. 2015, equation 8).
 
-        e = q W_a               W_a has a column for each position; the first S are used
+        e = q W_a               W_a has S_max columns, of which the first S are used
         α = softmax(e)          over the unmasked positions
         c = Σ_j α_j h_j
 
-    Shapes: query q (B, Q), values h (B, S, D), S ≤ S_max, mask (B, S) → context c (B, D), weights α
-    (B, S).
+    Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
     """
 
     W_a: Array  # (Q, S_max)

@@ -25,9 +25,9 @@ class NGramReadout(HistoryReadout):
 
     y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
 
-    This is equation 13. N is the field `order`. Every state is split into N − 1 parts. Part i is
-    used i − 1 steps after the state. The first steps of a chunk of text (the steps of one batch)
-    use zeros or, with carried=True, the last states of the previous chunk. activation "linear"
+    This is equation 13. N is the field `order`. Every state is split into N − 1 parts. Part i of
+    h_t is used at step t + i − 1. The first steps of a chunk of text (the steps of one batch) use
+    zeros or, with carried=True, the last states of the previous chunk. activation "linear"
     omits tanh. With order 2 no earlier state is used, and y_t = tanh(W h_t) is one layer between
     state and words. Other readouts have such a layer in addition to their attention.
     """

@@ -14,8 +14,8 @@ class HistoryReadout(Module):
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory is a
     pair (states (B, M, H), known (B, M)), or None. It holds the last states of earlier chunks of
     the text; a chunk is the steps of one batch. `known` is False where there is no such state.
-    `forward` takes the memory before the chunk and returns the memory after the chunk. Subclasses
-    describe keep. The gradient stays within a chunk.
+    `forward` takes the memory before the chunk and returns the memory after the chunk, which has
+    `keep` states, by default `carried`. The gradient stays within a chunk.
 
     A subclass has four attributes: hidden_size H, output_size O, `carried` (the number of states to
     keep by default, or whether to keep any) and `reach` (the number to keep while a text is

@@ -82,8 +82,8 @@ class SoftmaxAttention(Module):
     def read_backward(self, memory, dmemory, grads):
         """Compute the gradient of the values → dvalues (B, S, D).
 
-        Adds the deferred gradients of matrices to grads. Raises ValueError if a product of deferred
-        factors does not have the shape of the field under whose name they were deferred.
+        Adds the deferred gradients of matrices to grads. Raises ValueError if the product of the
+        factors deferred for a field does not have the field's shape.
         """
         for name in dmemory.pending:
             if name != "values":

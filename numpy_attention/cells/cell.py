@@ -19,7 +19,7 @@ from numpy_attention.validation.arrays import (
 
 @dataclass
 class Steps:
-    """The arrays that a cell computes in T steps, which its backward pass reads.
+    """The arrays of T steps of a cell, computed forward and read by the backward pass.
 
     Step t is at index t, and the state after step t is at index t + 1.
     """
@@ -128,9 +128,9 @@ class Cell(Module):
         """Allocate the Steps for the pre-activations a (T, B, G) from `project`.
 
         state: the initial state; None means zeros. rng and row_ids have no effect; only a stack
-        uses them. The Steps hold `a` itself, set to 0 at padding. Raises ValueError for shapes that
-        do not fit, and TypeError for a mask that is not boolean or an array whose dtype is not that
-        of the weights.
+        uses them. The Steps hold `a` itself, set to 0 at padding. Raises ValueError unless a is
+        (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if the mask is
+        not boolean, or if a or the state does not have the dtype of the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
         check_dtype("a", a, self.U)

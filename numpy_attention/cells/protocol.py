@@ -6,7 +6,7 @@ from numpy_attention.module import Array
 
 
 class StepsOfCell(Protocol):
-    """The arrays of a cell's steps that a decoder uses.
+    """The part of a cell's steps that a decoder reads, or adds to.
 
     Step t is at index t, and the state after step t is at index t + 1.
     """
@@ -21,7 +21,7 @@ class StepsOfCell(Protocol):
 
 
 class GradientsOfSteps(Protocol):
-    """The gradients of a cell's steps that a decoder uses."""
+    """The part of a cell's gradients that a decoder's backward pass reads."""
 
     @property
     def a(self) -> Array:
@@ -46,7 +46,7 @@ class RecurrentCell(Protocol):
         dsteps = cell.begin_backward(steps)
         dstate = cell.step_backward(t, dy, dstate, steps, dsteps) for t = T − 1 … 0
         da     = cell.end_backward(steps, dsteps, grads)           recurrent weights: one product
-        dxs    = cell.project_backward(da, xs, grads)              input weights: likewise
+        dxs    = cell.project_backward(da, xs, grads)              input weights: one product
 
     A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
     In rows where mask (T, B) is False, a step keeps the state, and passes the gradient of the state

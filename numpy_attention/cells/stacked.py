@@ -161,7 +161,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da of the first layer; add all gradients but those of its W and b to grads."""
+        """Return da of the first layer; add all gradients except those of its W and b."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):

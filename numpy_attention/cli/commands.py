@@ -98,7 +98,7 @@ ROWS: list[Any] = [
     ("exercise hint", "course:hint", "Print the next hint: a law, a line, the derivative, the code",
      "softmax", options.AN_EXERCISE),
     ("exercise solution", "course:solution",
-     "Print the solution; if you have not passed, run it twice", "softmax", options.AN_EXERCISE),
+     "Print the solution; repeat the command if you did not pass", "softmax", options.AN_EXERCISE),
     ("exercise reset", "course:reset", "Start an exercise again, and keep a copy of your file",
      "softmax", options.AN_EXERCISE),
     ("exercise progress", "course:progress", "Print your progress and the next exercise", "",

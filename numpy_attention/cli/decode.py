@@ -76,7 +76,7 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 
 
 def lines_of_input() -> list[str]:
-    """Read lines from standard input like those of a file. Raises ValueError if not plain text."""
+    """Read the lines of the standard input. Raises ValueError unless they are plain UTF-8 text."""
     if sys.stdin.isatty():
         print("numpy-attention: reads one sentence per line; end with Ctrl-D", file=sys.stderr)
     lines = lines_of(sys.stdin.buffer.read(), "the standard input")

@@ -55,7 +55,10 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
 
 
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
-    """Read the pairs of --source and --target, with the links of --alignments (sets count_from)."""
+    """Read the pairs of --source and --target, with the links of --alignments if given.
+
+    In that case, `options.count_from` is replaced by the value that was used.
+    """
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
     if getattr(options, "alignments", None):

@@ -23,9 +23,10 @@ def gradcheck(options: Namespace) -> int:
 
 
 def checks_named(parts: Sequence[str]) -> list[str]:
-    """Return, in order, the names of checks that equal or contain one of `parts`.
+    """Return the names of the checks that `parts` select, in the order of CHECKS.
 
-    Raises ValueError if a part matches no check.
+    A part selects the check of exactly this name or, if there is none, all checks whose names
+    contain the part, ignoring case. Raises ValueError if a part selects no check.
     """
     found = {part: [part] if part in CHECKS else
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}

@@ -67,7 +67,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
-    """Tokenize the sentences that the user typed, and warn of words that the run does not know.
+    """Return the tokens of each sentence that the user typed; warn of words unknown to the run.
 
     fewest: the smallest number of sentences. Raises ValueError if there are too few or too many, or
     if a sentence is empty.

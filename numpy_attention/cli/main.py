@@ -219,7 +219,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """Return the kind of run that a command uses. Raises ValueError if an option does not fit."""
+    """Return the kind of run of a command. Raises ValueError for an option of the other kind."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind

@@ -68,7 +68,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
     """Return a message that says what did not fit in memory, and which options should be smaller.
 
     error: the exception. values: the values of the command's options. Options are suggested first
-    if a length in the shape of the array that did not fit is a multiple of their value.
+    if the array that did not fit has an axis whose length is a multiple of the option's value.
     """
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)

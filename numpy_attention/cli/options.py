@@ -25,8 +25,8 @@ CORPUS = Option("corpus", "a corpus of `numpy-attention corpora list`", again="u
 PART = Option("part", "part of the corpus, such as verses for bible-en-es, or raw for multi30k-*",
               note="clauses for bible-en-es", excludes={"source": (), "target": ()})
 LIMITS = (
-    Option("max_length", "maximum sentence length in tokens, on both sides", whole(1),
-           note="bible-en-es: 12 for clauses and 50 for verses"),
+    Option("max_length", "maximum tokens per sentence, source or target", whole(1),
+           note="for bible-en-es, 12 for clauses and 50 for verses"),
     Option("pairs", "maximum number of sentence pairs per split; a random sample if the text is "
            "your own", whole(1)),
 )
@@ -36,8 +36,8 @@ TARGET = file("target", "its translation, line by line", needs={"source": ()}, e
               again=BOTH_JOINED)
 TEXT = file("text", "your own text, one sentence per line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
-COLUMNS = Option("columns", "source and target column of tab-separated files, such as 1,2; without "
-                 "--target, both are in --source", values.columns, needs={"source": ()})
+COLUMNS = Option("columns", "source and target columns of tab-separated files, such as 1,2; "
+                 "without --target, both are in --source", values.columns, needs={"source": ()})
 SKIP_BLANK = flag("skip_blank", "omit pairs with an empty line", needs={"source": ()})
 PARALLEL = (
     CORPUS, PART, *LIMITS, SOURCE, TARGET, COLUMNS, SKIP_BLANK,
@@ -68,11 +68,11 @@ CODE = Option("code", "files with the run's user-defined classes, such as mine.p
 BEAM = Option("beam", "hypotheses that the search keeps; 1 is greedy search", whole(1, 1000), 5)
 WEIGHTS = file("heatmap", "plot the attention weights: .png, .pdf or .svg", read=values.picture)
 SAMPLING = (
-    Option("temperature", "sampling temperature: below 1 favours likely words, above 1 unlikely "
-           "ones; 0 always takes the most likely", values.not_negative, 1.0),
+    Option("temperature", "sampling temperature: below 1 sharpens the distribution, above 1 "
+           "flattens it; 0 always takes the most likely word", values.not_negative, 1.0),
     Option("top_k", "sample from this many of the most likely words", whole(1)),
-    Option("top_p", "sample from the most likely words whose probabilities add up to this",
-           values.share_kept),
+    Option("top_p", "sample from the fewest most likely words whose probabilities add up to "
+           "at least this", values.share_kept),
     replace(SEED, help="random seed; the same seed writes the same text"),
 )
 SAMPLED = {"sample": (True,)}
@@ -120,10 +120,10 @@ DATA = {"data to measure on; default: the run's own corpus": (
 )}
 OF_PAIRS = {"run": "translator", "needs": {"source": ()}}
 ALIGNMENTS = (
-    file("alignments", "gold word links of --source and --target: 0-0 1p2 on the line of each pair "
-         "(Pharaoh), or lines such as 1 1 2 S (NAACL)", **OF_PAIRS),
+    file("alignments", "gold word links of --source and --target, in Pharaoh format ('0-0 1p2', "
+         "one line per pair) or NAACL format (lines such as '1 1 2 S')", **OF_PAIRS),
     Option("count_from", "index of the first word in --alignments, 0 or 1", whole(0, 1),
-           note="1 for NAACL or if the links do not fit from 0, else 0", run="translator",
+           note="0, or 1 for NAACL or if 0 does not fit the links", run="translator",
            needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (

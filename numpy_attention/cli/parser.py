@@ -3,7 +3,7 @@
     Option("warmup", "steps until the full rate", whole(1), 400, needs={"schedule": ("warmup",)})
 
     --warmup N   steps until the full rate (with --schedule warmup; default: 400)
-    --warmup has no effect with --schedule decay: leave it out, or choose --schedule warmup
+    --warmup has no effect with --schedule decay; leave it out, or choose --schedule warmup
 """
 
 from __future__ import annotations
@@ -23,36 +23,31 @@ Rules = Mapping[str, Collection[Any]]
 
 @dataclass(frozen=True)
 class Option:
-    """An option, or a positional argument, of a command.
+    """An option, or a positional argument, of a command. The comments explain the fields.
 
-    name: the name in Python; max_length becomes --max-length. read: a function that parses the
-    text, or raises ValueError. default: a value, or {value of the option `by`: default}. note: the
-    default in words. aliases: {another name: the choice that it stands for}. custom: whether
-    FILE.py:CLASS is allowed in addition to the choices. kind: "value", "flag" (on if specified),
-    "switch" (--name or --no-name) or "positional". needs: {other option: its values with which this
-    option has an effect}. excludes: {other option: its values with which this option has no
-    effect}. In both dicts, () means any value. run: the kind of run that accepts the option. again:
-    if only one value can be used, advice for a user who repeats the option.
+    kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional". needs,
+    excludes: {other option: its values with which this option has an effect, or no effect}. In both
+    dicts, () means any value.
     """
 
-    name: str
+    name: str                               # in Python; max_length becomes --max-length
     help: str
-    read: Callable[[str], Any] = str
-    default: Any = None
-    note: str = ""
+    read: Callable[[str], Any] = str        # parses the text, or raises ValueError
+    default: Any = None                     # a value, or {value of the option `by`: default}
+    note: str = ""                          # the default in words
     by: str = ""
     choices: Collection[str] = ()
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    custom: bool = False
+    aliases: Mapping[str, str] = field(default_factory=dict)    # {another name: the choice meant}
+    custom: bool = False                    # whether FILE.py:CLASS is allowed, besides the choices
     kind: str = "value"
     needs: Rules = field(default_factory=dict)
     excludes: Rules = field(default_factory=dict)
-    run: str = ""
+    run: str = ""                           # the kind of run that accepts the option
     metavar: str | None = None
     nargs: str | None = None
     short: str = ""
     required: bool = False
-    again: str = ""
+    again: str = ""     # advice for a user who repeats an option that uses only one value
 
     @property
     def flag(self) -> str:
@@ -95,7 +90,7 @@ class Option:
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Add the option to a parser or a group. If it is not given, its value is None."""
+        """Add the option to a parser. If not given, its value is None, or [] with nargs "*"."""
         about: dict[str, Any] = {"help": self.help_text().replace("%", "%%")}
         names = [f"-{self.short}"] if self.short else []
         names.append(flag_of(self.name))
@@ -162,8 +157,9 @@ def file(name: str, help: str, **more: Any) -> Option:
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return {name: value} for every option: the given value, or else the default.
 
-    If an option has no effect because of the other options, its value is None. Raises ValueError if
-    the user gave a value for such an option.
+    If an option has no effect because of another option that it needs, its value is None. If
+    another option excludes it, it keeps its default. Raises ValueError if the user gave a value for
+    an option without effect.
     """
     known = {option.name: option for option in options}
     values = dict(given)
@@ -208,7 +204,7 @@ def joined(words: Sequence[str], last: str) -> str:
 def written(value: Any) -> str:
     """Format a default value of an option as a user would write the value.
 
-    If the default differs between models, list each with the names of the models, the usual last.
+    If the default differs between models, list each with its models, the most common one last.
     """
     if value is None or isinstance(value, list):
         return ""

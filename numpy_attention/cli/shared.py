@@ -26,7 +26,7 @@ def load_run(options: Namespace) -> Any:
 
 
 def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
-    """Load a split of a corpus, by default the last split. Return its data and its name."""
+    """Load a split of a corpus, by default the last. Return (data, name of the split)."""
     split = split or selection.splits[-1]
     return selection.load(split)[0], split
 

@@ -76,7 +76,7 @@ def train(options: Namespace) -> None:
 
 
 def pairs_to_train_on(options: Namespace) -> Selection:
-    """Return the corpus of --corpus, or the pairs of --source and --target."""
+    """Return the Selection of --corpus, or of the files --source and --target."""
     if options.corpus:
         part = {"part": options.part} if options.part else {}
         return selected({"name": options.corpus} | part | limits_of(options), "parallel")
@@ -149,7 +149,7 @@ def train_lm(options: Namespace) -> None:
 
 
 def text_to_train_on(options: Namespace) -> Selection:
-    """Return the corpus of --corpus, or the text of --text."""
+    """Return the Selection of --corpus, or of the file --text."""
     if options.corpus:
         characters = {"characters": True} if options.characters else {}
         return selected({"name": options.corpus} | characters, "text")

@@ -54,8 +54,8 @@ TRANSLATOR = (
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values: the paper's, which suit its sizes, or Glorot and orthogonal",
-              choices=registry.INITIAL_VALUES),
+    of_models("init", "initial values; paper: as published, for the paper's sizes; modern: "
+              "Glorot and orthogonal", choices=registry.INITIAL_VALUES),
     of_models("readout", "predict a word from the state before or after reading the context",
               choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
@@ -67,7 +67,7 @@ TRANSLATOR = (
               "those around a predicted position", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of heads of multi-head attention; a transformer always has it",
+    of_models("heads", "number of heads of a transformer, or of --attention multi-head",
               read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
               "RNNsearch", choices=registry.QUERIES),
@@ -95,15 +95,15 @@ def title_of(option: Option) -> str:
 SIZED = {"parameters": ()}
 
 LANGUAGE_MODEL = (
-    Option("attention", "attention over past states: single or combined (Salton et al.); "
-           "attention, key-value or key-value-predict with one, two or three vectors per state, or "
-           "ngram without attention (Daniluk et al.); projection: the control, only the layer that "
-           "all others add between state and output",
+    Option("attention", "attention over past states; single, combined: as in Salton et al.; "
+           "attention, key-value, key-value-predict: as in Daniluk et al., with 1, 2 or 3 vectors "
+           "per state; ngram: their model without attention; projection: a control, with only the "
+           "layer that all others add between state and output",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "number of states of the previous chunk (see --steps) that attention can "
-           "see; with ngram, any number means --order − 2", whole(1), note="none",
+    Option("carried", "number of states before the current chunk of --steps tokens that "
+           "attention can see; for ngram, any number means --order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
@@ -111,7 +111,7 @@ LANGUAGE_MODEL = (
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked cells", LAYERS, 1),
     Option("hidden", "size of the state", whole(1), excludes=SIZED,
-           note="--embedding × the vectors per state: 1, 2 or 3; for ngram --order − 1"),
+           note="--embedding times the vectors per state: 1, 2, 3 or, for ngram, --order − 1"),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
            note="200, or the size that fits --hidden"),
     Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),

@@ -81,8 +81,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     notebooks. force: overwrite existing files.
 
     Raises ValueError if a number is unknown, FileExistsError if a file exists (unless `force`), and
-    ImportError if notebooks are requested without jupytext. Each is raised before anything is
-    written.
+    ImportError if notebooks are requested without jupytext. Nothing is written in these cases.
     """
     taken = chosen(numbers)
     end = ".ipynb" if notebooks else ".py"

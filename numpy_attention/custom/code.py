@@ -141,7 +141,8 @@ def _instance(code: Code, name: str) -> Any:
 def read(path: str | Path) -> Code:
     """Read a Python file into a Code without running it.
 
-    Raises OSError if the file cannot be read, and ValueError for an unsuitable name or size.
+    Raises OSError if the file cannot be read. Raises ValueError if its name does not end in .py or
+    has characters that are not allowed, or if it has more than MOST bytes.
     """
     file = existing_file(as_path(path))
     if file.suffix != ".py":

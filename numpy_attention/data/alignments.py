@@ -39,9 +39,9 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Return copies of the pairs with the links of a file, and the number of the first word.
+    """Return (copies of the pairs with the links of a file, index of a sentence's first word).
 
-    count_from: this number, 0 or 1. With None, the content decides, as the docstring of the module
+    count_from: this index, 0 or 1. With None, the content decides, as the docstring of the module
     describes. Raises ValueError with file and line for a line in neither format and for a link
     outside its pair. Also raises ValueError for a file without sure links, and for a file in
     Pharaoh's format that does not have one line for each pair.

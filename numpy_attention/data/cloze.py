@@ -47,7 +47,8 @@ class Question:
     context: sentences, which are tuples of tokens. before, after: the tokens of the query before
     and after the gap. candidates: at least two different words. answer: the index of the correct
     candidate. Lists are converted to tuples. Raises TypeError for anything other than tokens, and
-    ValueError for an impossible context, candidates or answer.
+    ValueError if the context or a sentence of it is empty, if there is only one candidate, if a
+    candidate is repeated, or if answer is not an index of candidates.
     """
 
     context: tuple[Tokens, ...]
@@ -104,7 +105,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     distinguishes many candidates, because parts of speech are not known here.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
-    characters, impossible sizes, or a text with fewer questions.
+    characters, sizes out of range, or a text with fewer questions.
     """
     check_kind("text", text, Text, "a Text")
     check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")

@@ -83,10 +83,9 @@ def check_pairs(pairs: Any) -> None:
 
 def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
             max_length: int | None = None, count: int | None = None) -> list[Pair]:
-    """Return the first `count` of the pairs with min_length to max_length tokens on both sides.
+    """Return the first `count` pairs whose sentences both have min_length to max_length tokens.
 
-    None means no limit. name: the corpus or file, for messages. Raises ValueError if no pair is
-    left.
+    None means no limit. name: the corpus or file, for messages. Raises ValueError if none is left.
     """
     check_pairs(pairs)
     at_least(1, min_length=min_length, max_length=max_length, count=count)

@@ -109,8 +109,7 @@ def load(name: str, split: str) -> Text:
 def read(path: str | Path, form: TextForm) -> Text:
     """Read a text file and tokenize it with a TextForm; return a Text.
 
-    Blank lines are left out, except from a text of characters. Raises ValueError for a file without
-    text.
+    Blank lines are left out, except from a text of characters. Raises ValueError without any text.
     """
     check_kind("form", form, TextForm, "a TextForm")
     if form.tokenizer != "characters":

@@ -139,5 +139,5 @@ class TextForm:
 
     def pairs(self, source: str | Path, target: str | Path, columns: Sequence[int] | None = None,
               skip_blank: bool = False) -> list[Pair]:
-        """Return the Pairs of two files of raw text. Arguments and errors: as in `read_pairs`."""
+        """Return the Pairs of two files of raw text. For the arguments, see `read_pairs`."""
         return read_pairs(source, target, self.tokens, columns, skip_blank)

@@ -69,7 +69,7 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
 
 def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
             tokenized: bool) -> Iterator[str]:
-    """Yield a string for each likely problem in running text. The arguments: see `of_pairs`."""
+    """Yield a string for each likely problem in running text. For the arguments, see `of_pairs`."""
     learned, held = _sample(train), _sample(valid)
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters")

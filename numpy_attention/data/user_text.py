@@ -70,7 +70,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return the TextForm that tokenizes the files. lowercase: by default as for the files."""
+        """Return the TextForm of the files. lowercase: by default, the setting of the files."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
@@ -129,7 +129,7 @@ class UserFiles:
         """Return the existing files, each once, that may be the file that was at this path.
 
         The path itself comes first. Then the folder of the run, each folder above it and the
-        current folder are combined with each end of the path, which finds a file that was moved
+        current folder are combined with each end of the path. This finds a file that was moved
         together with the run. Only the digest can confirm a file.
         """
         pure = _pure(path)
@@ -189,12 +189,16 @@ def _absolute(path: Path) -> str:
 class UserPairs(UserFiles):
     """Two files of sentence pairs, and optionally two more for validation.
 
-    Line k of one file translates line k of the other. held_out_seed: the seed that chooses the
-    held-out pairs if there are no validation files. max_length: the largest number of tokens on
-    both sides. count: the number of pairs of a split, or None for all. They are the first pairs or,
-    with `drawn`, random pairs drawn with held_out_seed. columns: the columns of source and target
-    in tab-separated files, from 1. skip_blank: leave out pairs with an empty line. Raises
-    ValueError if there is only one validation file, or if there are not two columns.
+    source, target: files in which line k of one translates line k of the other
+    valid_source, valid_target: files for validation; None: some of the pairs are held out
+    held_out_seed: the seed that chooses the held-out pairs, and the pairs of `drawn`
+    max_length: the largest number of tokens of either sentence
+    count: the number of pairs of a split; None: all
+    drawn: use random pairs, instead of the first `count` pairs
+    columns: the columns of source and target in tab-separated files, from 1
+    skip_blank: leave out pairs with an empty line
+
+    Raises ValueError if there is only one validation file, or unless there are two columns.
     """
 
     FILES = ("source", "target", "valid_source", "valid_target")

@@ -108,8 +108,7 @@ class Vocabulary:
         """Return the ids of the tokens as a list of int; unknown tokens get UNK.
 
         Neither BOS nor EOS is added. `<pad>`, `<s>` and `</s>` in a text get UNK like other unknown
-        tokens. A string is split into its characters. Raises TypeError for a token that is not a
-        string.
+        tokens. A string is split into its characters. Raises TypeError unless tokens are strings.
         """
         if not isinstance(tokens, str):
             check_tokens("tokens", tokens)

@@ -18,7 +18,7 @@ SIZE = 200      # of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Return settings in which each "FILE.py:CLASS" is replaced by this user-defined class.
+    """Return settings in which each "FILE.py:CLASS" is replaced by the class that it names.
 
     kinds: {name of a setting that accepts a class: the kind of class}.
     """
@@ -29,10 +29,10 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """Return settings of a translator with the length of the longest source, if its score needs it.
+    """Return a translator's settings, with the setting `longest` if its score needs this.
 
-    vocabulary: the source vocabulary. parts: the pairs of each split that the translator will
-    read. The length is in ids, including </s>.
+    `longest` is the number of ids of the longest source, including </s>. vocabulary: the source
+    vocabulary. parts: the pairs of each split that the translator will read.
     """
     if "attention" in settings:
         score = registry.resolve("attention", settings["attention"], registry.SCORES)

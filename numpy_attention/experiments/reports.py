@@ -33,8 +33,7 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 def describe(run: Any) -> str:
     """Return one line that describes a run's model and ends with its number of parameters.
 
-    The description is the name of a translator, or the cells, sizes and attention of a language
-    model.
+    It is the name of a translator, or the cells, sizes and attention of a language model.
     """
     line = run.name
     if run.KIND == "writer":

@@ -24,8 +24,8 @@ def largest(so_far, log_p, rows, tokens, totals):
 
     so_far (N,), log_p (N, V). rows, tokens and totals (K,) receive n, v and the sums. Returns the
     number of sums found, which is less than K if fewer than K sums are finite. Each row is searched
-    in blocks of BLOCK sums. A block is skipped unless it has a sum above the smallest of the K sums
-    found so far, which few blocks have.
+    in blocks of BLOCK sums. Most blocks are skipped, because none of their sums exceeds the
+    smallest of the K found so far.
     """
     K = totals.shape[0]
     if K == 0:

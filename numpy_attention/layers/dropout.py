@@ -51,7 +51,7 @@ class Dropout(Module):
     def forward(self, x, rng, row_ids=None):
         """Return y and a cache. If rng is None, y is x.
 
-        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … Each determines a row's mask.
+        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … Each sets its row's mask.
         """
         return self.apply(x, self.draw(rng), row_ids)
 
@@ -84,6 +84,6 @@ class Dropout(Module):
 def position_ids(T, rows):
     """Return an id for each of T positions of each sentence, for Dropout.   rows (B,) → (T, B).
 
-    rows: the ids of the sentences, which determine the result however a batch is split.
+    rows: the ids of the sentences. A sentence has the same ids however a batch is split.
     """
     return rows.astype(np.int64)[None] * 65536 + np.arange(T)[:, None]           # (T, B)

@@ -31,7 +31,10 @@ class Embedding(Module):
         return cls(init(rng, (vocabulary, size), dtype))
 
     def forward(self, ids):
-        """Return y, and the ids as the cache. Raises TypeError or ValueError for invalid ids."""
+        """Return y, and the ids as the cache.
+
+        Raises TypeError unless the ids are integers, and ValueError unless 0 ≤ id < V.
+        """
         check_ids("ids", ids, len(self.E))     # they are a user's text, and NumPy would take −1
         return self.E[ids], ids
 

@@ -21,7 +21,7 @@ class Linear(Module):
 
     @classmethod
     def create(cls, rng, inputs, outputs, bias=True, init=glorot, dtype=np.float32):
-        """Draw W; b is 0 if bias, else None. Raises ValueError if a size is below 1."""
+        """Draw W. b is zeros, or None without `bias`. Raises ValueError if a size is below 1."""
         check_sizes(inputs=inputs, outputs=outputs)
         check_initial(rng, dtype, init)
         W = init(rng, (inputs, outputs), dtype)

@@ -30,7 +30,7 @@ class HardRNNSearch(RNNSearch):
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
-        """Build a new model. discount, soft: as in the class. All else: as in RNNSearch.create."""
+        """Build a new model. The class describes discount and soft, RNNSearch.create the rest."""
         model = super().create(rng, *vocabularies, **settings)
         model.attention = HardAttention(model.attention, soft)
         model.discount = discount

@@ -67,7 +67,7 @@ class LanguageModel(Module):
         embedding = hidden. dropout: the rate of D in the class. init: every weight is from
         U(−init, init). forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
 
-        Raises ValueError for an unknown cell, sizes below 1, or sizes that do not fit.
+        Raises ValueError for an unknown cell, a size below 1, or if tied and embedding ≠ hidden.
         """
         check_sizes(vocabulary=vocabulary, hidden=hidden, layers=layers)
         at_least(1, embedding=embedding)
@@ -112,8 +112,7 @@ class LanguageModel(Module):
     def backward(self, dh, dstate, cache, grads):
         """Backpropagate to all parameters; return the gradient of the initial state.
 
-        dh (T, B, H) is the gradient of `forward`'s h. dstate is the gradient of the carried state,
-        or None.
+        dh (T, B, H): the gradient of `forward`'s h. dstate: that of the carried state, or None.
         """
         dh = self.dropout.backward(dh, cache.dropped)
         return self.read_backward(dh, dstate, cache.read, grads)
@@ -123,8 +122,7 @@ class LanguageModel(Module):
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Return Σ −log p of the batch's targets, and the state to carry.
 
-        Adds ∂(scale · loss)/∂parameters to grads. The gradient stops at the first step of the
-        batch.
+        Adds ∂(scale · loss)/∂parameters to grads. The gradient stops at the batch's first step.
         """
         check_step(self, scale, grads, rng)
         h, state, cache = self.forward(batch, state, rng)

@@ -28,7 +28,7 @@ def check_batch(batch, parts):
 
 
 def check_step(model, scale, grads, rng):
-    """Raise TypeError or ValueError for invalid arguments of a training step."""
+    """Check the arguments of a training step. Raises TypeError or ValueError if one is wrong."""
     check_number("scale", scale)
     check_grads(grads, model)
     if rng is not None:
@@ -44,7 +44,7 @@ class TeacherForced(Module):
         model.backward(dx, dweights, cache, grads)
 
     x has a row for each of the N target words that are not padding; the weights are (T, B, S).
-    A translator carries no state between batches: `state` is there because Trainer passes one.
+    A translator carries no state between batches, but Trainer passes it the argument `state`.
     """
 
     smoothing = 0.0     # of the labels, in training

@@ -85,7 +85,8 @@ class Transformer(TeacherForced):
         layers (default 4 · D). tied: whether W_o is the target embedding. pre_norm is explained in
         the class. dropout: the dropout rate.
 
-        Raises ValueError for sizes below 1, size not divisible by heads, smoothing outside [0, 1).
+        Raises ValueError if a size is below 1, if `size` is odd or not divisible by heads, or if
+        smoothing is outside [0, 1).
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     size=size, layers=layers, heads=heads)

@@ -36,7 +36,7 @@ class DecoderCache(NamedTuple):
 class EncoderLayer(Module):
     """Encoder layer of a Transformer: self-attention, then a feed-forward network.
 
-    x (B, S, D), visible (B, S, S) → (B, S, D). visible[b, i, j]: whether i may attend to j.
+    x (B, S, D), visible (B, S, S) → (B, S, D). visible[b, i, j]: whether step i may attend to j.
     """
 
     attention: MultiHeadAttention
@@ -48,7 +48,8 @@ class EncoderLayer(Module):
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
         """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        pre_norm: as in Residual. Raises ValueError for sizes that do not fit.
+        pre_norm: normalize the input of each sublayer, not the sum after it. Raises ValueError if
+        heads does not divide size, or if a size is below 1.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -93,7 +94,8 @@ class DecoderLayer(Module):
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
         """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        pre_norm: as in Residual. Raises ValueError for sizes that do not fit.
+        pre_norm: normalize the input of each sublayer, not the sum after it. Raises ValueError if
+        heads does not divide size, or if a size is below 1.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -146,7 +148,6 @@ class DecoderLayer(Module):
 
         y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
         y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
-
         written: the keys and values of earlier positions; the result also has the keys and values
         of the new position. source: the keys and values of the source.
         """

@@ -128,8 +128,8 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
 def text_facts(trained: Any) -> dict[str, Any]:
     """Return facts about the training text of a run as a dict.
 
-    The keys are languages, name, description, sentences (their number) and longest (in tokens). An
-    unknown fact is None, such as the languages of a user's text, or the size of a missing text.
+    The keys are languages, name, description, sentences (their number) and longest (in tokens). A
+    fact that is not known, such as the languages of a user's text, is None.
     """
     selection = trained.selection()
     facts = dict.fromkeys(("languages", "description", "sentences", "longest"))

@@ -28,8 +28,8 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens:
                      title: str | None = None, vmax: float | None = None) -> Figure:
     """Plot attention weights α and their gradients ∂L/∂α as two heatmaps; return the Figure.
 
-    weights, gradients: (T, S). Tokens are as in `attention_heatmap`. The colours of the gradient
-    are symmetric around 0, up to vmax: blue if more weight would lower the loss, red if more weight
+    weights, gradients: (T, S), a row for each target token. The colours of the gradient are
+    symmetric around 0, up to vmax: blue if more weight would lower the loss, red if more weight
     would raise the loss. visible: booleans (T, S). Cells that are not visible are hatched and may
     be NaN.
 

@@ -22,15 +22,15 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     weights (T, S): row t holds the weights after a token has been read, and column s belongs to the
     state after tokens[s]. The T rows belong to the last T of the S tokens. T = S for a whole
     sentence; T < S if a prompt or an earlier window is in memory but has no rows. predicted: the T
-    tokens that the states predict, usually `tokens[1:] + ["</s>"]`. These tokens label the rows; by
-    default, the tokens that were read label the rows.
+    tokens that the states predict, usually `tokens[1:] + ["</s>"]`. They label the rows. Without
+    `predicted`, the rows are labelled with the tokens read.
 
     A cell that is not in the memory is hatched; a weight of 0 has a colour. visible: booleans (T,
     S), False for hatched cells. Without `visible`, NaN weights are hatched. Without NaN weights, a
     row sees every token before its own. Scale and labels are those of `attention_heatmap`.
 
-    Raises ValueError for shapes that do not match, for weights that are negative, infinite or NaN,
-    and for a weight in a cell that is not visible.
+    Raises ValueError for shapes that do not match, for a weight that is negative or infinite, or
+    NaN in a visible cell, and for a weight other than 0 in a cell that is not visible.
     """
     check_axes(ax, title)
     check_vmax(vmax)

@@ -100,7 +100,7 @@ def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
 def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
     """Load the arrays whose names start with `prefix` into a model.
 
-    Raises ValueError if the arrays do not fit the model.
+    Raises ValueError if their names or shapes are not those of the model's parameters.
     """
     prefix += "/"
     model.load({name[len(prefix):]: array

@@ -9,7 +9,7 @@ from numpy_attention.training.evaluation import Evaluation
 
 def bar_of(epoch: int, batches: int, done: int, threads: int, visible: bool,
            ranks: int = 1) -> tqdm:
-    """Return the progress bar of an epoch of `batches` batches, of which `done` are finished."""
+    """Return the progress bar of an epoch of `batches` batches, `done` of which are finished."""
     plural = "s" if threads > 1 else ""
     each = f"{ranks} ranks × " if ranks > 1 else ""
     return tqdm(total=batches, initial=done, disable=not visible, unit="batch", leave=False,

@@ -7,9 +7,8 @@ A schema is made of
     Every(schema)                a list of values that fit the schema
     Fields({name: schema}, …)    a dict that has these names
 
-The arguments `optional` and `others` of Fields are schemas for names that a dict may have: a dict
-{name: schema}, and one schema for all other names. If `others` is None, their values may be
-anything.
+Two more arguments of Fields describe names that the dict may have. `optional` is a dict {name:
+schema}. `others` is one schema for the values of all other names, or None if they may be anything.
 
 HEADER is the schema of every checkpoint. TRAINING is the schema of the part that a trainer writes.
 `runs.saved` has the schema of the parts that a run adds.
@@ -48,7 +47,7 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return the Values of all values, of any type, for which `holds` returns True.
+    """Return a Values that accepts a value of any type if `holds` returns True for the value.
 
     expected: a description of these values, for messages.
     """

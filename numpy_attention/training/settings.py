@@ -11,8 +11,8 @@
 
 The command line builds options from the fields: --full-epochs is `full_epochs`, and `Values.read`
 parses its value. The defaults here are those of the library; the command line may have other
-defaults. To add an option, add a field here and an argument of the same name to the Trainer or an
-optimizer, to which the value is passed by name.
+defaults. To add an option, add a field here, and an argument of the same name to the Trainer or to
+an optimizer. The value is passed by this name.
 """
 
 import math
@@ -30,7 +30,7 @@ MOST_COUNTED = 10_000       # epochs of a linear schedule
 class Values:
     """The values of a type (int, float, str, bool) that `holds` accepts.
 
-    expected: a description of these values, for messages.
+    expected: a description of these values, for messages. choices: the values, if they are names.
     """
 
     kind: type
@@ -105,8 +105,8 @@ class Training:
     learning_rate: float = option(1e-3, POSITIVE, "multiply every update of the parameters by this")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
-        "learning rate schedule; decay: divided in every epoch after the full epochs; linear: "
-        "decreases to 0 at the end; warmup: increases, then decreases with 1 / √step")
+        "learning rate schedule; decay: divide by the divisor every epoch after the full epochs; "
+        "linear: decrease to 0 at the end; warmup: increase, then decrease with 1 / √step")
     full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
     divisor: float = option(2.0, DIVISOR, "divide the learning rate by this", schedule=("decay",))
     warmup: int = option(

@@ -68,7 +68,7 @@ def join_states(ranks: SingleProcess, states: States) -> State:
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Split the state of a whole batch; return the states of this rank's shares, or None."""
+    """Split a batch's state; return the parts for this rank's shares, or None if it is empty."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -82,8 +82,8 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
 
     grads: the gradients of the threads of this rank. The first becomes the sum, all others 0.
     Gradients are added in pairs, as in `ranks.tree`. The squares for the norm are summed in as many
-    slices of the vector as there are threads on all ranks, so the norm of 2 ranks with 2 threads
-    each is bit-identical to that of 1 rank with 4 threads.
+    slices of the vector as there are threads on all ranks. The norm of 2 ranks with 2 threads each
+    is therefore bit-identical to that of 1 rank with 4 threads.
     """
     vectors = [one.vector for one in grads]
     total = vectors[0]

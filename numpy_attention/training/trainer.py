@@ -117,7 +117,7 @@ class Trainer:
         self.threads_here()
 
     def _check(self) -> None:
-        """Raise TypeError or ValueError for invalid arguments before anything is trained."""
+        """Raise TypeError, ValueError or IsADirectoryError for invalid fields, before training."""
         check_generator(self.rng)
         check_methods("model", self.model, "a model", "vector", "loss", "loss_and_grad")
         check_methods("optimizer", self.optimizer, "an optimizer", "slots", "update")

@@ -1,8 +1,8 @@
 """Validation of arguments that are not arrays of numbers; `arrays` validates those.
 
 Each message is one line that says what was given, what was expected and what to do. A wrong type
-raises TypeError. An impossible value, anything but a number for a number, or anything but a known
-name for a name raises ValueError.
+raises TypeError. A value out of range raises ValueError, and so does a value that is not a number,
+or not a known name, if one is required.
 """
 
 import math

@@ -70,10 +70,11 @@ class Step(NamedTuple):
 class Call:
     """One call of a function.
 
-    parent: the Call of the caller, or None. at: the line of the call in the caller. around: the
-    Steps of the loops around that line. owner: the path of the Module whose method is called, ""
-    for the model itself, or None if the function is not a method of a Module. given: {argument:
-    shape} of the arrays among the arguments. turns: {first line of a loop: its current Step}.
+    owner: the path of the Module whose method is called; "": the model; None: no method of a Module
+    parent: the Call of the caller, or None
+    at, around: the line of the call in the caller, and the Steps of the loops around this line
+    given: {argument: shape} of the arrays among the arguments
+    turns: {first line of a loop of this function: the current Step of the loop}
     """
 
     function: str
@@ -148,8 +149,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 def is_of_interest(code):
     """Return whether to record a function. code: its code object.
 
-    Functions that check arguments, those of Python's import system, and those of this folder are
-    not recorded.
+    Functions that check arguments are not recorded, nor those of the import system or this folder.
     """
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
@@ -279,8 +279,7 @@ class Lines(Backward):
     def around_filling(self, node, paths):
         """Return a list of statements: `node`, between reports of the arrays that it may fill.
 
-        paths: the arrays, as code. The report before `node` and the report after it show whether
-        an array has changed.
+        paths: the arrays, as code. The two reports show whether `node` has changed an array.
         """
         if not paths:
             return [node]

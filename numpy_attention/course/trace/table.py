@@ -50,11 +50,12 @@ def measured(array: Any) -> Measured:
 class Row:
     """One row of a trace: the array that a line of code computes.
 
-    equation: the code of the line. function: the function that contains the line, such as
-    "RNNSearch.forward". file: the label of the file in the table. layer: the path of the module
-    whose method the function is, "" for the model itself, or None. steps: for each time the line
-    ran, the steps of the enclosing loops, the outermost first. norms: the norm of the array each
-    time.
+    name, shape: those of the array
+    equation: the code of the line
+    function, file: where the line is, such as "RNNSearch.forward" in "models/rnnsearch.py"
+    layer: the path of the module whose method the function is; "": the model; None: no method
+    steps: for each time the line ran, the steps of the enclosing loops, the outermost first
+    norms: the norm of the array each time
     """
 
     name: str
@@ -98,8 +99,7 @@ class Row:
 class Block:
     """A call or a loop in a trace, with its rows and inner Blocks in order.
 
-    head: the line of text above the Block. call: the Call, or None for a loop. labels: the step
-    numbers of a loop.
+    head: the line of text above it. call: the Call; None: a loop. labels: the loop's step numbers.
     """
 
     head: str = ""

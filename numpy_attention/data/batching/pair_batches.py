@@ -99,7 +99,7 @@ class PairBatches:
 
     An epoch shuffles the pairs and sorts them by length within blocks of `block` batches (20 in
     Bahdanau et al. 2015, appendix B.2). Then the blocks are divided into batches, and the batches
-    are shuffled. reverse_source: as in `pair_batch`.
+    are shuffled. reverse_source: reverse each source except its </s>.
     """
 
     sources: list[list[int]]
@@ -116,7 +116,7 @@ class PairBatches:
     @classmethod
     def encode(cls, pairs: Sequence[Pair], source_vocabulary: AnyVocabulary,
                target_vocabulary: AnyVocabulary, **settings: Any) -> "PairBatches":
-        """Encode Pairs with the vocabularies of both sides. settings: the other fields."""
+        """Encode Pairs with the vocabularies of source and target. settings: the other fields."""
         check_pairs(pairs)
         check_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
         check_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")

@@ -62,10 +62,10 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
                      max_length: int | None = None) -> list[Pair]:
     """Return the sentence pairs of bible-en-es as a list of Pair, in the order of the Bible.
 
-    part: "clauses" (by default 3 to 12 tokens on both sides) or "verses" (up to 50). split:
-    "train", "valid" or "test". min_length, max_length: the least and largest number of tokens,
-    including punctuation, on both sides. Raises ValueError for an unknown part or split, impossible
-    lengths, or a damaged file.
+    part: "clauses" (by default 3 to 12 tokens in each sentence) or "verses" (up to 50). split:
+    "train", "valid" or "test". min_length, max_length: the least and largest number of tokens of
+    each sentence, including punctuation. Raises ValueError for an unknown part or split,
+    impossible lengths, or a damaged file.
     """
     check_name("part", part, LENGTHS)
     at_least(1, min_length=min_length, max_length=max_length)
@@ -87,9 +87,9 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
 
 def load_both(split: str = "train", min_length: int | None = None,
               max_length: int | None = None) -> list[Pair]:
-    """Return the clauses and then the verses of bible-en-es, each as in `load_bible_en_es`.
+    """Return the clauses and then the verses of bible-en-es, from `load_bible_en_es`.
 
-    Each verse occurs twice, once split into clauses and once whole. The result therefore has
+    Most of the text occurs twice, split into clauses and as whole verses. The result therefore has
     sentences of all lengths.
     """
     parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]
@@ -105,8 +105,7 @@ def load_bible_en(split: str = "train") -> list[list[list[str]]]:
 def read_shipped(corpus: str, split: str) -> str:
     """Return the text of a shipped file, after checking that its SHA-256 is correct.
 
-    Raises FileNotFoundError if the file is missing, and ValueError if the file is damaged or the
-    split is unknown.
+    Raises FileNotFoundError if the file is missing, ValueError if it is damaged or not a split.
     """
     check_name("split", split, SPLITS)
     name = f"{corpus}.{split}.txt.xz"
@@ -125,7 +124,7 @@ def read_shipped(corpus: str, split: str) -> str:
 
 
 def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
-    """Return the pairs of a bible-en-es file that have low to high tokens on both sides.
+    """Return the pairs of a bible-en-es file whose sentences both have low to high tokens.
 
     text: the content of the file. part: "clauses" or "verses".
     """
@@ -144,7 +143,7 @@ def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
 
 def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[End], low: int,
                  high: int) -> list[Pair]:
-    """Return those clauses of a verse that have low to high tokens on both sides, as Pairs.
+    """Return the clauses of a verse with low to high tokens in both languages, as Pairs.
 
     source, target: the tokens of the verse. linked: its links, ordered by source position; no link
     crosses the end of a clause. ends: the ends of its clauses. In a Pair, the positions of links

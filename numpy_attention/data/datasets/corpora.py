@@ -133,10 +133,9 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     rng, options: only for generated corpora: a generator (by default one with seed 0) and arguments
     of the generating function.
 
-    Whatever the seeds are, no source sentence of a generated corpus, and no date of `dates`, is in
-    two splits, because `split_of` assigns each of them to one split. For copy and reverse,
-    min_length and max_length are those of the sequences; dates and grammar-en-fr do not accept
-    them.
+    `split_of` assigns each source sentence of a generated corpus, and each date of `dates`, to one
+    split, whatever the seeds are. For copy and reverse, min_length and max_length are those of the
+    sequences; dates and grammar-en-fr do not accept them.
 
     Raises ValueError for unknown names, splits and options, or if no pair is left.
     """

@@ -24,10 +24,11 @@ AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
 class Corpus:
     """An entry in the table of corpora. `CORPORA[entry.name] = entry` adds a corpus.
 
-    origin: "shipped" with the package, "generated" on demand, or "downloaded". read: the function
-    that reads the corpus; each subclass documents its arguments. tokenizer, lowercase: how the raw
-    text became tokens, as in a TextForm. files: the files of a downloaded corpus. parts: {name of a
-    part: the fields in which the part differs from the corpus}.
+    origin: "shipped" with the package, "generated" on demand, or "downloaded"
+    read: the function that reads the corpus; each subclass documents its arguments
+    tokenizer, lowercase: the fields of the TextForm that turned the raw text into tokens
+    files: the files of a downloaded corpus
+    parts: {name of a part: the fields in which the part differs from the corpus}
     """
 
     kind: ClassVar[str]

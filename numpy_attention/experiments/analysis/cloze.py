@@ -36,14 +36,15 @@ TOGETHER = 20       # questions that are read side by side
 class Cloze:
     """The answers of a model to cloze questions, and its accuracy.
 
-    log_p: for each question, log p of the query with each candidate. right: for each question, 1 if
-    the model's answer is correct, else 0. If the correct word is one of k candidates that share the
-    best score, as unknown words do, it is 1 / k. accuracy: the mean of `right`.
-
-    others: {name of a baseline: interval of its accuracy}. The baselines are the model without the
-    context, the candidate most frequent in the context, and the candidate most frequent overall.
-    gain: how much the context increases the accuracy, paired by question. chance: the accuracy of
-    guessing. unknown: the fraction of correct words that are not in the vocabulary.
+    log_p: for each question, log p of the query with each candidate
+    right: for each question, 1 if the model's answer is correct, 0 if not, or 1 / k if the correct
+        word is one of k candidates that share the best score, as unknown words do
+    accuracy: the mean of `right`
+    others: {baseline: interval of its accuracy}; the baselines are the model without the context,
+        the candidate most frequent in the context, and the candidate most frequent overall
+    gain: how much the context increases the accuracy, paired by question
+    chance: the accuracy of guessing
+    unknown: the fraction of correct words that are not in the vocabulary
     """
 
     log_p: list[Array]

@@ -58,7 +58,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     equal the old word.
 
     Raises TypeError for other batches. Raises ValueError if no passage is long enough, if the text
-    has no known words, or for impossible numbers.
+    has no known words, if a number is below 1, or if `words` is not below `past`.
     """
     check_kind("batches", batches, (TextBatches, DocumentBatches),
                "TextBatches or DocumentBatches")
@@ -106,10 +106,11 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 class Recovery:
     """How much a model's loss increases after words that were replaced, in nats per token.
 
-    loss: the loss of the measured tokens in the unchanged passages. tokens: the number of these
-    tokens. excess: {distance: increase}, where distance 1 is the first token after the replaced
-    words. mean: the mean increase over all distances. rows: an array of the increases with a row
-    for each passage and a column for each distance, NaN beyond the end of a passage.
+    loss, tokens: the mean loss of the measured tokens in the unchanged passages; their number
+    excess: {distance: increase}, where distance 1 is the first token after the replaced words
+    mean: the mean increase over all distances
+    rows: the increases, an array with a row for each passage and a column for each distance; NaN
+        beyond the end of a passage
     """
 
     loss: float

@@ -21,11 +21,12 @@ Figure = tuple[str, str]        # (split, metric)
 class Recipe:
     """An experiment whose figures are recorded. Its methods import the training code when called.
 
-    corpus: the dict of a selection (`data.selection`). model, settings: arguments of
-    `Translator.create` or, for a language model, `LanguageModelRun.create`. training: the settings
-    of the training; each run replaces the seed. metrics: the figures to record, each as (split,
-    metric that `measure` returns). baselines: {figure: (value, source)}, for values that were
-    published or measured elsewhere. beam: the beam size with which translations are measured.
+    corpus: the training text, as a dict that `data.selection` describes
+    model, settings: arguments of `Translator.create` or `LanguageModelRun.create`
+    training: the settings of the training; each run replaces the seed
+    metrics: the figures to record, each as (split, name of a metric that `measure` returns)
+    baselines: {figure: (value, source)}, for values that were published or measured elsewhere
+    beam: the beam size with which translations are measured
 
     Raises ValueError for a baseline of a figure that is not recorded.
     """

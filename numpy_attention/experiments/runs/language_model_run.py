@@ -73,8 +73,8 @@ class LanguageModelRun(Trained):
 
         settings: arguments of the model's `create`; a score or a cell may be a user-defined class.
         training: the settings of the training, and the seed. vectors: a file of pretrained word
-        vectors, as in `data.vectors`. Raises ValueError for an unknown name, and for settings that
-        do not fit each other.
+        vectors, in a format of `data.vectors`. Raises ValueError for an unknown name or setting,
+        and the errors of the model's `create`.
         """
         check_kind("text", text, Text, "a Text")
         settings, training, corpus = cls._checked(name, settings, training, corpus)

@@ -77,8 +77,8 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
     """Return the configuration in a checkpoint, with the current names of the model's settings.
 
     about: as `checkpoint.load_about` returns it. vocabularies: names of entries that must contain a
-    vocabulary. Raises ValueError if one of them does not, if the configuration does not match the
-    schema RUN, or if it lists a class that no setting uses.
+    vocabulary. Raises ValueError if such an entry has none, if the configuration does not match
+    the schema RUN, or if it lists a class that no setting uses.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
@@ -116,8 +116,8 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
     """Raise ValueError for a saved setting that the model called `name` cannot have.
 
-    This is a setting that is unknown, that has another type than the default, or that is a size
-    larger than `parameters`, the number of saved parameters.
+    Such a setting is unknown, has another type than the default, or is a size larger than
+    `parameters`, the number of saved parameters.
     """
     defaults = settings_of(name)
     sizes = signature(model_of(name).create).parameters

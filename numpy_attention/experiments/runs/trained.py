@@ -264,10 +264,10 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
     """Copy the pretrained vectors of a file into the rows of an embedding. Return facts as a dict.
 
-    The facts are the digest of the file, and how many words were found, were found in another case,
-    and were skipped. Rows of other words keep their initial values. setting: the name of the
-    setting for the embedding size, for messages. Raises ValueError for vectors of another size, and
-    for a file without any of the words; also the errors of `read_vectors`.
+    The facts are the digest of the file and three numbers of words: found, found only in another
+    case, and skipped as not UTF-8. Rows of words not found keep their initial values. setting: the
+    name of the setting for the embedding size, for messages. Raises ValueError for vectors of
+    another size, and for a file without any of the words; also the errors of `read_vectors`.
     """
     V, size = embedding.E.shape
     given = vector_size(path)

@@ -110,10 +110,10 @@ class Translator(Trained):
         settings: arguments of the model's `create`; an attention or a cell may be a user-defined
         class. training: the settings of the training, and the seed. vocabularies: source and
         target, if `vocabularies_of` has already built them. source_vectors, target_vectors: files
-        of pretrained word vectors, as in `data.vectors`.
+        of pretrained word vectors, in a format of `data.vectors`.
 
-        Raises ValueError if there are no pairs, for an unknown name, and for settings that do not
-        fit each other or the training.
+        Raises ValueError if there are no pairs, for an unknown name or setting, for word vectors
+        with subwords, and if only one of `backwards` and `reverse_source` is set for local-m.
         """
         check_pairs(pairs)
         if not len(pairs):
