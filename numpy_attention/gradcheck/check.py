@@ -65,9 +65,8 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     D), without padding.
     tolerance: the largest relative error that is allowed. epsilon: the step of the differences.
     title: the name of the check in messages.
-    causal: the axis of the first input that is time, or None if no axis is time. If an output has
-    as many steps along this axis as the input, no step of the output may depend on a later step of
-    the input.
+    causal: the time axis of the first input, or None if it has none. If an output has as many steps
+    along this axis as the input, no step of the output may depend on a later step of the input.
 
     An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. The element is
     reported by a warning (NotChecked), but its gradient must still lie between the slopes on both

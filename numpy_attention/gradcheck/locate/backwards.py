@@ -39,7 +39,8 @@ class BackwardRewriter(Rewriter):
     def after(self, target, statement, kind, reads):
         """Return statements that report each new value to the listener, to put after `statement`.
 
-        target: the target that the statement assigns. kind, reads: as in a Place.
+        target: the target that the statement assigns. kind: the kind of its Places. reads: the
+        names that the statement reads.
         """
         made = []
         for one in targets_of(target):
@@ -212,7 +213,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the final contents of each array, since a kernel may have changed them."""
+        """Record the final contents of arrays, which a kernel may change; return the Values."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))

@@ -113,7 +113,7 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Return [Kind] if blocks of columns of `found` are permuted or only one is wrong, else [].
+    """Return [Kind] if blocks of columns of `found` are permuted, or one block is wrong, else [].
 
     A block holds the columns of one gate of a cell. same(a, b): whether two arrays are equal.
     """
