@@ -2,10 +2,10 @@
 
 The central difference at a kink is the mean of the two slopes, for instance 0.5 for max(x, 0) at 0.
 It is not a gradient, so a backward pass may return any number between the two slopes. An element
-that disagrees with its central difference is therefore measured again with smaller steps. They no
-longer reach a kink next to the element. If the kink is at the element, the slopes still differ, and
+that disagrees with its central difference is therefore measured again with smaller steps. These do
+not reach a kink next to the element. If the kink is at the element, the slopes still differ, and
 the gradient must lie between them. If the loss jumps there, the difference grows as 1/ε. Elements
-at kinks and jumps are not compared, but reported.
+at kinks and jumps are not compared with the central difference, but reported.
 """
 
 from dataclasses import dataclass
@@ -88,8 +88,8 @@ def doubtful(report, name, bends):
 def measured(check, flat, i, analytic, middle, wrong):
     """Measure one element again with smaller steps. Return (gradient, Kink) at a kink.
 
-    If the steps only leave a kink behind, return (gradient, None), the new central difference. If
-    the first difference remains valid, return None. For the gradient at a kink, see `at_kink`.
+    Without a kink, return (gradient, None), with the central difference of a smaller step, or None
+    if the first difference remains valid. For the gradient at a kink, see `at_kink`.
 
     flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
     backward. middle: the loss without a step. wrong: whether the first difference disagrees with

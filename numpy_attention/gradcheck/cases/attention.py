@@ -121,7 +121,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return Q or, if `create` does not accept it (as dot products), the size D of the values."""
+    """Return Q or, if `create` rejects queries of this size, as dot products do, the size D."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:

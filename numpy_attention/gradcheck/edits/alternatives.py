@@ -48,7 +48,7 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return code of masks, such as ["mask[:, None]"], that broadcast to one of some shapes.
+        """Return masks as code, such as "mask[:, None]", that broadcast to one of some shapes.
 
         wholes: the shapes. If there are none, return all masks with all indices of CUTS.
         """

@@ -65,7 +65,7 @@ def keys_of(node):
 
 
 def fits(shape, cut, whole):
-    """Return whether a mask of this shape, indexed by a key of CUTS, broadcasts to `whole`."""
+    """Return whether a mask of this shape, indexed by `cut`, broadcasts to the shape `whole`."""
     try:
         found = CUTS[cut](np.broadcast_to(True, shape)).shape
         return np.broadcast_shapes(found, whole) == whole
@@ -76,7 +76,7 @@ def fits(shape, cut, whole):
 def part_of(shape, index):
     """Return the shape of x[index] for an x of this shape, or None if it is unknown.
 
-    index: a syntax tree. Its parts are assumed to be integers, except `:` and other slices.
+    index: a syntax tree. Parts that are not slices are assumed to be integers.
     """
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):

@@ -71,7 +71,7 @@ class Edit:
 
     @property
     def adds(self):
-        """Whether the new code contains the old code, and more than a ~ in front of it."""
+        """Whether the edit only adds to the old code, and not only a ~ in front of it."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -158,7 +158,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of the subexpressions of `node`, then of `node` itself, then `more` of it."""
+        """Add edits of the subexpressions of `node`, then of `node`; `more` are more variants."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]

@@ -131,7 +131,7 @@ def is_constant(node):
 
 
 class ForwardRepairs(Repairs):
-    """The edits of a forward pass, tried in turn, up to `most`, until all gradients are correct.
+    """The edits of a forward pass, tried in turn, up to `most`, to correct all gradients.
 
     check: the Check. functions: the functions of its forward. laws: the broken laws, which should
     hold after the edit. accused: the Place of the statement whose edits are tried first, or None.
@@ -166,7 +166,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return the errors (see `off`) without an edit, or [] if one is inf or a pass raises."""
+        """Return the errors (see `off`) without an edit; [] if one is infinite or a pass raises."""
         with quiet():
             try:
                 found = self.off()
@@ -177,7 +177,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def gradients_before(self):
-        """Return {name: gradient} without an edit, or {} if upstream is empty or a pass raises."""
+        """Return {name: gradient} without an edit; {} if no upstream is drawn or a pass raises."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}

@@ -32,7 +32,7 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 
 @dataclass
 class Repairs:
-    """The edits of `functions`, tried in turn, up to `most`, until wrong gradients are correct.
+    """The edits of `functions`, tried in turn, up to `most`, to correct wrong gradients.
 
     every: further functions, whose code is also used to build edits. gradients() returns {name:
     gradient} of the check. wrong(gradients) returns the names of the wrong gradients. variables:
@@ -79,7 +79,7 @@ class Repairs:
         return naming
 
     def all_right(self, edit, wrong):
-        """Return whether an edit makes the gradients in `wrong` correct, and no other one wrong."""
+        """Return whether an edit corrects the gradients in `wrong` and makes no others wrong."""
         gradients = self.gradients_with(edit)
         if not gradients:
             return False

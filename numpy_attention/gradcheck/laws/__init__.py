@@ -7,7 +7,7 @@
     linear                  backward(a u + b v) = a backward(u) + b backward(v)   `linear`
     initialized memory      memory from np.empty is filled before it is read      `uninitialized`
     masked words            have weight 0, change nothing and are not counted     `masking`
-    the future              changes no earlier output, if one axis is time        `masking`
+    the future              changes no earlier output, if `causal` is given       `masking`
     float32                 parameters and inputs give float32 results            `precision`
 
 The last column names the module of a law. Laws without a module there are in this one. A central

@@ -85,7 +85,7 @@ def has(frame, mask):
 
 
 def recorded(run):
-    """Call run(); return [(frame, line, {name: copy of a local array})], one item per user line."""
+    """Call run(); return [(frame, line, {name: copy of a local array})] for lines of user code."""
     lines = []
 
     def record(frame, line):

@@ -29,7 +29,7 @@ def masked_values_unused(check):
     A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of the forward, or a
     variable in the closure of the forward, as in `protocol`. A mask applies to inputs whose first
     two axes have its shape. True may mean hidden or visible: the law is broken only if it is broken
-    in both meanings.
+    in both meanings. A mask with two equal axes is not checked.
     """
     found = []
     for mask in masks_of(check):
@@ -60,7 +60,7 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Return whether a mask hides positions, only the last ones along `axis`, but no whole row."""
+    """Return whether a mask hides positions, only the last along `axis`, and never all of them."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
@@ -91,7 +91,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """Return [mask] if the forward has a boolean `mask` with two axes that differ, else []."""
+    """Return [mask] if the forward has a boolean array `mask` (B, S) with B ≠ S, else []."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)

@@ -122,8 +122,8 @@ class Value:
     after each of these statements, and for an array also at the end of the run. base: the object
     that has the attribute, or None for a variable. call: the number of the function call. order,
     done: when the contents changed first and last, as numbers of events in the run. held: the
-    contents themselves. terms: [(place, array)] for each array that a += added. source: for an
-    argument, the Value that the caller passed, or None.
+    current contents, not a copy. terms: [(place, array)] for each array that a += added. source:
+    for an argument, the Value that the caller passed, or None.
     """
 
     name: str

@@ -192,12 +192,11 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a list with a Kind of mistake for each use that a gradient does not count once.
+    """Return a list of Kinds, one for each use that a gradient does not count exactly once.
 
-    value: the gradient that the backward computes. uses: the Contributions of the value of the
-    forward to which it belongs.
-    later: arrays that were added to `value` afterwards. calls: {(file, line) of this package: the
-    Place in user code that called this line}.
+    value: the gradient that the backward computes. uses: the Contributions of the forward value to
+    which this gradient belongs. later: arrays that were added to `value` afterwards. calls: {(file,
+    line) of this package: the Place in user code that called this line}.
     """
     known = uses.coefficients(value, later)
     if known is None:

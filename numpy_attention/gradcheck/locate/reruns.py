@@ -64,7 +64,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Yield a line of the report for each size that, cut to 1, makes all gradients correct."""
+    """Yield a line of the report for each axis length that, cut to 1, makes all gradients right."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()

@@ -94,7 +94,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Tracer for sys.settrace: finds the line that causes an event, not a line that calls it."""
+    """Tracer for sys.settrace that finds the line that causes an event, rather than its callers."""
 
     def __init__(self, happened):
         self.happened = happened

@@ -138,7 +138,7 @@ def exchanged(found, right, same):
 
 
 def masked(found, right, size, flags):
-    """Return [Kind] if `found` is wrong only where it should be 0 or a mask is False, else [].
+    """Return [Kind] if `found` is wrong only where it should be 0 or at a False of a mask, else [].
 
     right: the correct array. size: its largest absolute value. flags: possible masks.
     """
