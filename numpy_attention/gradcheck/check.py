@@ -65,9 +65,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     D), without padding.
     tolerance: the largest relative error that is allowed. epsilon: the step of the differences.
     title: the name of the check in messages.
-    causal: the axis of the first input that is time, or None if no axis is time. If an output has
-    as many steps along this axis as the input, no step of the output may depend on a later step of
-    the input.
+    causal: the time axis of the first input, or None if outputs may depend on later steps. If an
+    output has as many steps along this axis as the input, no step of the output may depend on a
+    later step of the input.
 
     An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. The element is
     reported by a warning (NotChecked), but its gradient must still lie between the slopes on both
@@ -213,8 +213,8 @@ class Check:
     def named(self, what):
         """Context manager that turns an exception in user code into a GradientError with a line.
 
-        The line is the last one of user code in the traceback, not a line inside NumPy. what:
-        "forward" or "backward", for the message.
+        The line is the innermost one in a user's file. Without such a line, the exception is not
+        changed. what: "forward" or "backward", for the message.
         """
         try:
             yield

@@ -4,8 +4,9 @@
 class GradientError(AssertionError):
     """A backward pass disagrees with central differences, or breaks a law.
 
-    The message lists the wrong and the correct gradients, the first wrong line and the likely kind
-    of mistake. `report` is the Report. `full` is the text of the Report, with the arrays.
+    The message lists the correct and the wrong gradients, the first wrong line if the source can be
+    traced, and the likely kind of mistake. `report` is the Report, or the message if no gradients
+    were compared. `full` is the text of the Report, with the arrays.
     """
 
     def __init__(self, report):
@@ -23,7 +24,7 @@ class NotAParameter(UserWarning):
 
 
 class NotChecked(UserWarning):
-    """Warning that elements that lie on a kink are not checked."""
+    """Warning that elements are not checked because the loss has a kink or a jump there."""
 
 
 class NotFloat32(UserWarning):

@@ -24,7 +24,7 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 
 
 def check_passes(target, forward, backward):
-    """Raise TypeError if the target lacks one of the two passes."""
+    """Raise TypeError for a missing pass, a class, or a Module that is not a dataclass."""
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}; expected an instance, or None")
     if isinstance(target, Module) and not is_dataclass(target):
@@ -49,7 +49,7 @@ def way_out(target, name):
 
 
 def check_attention(attention):
-    """Raise TypeError if an attention lacks one of its methods."""
+    """Raise TypeError unless an attention is an object with read, step and their backward."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
@@ -71,7 +71,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if an input is uncheckable (`is_uncheckable`), or if variables is empty."""
+    """Raise TypeError if an input is uncheckable, or if there are no `variables` to check."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]

@@ -26,9 +26,7 @@ def protocol(attention, mask):
 
     forward calls `read`, then `step` for each query. backward calls `step_backward` in reverse
     order, then `read_backward`. The argument dweights of backward may be None if the loss depends
-    only on the contexts.
-
-    Raises TypeError if the attention lacks a method.
+    only on the contexts. Raises TypeError if the attention lacks a method.
     """
     check_attention(attention)
 

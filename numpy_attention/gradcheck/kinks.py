@@ -1,11 +1,11 @@
-"""Kinks: elements of an input where the slopes on the left and on the right differ.
+"""Kinks: elements of an array where the slopes of the loss on the left and on the right differ.
 
 The central difference at a kink is the mean of the two slopes, for instance 0.5 for max(x, 0) at 0.
-It is not a gradient. A backward pass may return any number between the two slopes. So an element
-whose gradient disagrees with the central difference is measured again with smaller steps. The
-smaller steps no longer reach a kink next to the element. A kink at the element remains, and the
-gradient must lie between the slopes. A jump of the loss also remains, and its difference grows as
-1/ε. Elements at kinks and jumps are not compared, but reported.
+It is not a gradient, so a backward pass may return any number between the two slopes. An element
+that disagrees with its central difference is therefore measured again with smaller steps. These do
+not reach a kink next to the element. If the kink is at the element, the slopes still differ, and
+the gradient must lie between them. If the loss jumps there, the difference grows as 1/ε. Elements
+at kinks and jumps are not compared with the central difference, but reported.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,8 @@ class Kink:
 def resolve(check, report, bends, middle):
     """Measure doubtful elements again with smaller steps; update report.numeric and report.kinks.
 
-    bends: {name: the `bend` of the slopes at each element}. middle: the loss without a step.
+    bends: {name: array}, how much the slopes around each element differ (`differences.bend`).
+    middle: the loss without a step.
     """
     variables = {name: array.reshape(-1) for name, array in check.variables.items()
                  if np.shape(report.analytic[name]) == array.shape}
@@ -72,8 +73,9 @@ def resolve(check, report, bends, middle):
 def doubtful(report, name, bends):
     """Return an array of booleans, True for elements that may lie on a kink or next to a kink.
 
-    bends: the `bend` at each element. A kink can explain why an element is wrong. A kink can also
-    go unnoticed: the central difference of |x| at 0 is 0, which agrees with sign(0).
+    bends: how much the slopes around each element differ (`differences.bend`). A kink can explain
+    why an element is wrong. But a kink also counts if the element agrees with the difference, as
+    for |x| at 0: the central difference is 0, and so is sign(0).
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
@@ -86,8 +88,8 @@ def doubtful(report, name, bends):
 def measured(check, flat, i, analytic, middle, wrong):
     """Measure one element again with smaller steps. Return (gradient, Kink) at a kink.
 
-    Without a kink, return (gradient, None), or None if the first difference remains valid. At a
-    kink, the gradient is the number between the slopes that is closest to `analytic`.
+    Without a kink, return (gradient, None), with the central difference of a smaller step, or None
+    if the first difference remains valid. For the gradient at a kink, see `at_kink`.
 
     flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
     backward. middle: the loss without a step. wrong: whether the first difference disagrees with
@@ -109,10 +111,12 @@ def measured(check, flat, i, analytic, middle, wrong):
 
 
 def at_kink(found, analytic, middle):
-    """Return (gradient, Kink) if a kink remains with smaller steps, or None if there is no kink.
+    """Return (gradient, Kink), or None if the loss is smooth.
 
-    found: [(step, losses, bend)] for decreasing steps, where the losses are from `losses_around`.
-    analytic: the gradient from backward. middle: the loss without a step.
+    gradient: the number between the one-sided slopes closest to `analytic`, the gradient from
+    backward, or `analytic` itself where the loss is steep. found: [(step, losses, bend)] for three
+    decreasing steps, where `losses_around` returned the losses and `bend` tells how much the slopes
+    differ. middle: the loss without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
@@ -147,12 +151,12 @@ def at_kink(found, analytic, middle):
 
 
 def among_kinks(check, flat, i, analytic, middle):
-    """Return the Kink of an element where several kinks meet, or None if its gradient is wrong.
+    """Return the Kink of element i where several kinks meet, or None if its gradient is wrong.
 
-    For example, the kinks of all units meet at an input of 0. The gradient may include or omit each
-    unit, so the gradient may lie outside the interval between the slopes on the left and on the
-    right. Moving all variables a little separates the kinks. Then the slope rises or falls at each
-    kink in turn.
+    For example, the kinks of all units meet at an input of 0. The gradient `analytic` may include
+    or omit each unit, so it may lie outside the interval between the slopes on the left and on the
+    right. Moving all variables a little separates the kinks. The slope along `flat`, the variable,
+    then rises or falls at each kink in turn. middle: the loss without a step.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)
@@ -214,7 +218,7 @@ def low_precision(check):
     """Describe why the loss is too imprecise for differences, or return "" if it is precise enough.
 
     The variables are moved by less than float32 can resolve. A loss computed in float64 then
-    changes linearly.
+    changes linearly, and one computed in float32 changes in steps.
     """
     variables = check.variables.values()
     kept = [array.copy() for array in variables]

@@ -105,10 +105,7 @@ class First:
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """Set grads to 0, and run the backward again; return {parameter or input: gradient}.
-
-        upstream: the gradients of the outputs. cache: the cache of a forward.
-        """
+        """Zero grads and run the backward again with these arguments; return {name: gradient}."""
         if self.grad is not None:
             self.grad.vector[...] = 0
         input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)

@@ -4,8 +4,8 @@
 
 Equal sizes could hide a missing transpose, and a bias of 0 could hide that the bias is forgotten.
 So parameters, inputs and upstream gradients are random. The sequences of a batch differ in length,
-and words repeat. CASES holds functions of (rng, dtype), each of which builds a Case. A Case in
-float32 has the numbers of the float64 Case, rounded.
+and words repeat. CASES is {name: build}, where build(rng, dtype) returns a Case. The Case in
+float32 has the numbers of the Case in float64, rounded.
 """
 
 from functools import partial
@@ -21,7 +21,7 @@ CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CA
 
 
 def check(name: str, rng: np.random.Generator) -> Report:
-    """Build the case `name` in float64 and check it. Raises GradientError if the check fails."""
+    """Check the case `name` in float64; return the Report. Raises GradientError if it fails."""
     check_name("name", name, CASES)
     check_generator(rng)
     case = CASES[name](rng, np.float64)

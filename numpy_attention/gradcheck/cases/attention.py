@@ -121,10 +121,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return Q or, if `create` does not accept the size Q, the size D of the values.
-
-    For instance, dot products require queries of size D.
-    """
+    """Return Q or, if `create` rejects queries of this size, as dot products do, the size D."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:
@@ -184,8 +181,7 @@ def history(rng, dtype, score, window=None, queries=None):
 def reads_queries(case):
     """Return whether backward returns a gradient of the queries.
 
-    Also return True if a pass raises an exception: the gradient check will then report the
-    exception.
+    Also return True if a pass raises an exception, so that the gradient check reports it.
     """
     try:
         contexts, weights, cache = case.forward(*case.inputs)

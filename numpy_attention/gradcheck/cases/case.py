@@ -24,8 +24,8 @@ SEED = 7            # of the dropout inside a case: every call draws the same ma
 class Case:
     """The arguments of one call of `gradcheck`: a Module, its inputs and its two passes.
 
-    causal: the axis of the first input and of the outputs that is time, or None. No output may
-    depend on a later step of the input.
+    causal: the time axis of the first input and of the outputs, if no step of an output may depend
+    on a later step of the input; otherwise None.
     """
 
     target: Module

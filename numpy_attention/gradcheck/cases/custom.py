@@ -62,8 +62,8 @@ def check(title, build, rng):
 def check_score(title, build, rng):
     """Run `check` on an attention or a score, for which build(rng, dtype) returns the Case.
 
-    If it raises an exception only because queries and values have different sizes, the report of
-    the GradientError gets advice about sizes.
+    If the forward raises an exception only because queries and values have different sizes, the
+    report of the GradientError also has advice about sizes.
     """
     try:
         return check(title, build, rng)

@@ -20,9 +20,9 @@ class Alternatives:
     """Base class of mixins that yield alternatives to the statements of a function.
 
     names: {name or dotted path: set of shapes} of the function's float arrays. masks: the same for
-    boolean arrays. numbers: the names of the function's scalar numbers. written: the Written of all
-    edited functions. statement: the statement that is being edited. Raises Declined if the source
-    of the function is unknown.
+    boolean arrays. numbers: the names of the function's scalar numbers. written: the Written, which
+    has parts of the code of all functions. statement: the statement that is being edited. Raises
+    Declined if the source of the function is unknown.
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -40,7 +40,7 @@ class Alternatives:
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
-        """Return the names of the gradients that exist before a statement is executed."""
+        """Return the names of gradients that are arguments or are assigned above a statement."""
         if self.stored is None:
             self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
                            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -48,9 +48,9 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return a list of code of masks, such as "mask[:, None]", that broadcast to some shape.
+        """Return masks as code, such as "mask[:, None]", that broadcast to one of some shapes.
 
-        wholes: the possible shapes. If there are none, return all masks with all indices.
+        wholes: the shapes. If there are none, return all masks with all indices of CUTS.
         """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
@@ -72,7 +72,7 @@ class Alternatives:
     def shapes_of_value(self, value):
         """Return the set of known shapes of an expression, `value`.
 
-        An arithmetic operation with a gradient is assumed to have the shapes of the gradient.
+        An operation other than @ that reads a gradient is assumed to have the gradient's shapes.
         """
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
             for path in sorted(filter(is_gradient, reads_of(value))):

@@ -1,4 +1,4 @@
-"""The parts of functions from which edits are built, and the shapes of indexed arrays."""
+"""Parts of user code from which edits are built, and the shapes of indexed arrays."""
 
 import ast
 
@@ -19,11 +19,11 @@ CUTS = {
 
 
 class Written:
-    """The parts of the source of some functions from which edits are built.
+    """Parts of the code of `functions` and `others`, used to build edits. `others` are not edited.
 
-    others: further functions, which are not edited. names: the names of `functions`. slices: the
-    syntax trees of all indices. indices: the indices that are names, such as t. entries: code such
-    as step["c"]. is_softmax: whether one of the functions may compute a softmax.
+    names: the names of `functions`. slices: the syntax trees of all indices. indices: the indices
+    that are names, such as t. entries: the code of entries of dicts, such as step["c"]. is_softmax:
+    whether one of the functions may compute a softmax.
     """
 
     def __init__(self, functions, others=()):
@@ -65,7 +65,7 @@ def keys_of(node):
 
 
 def fits(shape, cut, whole):
-    """Return whether a mask of this shape, cut by CUTS[cut], broadcasts to the shape `whole`."""
+    """Return whether a mask of this shape, indexed by `cut`, broadcasts to the shape `whole`."""
     try:
         found = CUTS[cut](np.broadcast_to(True, shape)).shape
         return np.broadcast_shapes(found, whole) == whole
@@ -74,7 +74,10 @@ def fits(shape, cut, whole):
 
 
 def part_of(shape, index):
-    """Return the shape of x[index] for x of shape `shape`, or None if it cannot be determined."""
+    """Return the shape of x[index] for an x of this shape, or None if it is unknown.
+
+    index: a syntax tree. Parts that are not slices are assumed to be integers.
+    """
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):
         return None
@@ -88,7 +91,7 @@ def part_of(shape, index):
 
 
 def lies_over(shape, whole):
-    """Return whether `shape` has fewer axes than the shape `whole`, and broadcasts to `whole`."""
+    """Return whether a shape with at least one axis, but fewer than `whole`, broadcasts to it."""
     try:
         return 0 < len(shape) < len(whole) and np.broadcast_shapes(shape, whole) == whole
     except ValueError:

@@ -63,8 +63,7 @@ class Edit:
     def is_apart(self):
         """Whether the edit may affect gradients that do not depend on the edited statement.
 
-        This is true if the edit adds a statement, or changes a call with `grads` among its
-        arguments.
+        This is true if it adds a statement, or changes a call that has `grads` as an argument.
         """
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
@@ -72,7 +71,7 @@ class Edit:
 
     @property
     def adds(self):
-        """Whether the edit adds to the existing code without removing any of the code."""
+        """Whether the edit only adds to the old code, and not only a ~ in front of it."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -107,7 +106,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add the edits that move an addition out of a loop, so that it runs only once."""
+        """Add the edits that move an addition to behind its loop, so that it runs only once."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -159,7 +158,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of the subexpressions of `node`, then of `node` itself, then `more`."""
+        """Add edits of the subexpressions of `node`, then of `node`; `more` are more variants."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -181,8 +180,8 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 def swappable(node, other):
     """Return whether the values of two statements may be exchanged, as a possible repair.
 
-    Both statements must assign to an element (x[i] = …), both to a name, or both must use the same
-    operator, such as +=.
+    Either both statements assign to an element (x[i] = …), or both assign to a name, or both use
+    the same operator, such as +=.
     """
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)

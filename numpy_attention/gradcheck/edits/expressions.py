@@ -85,7 +85,11 @@ class ExpressionEdits(Alternatives):
                 yield "wrong variable", parsed(entry)
 
     def argument_variants(self, node):
-        """Yield (kind, call) to replace a call: another gradient, or no copy or zeros_like."""
+        """Yield (kind, expression) to replace a call.
+
+        The expression is the call with other gradients as arguments, x for x.copy(), or a copy of a
+        gradient for zeros_like(…).
+        """
         yield from self.parameter_variants(node)
         name = path_of(node.func)
         last = function_name(node)
@@ -110,10 +114,10 @@ class ExpressionEdits(Alternatives):
                     yield "missing term", with_argument(node, i, both)
 
     def parameter_variants(self, node):
-        """Yield (kind, call) with gradients of other parameters.
+        """Yield (kind, call) to replace a call, with gradients of other parameters as arguments.
 
-        Either one argument becomes the gradient of another parameter, or the names of all gradients
-        get another ending, such as _b.
+        Either one argument becomes the gradient of another parameter, or the names of all arguments
+        that are gradients of parameters get another ending, such as _b.
         """
         handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)

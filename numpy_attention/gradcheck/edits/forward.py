@@ -131,7 +131,7 @@ def is_constant(node):
 
 
 class ForwardRepairs(Repairs):
-    """The edits of a forward pass, each tried to see whether all gradients become correct.
+    """The edits of a forward pass, tried in turn, up to `most`, to correct all gradients.
 
     check: the Check. functions: the functions of its forward. laws: the broken laws, which should
     hold after the edit. accused: the Place of the statement whose edits are tried first, or None.
@@ -166,7 +166,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return the relative errors (see `off`) without an edit, or [] if a pass fails."""
+        """Return the errors (see `off`) without an edit; [] if one is infinite or a pass raises."""
         with quiet():
             try:
                 found = self.off()
@@ -177,7 +177,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def gradients_before(self):
-        """Return the gradients without an edit, or {} if a pass raises."""
+        """Return {name: gradient} without an edit; {} if no upstream is drawn or a pass raises."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}
@@ -188,8 +188,8 @@ class ForwardRepairs(Repairs):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
         If laws are broken, an edit that also repairs the laws is preferred. With keep_laws, the
-        edit must repair the laws. Edits that add a new mask are tried last. Edits of existing masks
-        are tried from the last line to the first.
+        edit must repair the laws. Edits of the `accused` line are tried first, and edits that add a
+        new mask last. Edits of existing masks are tried from the last line to the first.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
@@ -232,7 +232,10 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match the forward much better than before the edit."""
+        """Return whether the gradients match the forward, much better than before the edit.
+
+        An edit that makes the gradients 100 times as large or as small as before does not count.
+        """
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False

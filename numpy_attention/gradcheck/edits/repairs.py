@@ -32,12 +32,11 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 
 @dataclass
 class Repairs:
-    """The edits of some functions, each tried to see whether all gradients become correct.
+    """The edits of `functions`, tried in turn, up to `most`, to correct wrong gradients.
 
-    functions: the functions that are edited. every: further functions, from whose code edits are
-    built. gradients() returns {name: gradient} of the check. wrong(gradients) returns the names of
-    the wrong gradients. variables: {name: array}, whose contents are restored after each edit.
-    edits: the list of Edits.
+    every: further functions, whose code is also used to build edits. gradients() returns {name:
+    gradient} of the check. wrong(gradients) returns the names of the wrong gradients. variables:
+    {name: array}, whose contents are restored after each edit. edits: the list of Edits.
     """
 
     functions: list
@@ -80,7 +79,7 @@ class Repairs:
         return naming
 
     def all_right(self, edit, wrong):
-        """Return whether an edit makes the gradients in `wrong` correct, and no others wrong."""
+        """Return whether an edit corrects the gradients in `wrong` and makes no others wrong."""
         gradients = self.gradients_with(edit)
         if not gradients:
             return False
@@ -88,10 +87,7 @@ class Repairs:
         return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, edit=None):
-        """Return {name: gradient} with an edit, or with the unchanged code if the edit is None.
-
-        Return {} if a pass raises an exception.
-        """
+        """Return {name: gradient} with an edit, or without if it is None; {} if a pass raises."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -144,9 +140,10 @@ class Repairs:
     def elsewhere(self, innocent, wrong, reach):
         """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
-        Edits of statements on which exactly these gradients depend come first. innocent: {(file,
-        line)} of correct lines. The edits of correct lines are left out, except edits that may
-        affect gradients computed in other lines. reach: the dict that `reach()` returns.
+        reach: the dict that `reach()` returns. Edits of lines that reach exactly these gradients,
+        or are not in `reach`, come first. Edits of lines that do not reach all of them are left
+        out. innocent: {(file, line)} of correct lines. Their edits are left out as well, except
+        edits that may affect gradients computed in other lines.
         """
         first, then = [], []
         for edit in self.edits:

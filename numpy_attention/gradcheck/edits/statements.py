@@ -49,8 +49,8 @@ class StatementEdits(Alternatives):
     def following_terms(self, node):
         """Yield (kind, [statement, dX += dY @ W.T]) to replace a statement that computes dY.
 
-        The second statement may also be dW += dY.T @ A, for other names. Only gradients dX and dW
-        that exist before the statement are used.
+        The second statement may also be dW += dY.T @ A. W and A are any arrays whose shapes match.
+        Only gradients dX and dW that exist before the statement are used.
         """
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
@@ -64,10 +64,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield products of the gradient `name` with other arrays, as code.
-
-        shape: the shape of the gradient. wanted: the shape of the products.
-        """
+        """Yield code of products of the gradient `name`, of shape `shape`, with shape `wanted`."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]

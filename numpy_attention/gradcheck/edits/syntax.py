@@ -103,7 +103,7 @@ def function_name(call: Any) -> str:
 
 
 def calling(call: Any, name: str) -> Any:
-    """Return a copy of a call that calls the function or method `name` of the same object."""
+    """Return a copy of a call with the name of the function or method replaced by `name`."""
     part = "attr" if isinstance(call.func, ast.Attribute) else "id"
     return changed(call, func=changed(call.func, **{part: name}))
 
@@ -113,7 +113,7 @@ def without_keyword(call: Any, name: str) -> Any:
 
 
 def with_axis(call: Any, axis: str) -> Any:
-    """Return a copy of a reduction, such as a sum or mean, along `axis`, which is code."""
+    """Return a copy of the call of a reduction, such as sum, along another axis, given as code."""
     if any(one.arg == "axis" for one in call.keywords):
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one

@@ -48,7 +48,7 @@ def operator_variants(node):
 
 
 def call_variants(node):
-    """Yield (kind, expression) to replace a call: other axes, arguments or another function."""
+    """Yield (kind, expression) to replace a call: other axes or arguments, or another function."""
     name = function_name(node)
     if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
         yield from reduction_variants(node, name)
@@ -100,7 +100,7 @@ def reversed_in(node, numbers):
 
 
 def reduction_variants(node, name):
-    """Yield (kind, expression) to replace a reduction: another axis, or a mean for a sum."""
+    """Yield (kind, expression) to replace a reduction: another axis, another reduction or none."""
     for axis in AXES:
         other = with_axis(node, axis)
         if ast.unparse(other) != ast.unparse(node):

@@ -7,11 +7,11 @@
     linear                  backward(a u + b v) = a backward(u) + b backward(v)   `linear`
     initialized memory      memory from np.empty is filled before it is read      `uninitialized`
     masked words            have weight 0, change nothing and are not counted     `masking`
-    the future              changes no earlier output, if one axis is time        `masking`
+    the future              changes no earlier output, if `causal` is given       `masking`
     float32                 parameters and inputs give float32 results            `precision`
 
-The last column names the module of a law; laws without a name there are in this module. A central
-difference compares one call of backward, with zeroed gradients, so it cannot see these mistakes.
+The last column names the module of a law. Laws without a module there are in this one. A central
+difference is compared with one call of backward, with zeroed grads. It cannot see these mistakes.
 A law is a function of a Check, or of its First run. It returns [Broken], or [] if the law holds.
 """
 

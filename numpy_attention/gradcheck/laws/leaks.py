@@ -85,10 +85,7 @@ def has(frame, mask):
 
 
 def recorded(run):
-    """Call run(); return [(frame, line, {name: array})] with an item for each line of user code.
-
-    The arrays are copies of the local arrays after the line.
-    """
+    """Call run(); return [(frame, line, {name: copy of a local array})] for lines of user code."""
     lines = []
 
     def record(frame, line):

@@ -47,10 +47,7 @@ def linear_in_upstream(first):
 
 
 def integers_in(check):
-    """Return the first line (a Place) after which a gradient holds integers, or None.
-
-    A gradient is an array whose name starts with `d`.
-    """
+    """Return the Place of the first line after which an array named d… holds integers, or None."""
     _, cache = forward_of(check, copy_arrays(check.inputs))
     return first_line_with(
         lambda: backward_of(check, copy_arrays(check.upstream), cache, new_grads(check)),

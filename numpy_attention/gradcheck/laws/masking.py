@@ -27,8 +27,9 @@ def masked_values_unused(check):
     """Check that masked values have weight 0 and that a change of masked values changes no output.
 
     A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of the forward, or a
-    variable in the closure of the forward, as in `protocol`. It applies to inputs whose first two
-    axes have its shape. True may mean hidden or visible, so both meanings are tried.
+    variable in the closure of the forward, as in `protocol`. A mask applies to inputs whose first
+    two axes have its shape. True may mean hidden or visible: the law is broken only if it is broken
+    in both meanings. A mask with two equal axes is not checked.
     """
     found = []
     for mask in masks_of(check):
@@ -42,9 +43,9 @@ def masked_values_unused(check):
 def padding_ignored(check):
     """Check that one more hidden position at the end of all masked arrays changes no output.
 
-    The values at the added position are 0. An axis is skipped if one of its rows has no visible
-    position. If hidden positions come last along both axes, the axis of positions is ambiguous, and
-    nothing is checked.
+    The values at the added position are 0. An axis of the mask is skipped if one of its rows has no
+    visible position. If hidden positions come last along both axes, nothing is checked, because
+    either axis may be the one of positions.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -59,14 +60,14 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Return whether hidden positions come last along an axis, and no row is hidden entirely."""
+    """Return whether a mask hides positions, only the last along `axis`, and never all of them."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
 
 
 def changed_by_padding(check, mask, axis):
-    """Return the names of outputs that one more hidden position changes.
+    """Return the names of outputs that one more hidden position at the end of `axis` changes.
 
     Return [] if the forward raises an exception with this position.
     """
@@ -81,7 +82,7 @@ def changed_by_padding(check, mask, axis):
 
 
 def longer(value, shape, axis):
-    """Return `value` with a 0 appended along `axis` to each array whose first axes are `shape`."""
+    """Return `value` with zeros appended along `axis` to its arrays of shape (*shape, …)."""
     if isinstance(value, (list, tuple)):
         return type(value)(longer(one, shape, axis) for one in value)
     if isinstance(value, np.ndarray) and value.shape[:2] == shape:
@@ -90,7 +91,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """Return [mask] for the argument or variable `mask` of the forward, or [] without a mask."""
+    """Return [mask] if the forward has a boolean array `mask` (B, S) with B ≠ S, else []."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)
@@ -105,16 +106,16 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return descriptions of how outputs depend on masked values, or [] if they do not."""
+    """Return [text]: how outputs depend on values where `mask` is False, or [] if they do not."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
 def claims(mask):
     """Return up to two arrays of booleans: the hidden positions whose weights must be 0.
 
-    The weights of a row that is hidden entirely may be anything, so the first array leaves out such
-    rows. The second array leaves out columns that are hidden entirely. An array without any
-    position is dropped.
+    The weights of a sequence that is hidden entirely may be anything. The first array leaves out
+    hidden rows, for a mask (B, S). The second array leaves out hidden columns, for a mask (T, B).
+    An array without any position is dropped.
     """
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
@@ -149,7 +150,7 @@ def outputs_at(check, inputs):
 
 
 def visible(outputs, mask):
-    """Return the outputs at visible positions. Outputs at hidden positions may be anything."""
+    """Return {name: the output at visible positions}. At hidden ones, it may be anything."""
     return {name: at_mask(array, mask) for name, array in outputs.items()}
 
 
@@ -169,8 +170,8 @@ def at_mask(array, mask):
 def move(array, where, shape):
     """Change the input `array` in place where `where` is True; return whether that is possible.
 
-    Only arrays whose first two axes are `shape` can be changed. An integer may be an id, so it is
-    replaced by another integer that occurs in the array.
+    Only floats and integers in an array of shape (*shape, …) can be changed. An integer may be an
+    id, so it is replaced by another integer that occurs in the array.
     """
     if array.shape[:2] != shape or array.dtype.kind not in "fiu":
         return False
@@ -183,10 +184,10 @@ def move(array, where, shape):
 
 
 def hidden_weights(name, array, mask, hidden):
-    """Return [text], a description of the largest weight of a hidden word, or [].
+    """Return [text], a description of the largest weight of a hidden word, or [] if it is 0.
 
-    The output `array` holds weights if its sums along the last axis are 1. hidden: an array of
-    booleans like `mask`, True for the words whose weight must be 0.
+    The output `array` holds weights if its sums along the last axis are 1; otherwise return [].
+    hidden: an array of booleans like `mask`, True for the words whose weight must be 0.
     """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []
@@ -212,7 +213,7 @@ def hidden_weights(name, array, mask, hidden):
 
 
 def future_unused(check):
-    """Check that no output depends on later steps of the first input, if an axis is time."""
+    """Check that no output step depends on later steps of input[0], if check.causal is given."""
     if check.causal is None:
         return []
     axis = check.causal
@@ -231,9 +232,9 @@ def future_unused(check):
 
 
 def steps(outputs, check, which):
-    """Return the outputs that have as many time steps as the first input.
+    """Return {name: output} for the outputs with as many time steps as the first input.
 
-    which: a slice of time steps, to which the outputs are cut.
+    The axis of time is moved to the front, and cut to the slice `which`.
     """
     T = check.inputs[0].shape[check.causal]
     return {name: np.moveaxis(array, check.causal, 0)[which] for name, array in outputs.items()
@@ -241,7 +242,7 @@ def steps(outputs, check, which):
 
 
 def check_causal(check):
-    """Raise ValueError unless check.causal is None or an axis of the first input and an output."""
+    """Raise ValueError unless check.causal is None or an axis that input[0] and an output share."""
     if check.causal is None:
         return
     check_whole("causal", check.causal, 0)

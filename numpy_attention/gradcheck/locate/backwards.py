@@ -39,7 +39,8 @@ class BackwardRewriter(Rewriter):
     def after(self, target, statement, kind, reads):
         """Return statements that report each new value to the listener, to put after `statement`.
 
-        target: the target that the statement assigns. kind, reads: as in a Place.
+        target: the target that the statement assigns. kind: the kind of its Places. reads: the
+        names that the statement reads.
         """
         made = []
         for one in targets_of(target):
@@ -121,8 +122,8 @@ class Value:
     after each of these statements, and for an array also at the end of the run. base: the object
     that has the attribute, or None for a variable. call: the number of the function call. order,
     done: when the contents changed first and last, as numbers of events in the run. held: the
-    contents themselves. terms: [(place, array)] for each array that a += added. source: for an
-    argument, the Value that the caller passed, or None.
+    current contents, not a copy. terms: [(place, array)] for each array that a += added. source:
+    for an argument, the Value that the caller passed, or None.
     """
 
     name: str
@@ -212,7 +213,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the final contents of each array, since a kernel may have changed them."""
+        """Record the final contents of arrays, which a kernel may change; return the Values."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))

@@ -1,4 +1,4 @@
-"""Find how often a gradient dX counts the contribution of each use of X, which should be once."""
+"""Find how often dX counts the gradient through each use of X. The correct number is 1."""
 
 import linecache
 
@@ -32,14 +32,14 @@ class Contributions:
         self.shape = found.shape
 
     def parts(self):
-        """Split the gradient of the value; return (parts, derivatives, directions).
+        """Split the gradient of the value by its uses; return (parts, derivatives, directions).
 
-        A part is the gradient through one use, a place that reads the value. The part is written
-        (use, executions): the number of the place, and a tuple of one execution number, or of all
-        if there are more than 16 executions in total. The part (None, ()) is the rest of the
-        gradient, which flows through no known use. directions: random arrays of the value's shape.
-        derivatives: an array with a row for each part and a column for each direction. Without
-        uses, or with too many, return an empty list, an empty array and None.
+        A use is a place that reads the value, and a part is the gradient through it. The part is
+        written (number of the place, (execution,)) or, if there are more than 16 executions in
+        total, (number of the place, all its executions). The rest of the gradient, through no known
+        use, is (None, ()). Parts that are 0 or a sum of others are left out. directions: random
+        arrays of the value's shape. derivatives: an array with a row for each part and a column for
+        each direction. Without uses, or with more than 16, return [], an empty array and None.
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -60,10 +60,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """Return an array with the derivative of the loss along each direction, through all uses.
-
-        directions: arrays of the shape of the value.
-        """
+        """Return the derivatives of the loss along `directions`, through all uses of the value."""
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 
@@ -78,14 +75,14 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """Return (parts, factors) such that the gradient `value` is Σ factor · part, or None.
+        """Write the gradient `value` as Σ factor · part; return (parts, factors).
 
-        parts: as returned by `parts`. A correct gradient has all factors 1. The result is None if
-        `value` is not a multiple or sum of parts. It is also None for a single number, because a
-        number is a multiple of any other number.
+        parts: the list that `parts()` returns. A correct gradient has all factors 1. Return None if
+        `value` has another shape or is not such a sum. Also return None for a single number,
+        because a number is a multiple of any other number.
 
-        later: arrays that were added to the gradient afterwards. A part that equals one of these
-        arrays gets the factor 1.
+        later: arrays that were added to the gradient after `value` was computed. A part that equals
+        one of these arrays gets the factor 1.
         """
         if not np.ndim(value) or np.shape(value) != self.shape:
             return None
@@ -110,9 +107,9 @@ class Contributions:
 def independent(parts):
     """Return the indices of the rows of `parts` that are not 0 and not the sum of other rows.
 
-    A row is the gradient through one use of a value, along some directions. If the value is passed
-    to a function, the function reads the value again. The row of the call is then the sum of the
-    rows of the uses inside the function.
+    A row is the gradient through one use of a value, along some directions. Passing a value to a
+    function counts as a use, and so does each read inside the function. The row of the call is then
+    the sum of the inner rows, so it is dropped.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -130,8 +127,8 @@ def independent(parts):
 class ReadListener:
     """Listener that records each read of one value in `times`, as (number of the place, execution).
 
-    The value is given by number, n and array as in Contributions. A read that only passes the value
-    to a traced function is not recorded.
+    The value is the n-th that the place `number` computes, or the parameter or input `array`. A
+    read that only passes the value to a traced function is not recorded.
     """
 
     def __init__(self, places, number, n, array):
@@ -169,9 +166,8 @@ class ReadListener:
 class MovingUse(Moving):
     """Listener that adds `step` to one value, only where the place `use` reads the value.
 
-    number, n: as in Moving. times: the numbers of the reads that get the changed value, counted
-    from 0. array: the parameter or input that is changed, or None for a value that the forward
-    computes.
+    The value is the n-th that the place `number` computes, or the parameter or input `array`.
+    times: the numbers, from 0, of the reads at `use` that get the changed value.
     """
 
     def __init__(self, number, n, step, use, times, array):
@@ -196,11 +192,11 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a list with a Kind of mistake for each use that a gradient does not count once.
+    """Return a list of Kinds, one for each use that a gradient does not count exactly once.
 
-    value: the gradient that the backward computes. uses: the Contributions to the correct gradient.
-    later: arrays that were added to `value` afterwards. calls: {(file, line) of this package: the
-    Place in user code that called this line}.
+    value: the gradient that the backward computes. uses: the Contributions of the forward value to
+    which this gradient belongs. later: arrays that were added to `value` afterwards. calls: {(file,
+    line) of this package: the Place in user code that called this line}.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -232,8 +228,8 @@ def use_kind(ks, text, line):
     """Return (name, text) of the Kind of mistake in the gradient through one use, or None.
 
     A use is a statement of the forward that reads a value. ks: for each execution of the use, the
-    factor with which the backward counts its gradient. The result is None if all factors are 1 or
-    if they fit no kind. text: the statement. line: a description of its line.
+    factor with which the backward counts its gradient. The result is None if all factors are 1, or
+    if they differ and are not whole. text: the statement. line: a description of its line.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None

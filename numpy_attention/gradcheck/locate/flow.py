@@ -47,9 +47,9 @@ class Flow:
 def carrying(values, of_forward):
     """Return a set with (function, name) for each variable that holds a gradient.
 
-    The set also has the names of functions that return a gradient. A variable dX holds a gradient
-    unless the forward also has a variable dX. A variable computed from a gradient also holds a
-    gradient. values: the Values of the backward. of_forward: the names of the forward.
+    The set also has the names of functions that return a gradient. A variable holds a gradient if
+    it is computed from one, or if it is named dX and the forward has no variable of that name.
+    values: the Values of the backward. of_forward: the names of the forward.
     """
     found: set = set()
     for value in values:
@@ -65,7 +65,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return "X" for a Value named dX or grads.X, "return" for a returned one, "" for any other."""
+    """Return "X" for a Value named dX, dY.X or grads.X, "return" for a returned one, else ""."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

@@ -114,7 +114,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """Return a Name node for each array whose elements a loop assigns, at its last assignment."""
+    """Return a Name node for each array whose elements a loop assigns, at the last assignment."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
@@ -134,8 +134,8 @@ class Counting:
     """Listener that keeps copies of all values of a run.
 
     values: {number of a Place: [array or None]}, with an item for each value computed there. None
-    stands for a value that does not hold floats. A float becomes an array without axes, if it has a
-    name or is put into an array.
+    stands for a value that does not hold floats. A single float is kept as an array without axes if
+    it is assigned to a name or to an element of an array; otherwise it counts as None.
     """
 
     def __init__(self, places):

@@ -1,4 +1,4 @@
-"""Find which wrong values make gradients wrong, by replacing them with correct values."""
+"""Find which values make gradients wrong, by replacing wrong values with correct ones."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ MOST_TRIED = 8          # places of the forward that one may be meant to be the 
 class Hypotheses:
     """Tests which gradients become correct if the values of a group are replaced by correct values.
 
-    A group is the gradients that one statement computes. derivatives: the source of correct values.
+    A group is the gradients that one statement computes. derivatives: measures the correct values.
     run(instead) returns {name: gradient} with the replacements `instead`. wrong(gradients) returns
     the names of the wrong gradients. instead: {(place, n): array}, the replacements found so far.
     """
@@ -82,9 +82,10 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """Return a Finding if correcting wrong values computed from `group` helps, or None.
+        """Return a Finding that blames `group` for wrong values computed from it, or None.
 
-        The Finding blames a statement of `group`. compared, wrong: as in `tried`.
+        It blames `group` if correct values of a wrong group that is computed from `group` make a
+        wrong gradient correct. compared: the Comparison. wrong: the names of wrong gradients.
         """
         if group.state == "part":
             return None
@@ -132,8 +133,8 @@ class Hypotheses:
     def near(self, group, compared, others):
         """Return the places in `others` whose values have the shapes of a group's values, sorted.
 
-        others: numbers of places. Places nearest above the first X whose gradient the group reads
-        come first. Places below this X come last.
+        others: numbers of places. The group reads gradients of some X. Places nearest above the
+        uppermost line of these X come first. Places below this line come last.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -166,7 +167,7 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding, moved to the first wrong one of the statements that form its value.
+        """Return the Finding with the first wrong statement among those that compute its value.
 
         Each statement should add the gradient through some of the uses of X. The first statement
         that adds anything else is wrong. If a statement scales the value, that statement is blamed

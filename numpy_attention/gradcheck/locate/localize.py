@@ -3,8 +3,8 @@
 For each name dX that the backward assigns, ∂L/∂X is measured by perturbing X in the forward. If the
 forward computes X several times, each of these X is perturbed separately. The backward may compute
 their gradients in the order of the forward or in reverse. If the forward has no X of this name, dX
-is compared with the gradients of the other values and expressions of the forward. The first wrong
-value that is computed from correct values is a suspect.
+is compared with the gradients of the other values and expressions of the forward. A statement is a
+suspect if the first wrong value that it computes has correct operands.
 """
 
 from dataclasses import dataclass, field
@@ -23,14 +23,15 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 class Group:
     """The gradients whose computation starts at one statement of the backward pass.
 
-    values: one Value for each time the statement runs. name: the name X if the gradients are called
-    dX, or "". state: "right"; "part" if the values equal another gradient, such as the gradient
-    through only one use of X; "wrong"; "unknown" if no X of the forward has these gradients;
-    "given" if they are arguments. number: the number of the forward place that computes X. fits:
-    for each value, whether it equals ∂L/∂X. times: for each value, the number n of its X. other:
-    (number, fits, times) of the place with another name that fits most values, or None. renamed:
-    whether the values belong to that other place, despite their name. is_named: whether the forward
-    has an X of this name.
+    values: one Value for each time the statement runs. name: X if the gradients are called dX,
+    "return" if they are returned, or "". state: "right"; "part" if the values equal another
+    gradient, such as the gradient through only one use of X; "wrong"; "unknown" if no X of the
+    forward has these gradients; "given" if they are arguments or are computed from no gradient.
+    number: the number of the forward place that computes X. fits: for each value, whether it equals
+    ∂L/∂X. times: for each value, the number n of its X. other: (number, fits, times) of the place
+    with another name for which most values are right, or None. renamed: whether the values are
+    accepted as gradients of another X, because right gradients are computed from them. is_named:
+    whether the forward has an X of this name.
     """
 
     values: list[Value]
@@ -137,7 +138,7 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """Accept the values of a wrong group if right values are computed from them.
+        """Accept a group without right values if right values are computed from its values.
 
         These values are then correct gradients, but of another X than their name says.
         """
@@ -163,8 +164,8 @@ class Comparison:
     def candidates(self, group):
         """Return two lists of numbers of forward places: those named X, and those named otherwise.
 
-        group: a Group of gradients named dX. Places named X run at least as often as the group has
-        values, and the others exactly as often, in the same file.
+        group: a Group of gradients named dX. A place named X is listed if it runs at least as often
+        as the group has values; any other place if it runs exactly as often, in the same file.
         """
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
@@ -188,9 +189,9 @@ class Comparison:
 
         number: the number of the place that computes X. fits: for each value, whether it equals
         ∂L/∂X. times: for each value, the number n of its X. The backward may go through the X in
-        reverse or in the same order; the order that fits most values is returned. If there are more
-        X than values, consecutive X are compared. For single numbers, the orders of two nested
-        loops are tried as well.
+        reverse or in the same order; the order in which most values are right is returned. If there
+        are more X than values, consecutive X are compared. For single numbers, the orders of two
+        nested loops are tried as well.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -229,7 +230,10 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether some values of a group are right, and all others have a wrong operand."""
+        """Return whether every wrong value of a group has a wrong operand, and a value is right.
+
+        The group must be judged "right" or "wrong", as gradients of the X of its own name.
+        """
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
@@ -278,7 +282,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return one list of the groups from `suspects()`, in the order in which to try them."""
+        """Return the groups to try: parts completed before all suspects, suspects, other parts."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -286,7 +290,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return False if a Value, or for an argument the passed Value, is known to be wrong."""
+        """Return False if a Value is known to be wrong. For an argument, judge the passed Value."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]

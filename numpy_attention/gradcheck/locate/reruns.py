@@ -23,7 +23,7 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return a list with a line of the report for each smaller check with only correct gradients.
+    """Return lines of the report that say where to look, one for each smaller check that passes.
 
     check: the failed Check. wrong: the names of its wrong gradients. A smaller check in which all
     these gradients are 0 proves nothing and gets no line.
@@ -33,7 +33,7 @@ def reruns(check, wrong):
 
 
 def rerun_outputs(check, wrong):
-    """Yield a line if some, but not all, outputs have correct gradients when checked alone."""
+    """Yield a line of the report if some, but not all, outputs alone have correct gradients."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -64,7 +64,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Yield a line if cutting an axis of all arrays to one position makes all gradients correct."""
+    """Yield a line of the report for each axis length that, cut to 1, makes all gradients right."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -79,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the sizes above 1 of input axes, except those of parameters and of two equal axes."""
+    """Return the sizes above 1 of input axes that no parameter has and no input has twice."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -97,7 +97,7 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether the forward computes weights that are all 1, by a softmax over one position.
+    """Return whether an output or the cache has an array of ones, as a softmax over one position.
 
     No gradient flows through such weights, so a mistake in their gradient cannot be seen.
     """
@@ -108,7 +108,7 @@ def has_ones(check):
 
 @contextlib.contextmanager
 def cut_around(check, size):
-    """Cut arrays (see `cut`) in the closures of the forward and backward inside this context."""
+    """Inside this context, cut the arrays in the closures of forward and backward (see `cut`)."""
     cells = {id(cell): cell for one in (check.forward, check.backward)
              for cell in getattr(one, "__closure__", None) or ()
              if isinstance(cell.cell_contents, np.ndarray)}

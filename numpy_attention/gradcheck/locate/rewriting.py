@@ -39,12 +39,16 @@ class Declined(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """A place in the code where a value is computed or read.
+    """A place in the code where a value is computed or read, or a line found by other means.
 
-    kind: "argument", "assign" or "update" (in place). In a backward also "term" (added by +=) and
-    "return"; in a forward "use" (a name is read), "expression", "part" (x[i] = …) and "filled" (x
-    after a loop of x[i] = …). name: the name of the value, such as "dx" or "grads.W". text: the
-    code. reads: the names that the statement reads.
+    kind, in both passes    "argument", "assign", "update" (changed in place)
+          in a backward     "term" (added by +=), "return"
+          in a forward      "use" (a name is read), "expression", "part" (y in x[i] = y), "filled"
+                            (x after a loop of x[i] = …)
+          in any code       "edit" (to be edited), "line" (found by a tracer), "stop" (it raises)
+
+    name: the name of the value, such as "dx" or "grads.W", or "". text: the code. reads: the names
+    that the statement reads.
     """
 
     function: str       # "PlainAttention.step"
@@ -166,7 +170,7 @@ def has_asserts(node):
 
 
 def compiled(function, node):
-    """Compile `node`, the changed FunctionDef of `function`, to new code. May raise Declined."""
+    """Return the code of `node`, the changed FunctionDef of `function`. May raise Declined."""
     free = function.__code__.co_freevars
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     node.name = INNER                           # or what it reads by its own name were outer's
@@ -231,7 +235,7 @@ class Instrumented:
 
     @contextlib.contextmanager
     def reporting_to(self, listener):
-        """Run the rewritten code, which reports to the listener, inside this context."""
+        """Inside this context, the functions run rewritten code, which reports to `listener`."""
         spaces = {id(function.__globals__): function.__globals__ for function, _ in self.codes}
         try:
             for space in spaces.values():
@@ -346,7 +350,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """Return the Place of the last user-code line in an exception's traceback, or None."""
+    """Return the Place of the innermost line of a user's file in a traceback, or None."""
     found = None
     trace = error.__traceback__
     while trace is not None:

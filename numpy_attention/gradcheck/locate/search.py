@@ -1,4 +1,4 @@
-"""Search for the first wrong line: replace the value of each suspect by the correct value."""
+"""Search for the first wrong line: edit each suspect, or replace its values by correct ones."""
 
 from dataclasses import replace
 
@@ -98,8 +98,9 @@ class Search:
     def proven(self, compared, wrong):
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
-        Edits that undo a change in place are tried first. If the forward breaks a law, the forward
-        is edited before the backward. compared: the Comparison. wrong: as in `first`.
+        Edits of the forward that undo a change in place, or change a dtype, are tried first. If the
+        forward breaks a law, its other edits are tried before those of the backward. compared: the
+        Comparison of the gradients. wrong: the names of the wrong gradients.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -149,7 +150,7 @@ class Search:
         return finding
 
     def overwritten(self, wrong):
-        """Return the Finding of a forward value that is changed in place too early, or None.
+        """Find a forward value that is changed in place too early. Return the Finding, or None.
 
         A copy of this value makes all gradients correct. wrong: the names of wrong gradients.
         """
@@ -219,7 +220,8 @@ class ForwardEditSearch:
     """The search for an edit of the forward that makes the backward correct.
 
     functions: the forward functions that may be edited. wrong: the names of the wrong gradients.
-    laws, accused: as in ForwardRepairs.
+    laws: the broken laws, which should hold after the edit. accused: the Place of the statement
+    whose edits are tried first, or None.
     """
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
@@ -238,10 +240,10 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Return the Finding of a forward edit with which `laws` hold and gradients are right, or None.
+    """Find a forward edit with which `laws` hold and all gradients are right.
 
-    place: the Place of the line that breaks a law, or None. If `place` is given, only edits of
-    masks and of time steps are tried, beginning with this line.
+    Return its Finding, or None. place: the Place of the line that breaks a law, or None. If it is
+    given, only edits of masks and of time steps are tried, beginning with this line.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -250,9 +252,10 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit that repairs a forward that raises or is not finite, or None.
+    """Find an edit that repairs a forward that raises or returns non-finite values.
 
-    check: the Check. With the edit, its forward runs and all gradients are correct.
+    Return its Finding, or None. With the edit, the forward of the Check runs and all gradients are
+    correct.
     """
     def run():
         try:

@@ -56,10 +56,7 @@ class Watch:
         self.before = {name: array.copy() for name, array in self.arrays.items()}
 
     def changed(self):
-        """Return the names of the arrays whose bits have changed.
-
-        If several changed arrays share memory, only the first is named.
-        """
+        """Return the names of arrays whose bits changed; of those that share memory, the first."""
         found = []
         for name, array in self.arrays.items():
             if array.tobytes() != self.before[name].tobytes() and not any(
@@ -97,7 +94,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Tracer for sys.settrace that finds the line that causes an event, not a calling line."""
+    """Tracer for sys.settrace that finds the line that causes an event, rather than its callers."""
 
     def __init__(self, happened):
         self.happened = happened

@@ -61,7 +61,7 @@ def format_terms(pairs, between):
 
 
 def assigned_expression(place):
-    """Return the expression that a one-line statement assigns, or None if it is unsupported."""
+    """Return the expression of a one-line assignment without calls of user code, else None."""
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
     except (SyntaxError, IndexError):

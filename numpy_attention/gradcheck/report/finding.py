@@ -21,12 +21,13 @@ class Finding:
     same value. of: the forward Place that computes X, if the statement should compute ∂L/∂X, or
     None, for instance for the gradient of a parameter. number: the number of this Place. found,
     right: the first wrong value, and the correct value. group: the Group that contains the value.
-    fits, times: as in a Group. follows: the names of the gradients that become correct with the
-    replacements `instead` or with `edit`, an edit of the statement. compared: the statement of a
-    later value that was compared instead, if the forward has no X for this value. copied: the
-    forward Place whose value must be copied. recomputed: the forward Place whose value the backward
-    should use. is_forward: whether the statement is in the forward. arithmetic: how the element
-    with the largest error was computed, or "".
+    fits: for each value of the group, whether it is right. times: for each value, the number n of
+    its X. follows: the names of the gradients that become correct with the replacements `instead`
+    or with `edit`, an edit of the statement. compared: the statement of a later value that was
+    compared instead, if the forward has no X for this value. copied: the forward Place whose value
+    must be copied. recomputed: the forward Place whose value the backward should use. is_forward:
+    whether the statement is in the forward. arithmetic: how the element with the largest error was
+    computed, or "".
     """
 
     place: Place
@@ -79,7 +80,7 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
 
     derivatives: the numerical gradients of the forward's values. flags: boolean arrays that may be
     masks. variables: {name: array} of parameters and inputs. numeric: {name: gradient by central
-    differences}. calls: as in a Report.
+    differences}. calls: {(file, line) of this package: the Place in user code that called it}.
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
@@ -119,8 +120,9 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls):
     """Return the likely Kinds of mistake of a wrong gradient.
 
     found, right: the wrong array and the correct array. earlier: previous contents of the wrong
-    array, the latest first. uses: the Contributions to the gradient. values: {name: array} of the
-    forward. flags: boolean arrays that may be masks. calls: as in a Report.
+    array, the latest first. uses: the Contributions of X, whose gradient it is. values: {name:
+    array} of the forward. flags: boolean arrays that may be masks. calls: {(file, line) of this
+    package: the Place in user code that called it}.
     """
     kinds = array_kinds(found, right, flags)
     if kinds and kinds[0].name in ("shape", "unwritten"):

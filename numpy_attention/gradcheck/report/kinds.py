@@ -113,7 +113,7 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Return [Kind] if blocks of columns of `found` are permuted or only one is wrong, else [].
+    """Return [Kind] if blocks of columns of `found` are permuted, or one block is wrong, else [].
 
     A block holds the columns of one gate of a cell. same(a, b): whether two arrays are equal.
     """
@@ -138,7 +138,7 @@ def exchanged(found, right, same):
 
 
 def masked(found, right, size, flags):
-    """Return [Kind] if `found` is wrong only where it should be 0 or a mask is False, else [].
+    """Return [Kind] if `found` is wrong only where it should be 0 or at a False of a mask, else [].
 
     right: the correct array. size: its largest absolute value. flags: possible masks.
     """

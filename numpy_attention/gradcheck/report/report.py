@@ -214,7 +214,7 @@ def stop_error(text, check):
 
 
 def short(report):
-    """Return the lines of text about a failed check, if possible at most 14, with fewer details."""
+    """Return the lines of text about a failed check, with fewer details if they exceed 14."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:
@@ -358,7 +358,7 @@ def array_lines(report, name):
 
 
 def elements_of(report, name):
-    """Yield a line of text: how many elements of a gradient are wrong, or that its shape is."""
+    """Yield a line: how many elements of a gradient are wrong, or how its shape is wrong."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return
