@@ -58,13 +58,21 @@ np.set_printoptions(precision=3, suppress=True)
 # | number of parts | | | 1 | 2 | 3 |
 # | the paper's equations | | | 2 to 6 | 7 to 9 | 10 to 12 |
 #
-# With one part, all four roles read the same numbers. With two parts, value and predict share a
-# part. In all three models, query and key share a part, so a state asks with its own key, k_t.
+# In all three models, query and key share a part, so a state asks with its own key, k_t.
 #
-# The letters are the paper's. Lesson 11 writes W_s for W_Y, W_q for W_h, v for w, and c for r. M is
-# here the score's hidden layer (x in lesson 11), not the memory. There is no bias b. One word
-# changes its meaning, too: here the key k_i is the part of the state itself. What lesson 11 called
-# the key, h_s W_s, is here the product k_i W_Y, and has no name of its own.
+# Most letters are the paper's, and some differ from lesson 11, which also has a bias b:
+#
+# | here | Daniluk et al. | lesson 11 | what it is |
+# |---|---|---|---|
+# | W_Y, W_h, w | W^Y, W^h, w | W_s, W_q, v | parameters of the score |
+# | K, V | Y_t | M | the earlier states: their keys, their values |
+# | M | M_t | x_s | the score's hidden layer |
+# | r | r_t | c | what was fetched |
+# | y | h*_t | y | what the output layer reads |
+# | n | k | H | length of a part |
+#
+# One word changes its meaning, too: here the key k_i is a part of the state itself. What lesson 11
+# called the key, h_s W_s, is here the product k_i W_Y, which has no name.
 
 # %%
 boxes = {
@@ -185,7 +193,8 @@ assert letters[alpha.argmax()] == "k"
 #
 # As in lesson 11, the lines of the forward pass are on the left and their gradients are on the
 # right. What is new is that each role's gradient goes only to the part that this role reads. The
-# loss is u · y, where u is a fixed vector.
+# loss is u · y, where u is a fixed vector. Guess before you run: one of the three numbers of dk_t
+# will be exactly 0. Which one?
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = r W_r + p_t W_x      dr = da W_rᵀ        dp_t = da W_xᵀ                it predicts
@@ -226,6 +235,8 @@ for name, (ours, array) in gradients.items():
 print("all four equal their central differences")
 
 # %% [markdown]
+# (In dk_t, the number for *before* is 0, because W_h reads only *now* and the 1.)
+#
 # That was one step. In a whole text, every state asks once and predicts once, and it is found and
 # fetched by all later steps that see it. (With a window, as in the next section, only the next few
 # steps do.) Let h_s be one of these states. With one part, k_s, v_s and p_s are the same numbers,
@@ -453,15 +464,21 @@ for row in range(3):
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen. We call it the
 # model's *reader*. The first comparison keeps the length of a part fixed, nearly as the paper does:
-# *every part has 8 numbers*. So the state has 8 numbers with one part, 16 with two, and 24 with
-# three. (*No past* has 24, too, like the 4-gram.) Models are named after their cut, with a bar
-# between two parts. In *query, key | value, predict*, query and key read the first 8 numbers, and
-# value and predict read the last 8.
+# *every part has 8 numbers*. Models are named after their cut, with a bar between two parts.
 #
-# But a state with more parts is also a longer state. So we need one more control: *one vector of 16
-# numbers* for all four roles, with an LSTM as large as that of two parts of 8. Guess before you
-# run: what share of the questions will this control answer right? (Choosing one of the five second
-# letters at random is right 20 % of the time.)
+# | model | length of its state | who reads what |
+# |---|---|---|
+# | no past | 24 | the tanh layer reads everything |
+# | 4-gram | 3 · 8 = 24 | 8 numbers now, 8 one step later, 8 two steps later |
+# | one vector of 8 | 8 | all four roles read everything |
+# | query, key \| value, predict | 2 · 8 = 16 | query and key the first 8, the others the last 8 |
+# | query, key \| value \| predict | 3 · 8 = 24 | value the second 8, predict the third |
+# | one vector of 16 | 16 | all four roles read everything |
+#
+# More parts also make the state longer, so the last row is one more control: *one vector* for all
+# four roles, as long as two parts of 8. Guess before you run: what share of the questions will this
+# control answer right? (Choosing one of the five second letters at random is right 20 % of the
+# time.)
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -576,10 +593,10 @@ title = f"One pair of six disagrees: query and predict (vector of 8: −{-worst:
 show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% [markdown]
-# In the figure, query and predict are orange, and the other five pairs are grey. In the vector of
-# 8, on the left, only the orange lines are far below 0, with cosines of −0.30, −0.28 and −0.22 at
-# the end. Key and value, the pair that you may have suspected, are nearly at right angles. In the
-# vector of 16, on the right, the disagreement of query and predict ends once the task is solved.
+# In the vector of 8, on the left, only query and predict are far below 0, with cosines of −0.30,
+# −0.28 and −0.22 at the end. Key and value, the pair that you may have suspected, are nearly at
+# right angles. In the vector of 16, on the right, query and predict hardly disagree any more in the
+# second half of the training.
 #
 # So the cosines accuse query and predict. Is it their disagreement that slows learning most? We can
 # test this suspicion. Take a state of 16, and cut it into two parts of 8 in three ways:
@@ -644,10 +661,9 @@ assert (right[by_content] > others.max(0)).all()
 print("with every seed, this cut answers more questions than any other cut above")
 
 # %% [markdown]
-# The argument came before the result, so it is worth more than one that explains a result
-# afterwards. It also refines the paper's idea. What matters is not only the number of parts, but
-# also which roles share one. Here the key and the value of a state must contain different things,
-# and the best cut gives each of them its own part.
+# The argument came before the result, so it is worth more than an explanation afterwards. It also
+# refines the paper's idea: what matters is not only the number of parts, but also which roles share
+# one. Here the key and the value must hold different things, and the best cut separates them.
 #
 # So with 16 numbers in two parts of 8, the cut decides between about 7 % and 100 %. But none of the
 # cuts does better than one vector of 16. Three seeds are not many. The answer to question 3 has
@@ -659,11 +675,12 @@ print("with every seed, this cut answers more questions than any other cut above
 # `wikitext-*`) follow the paper on a smaller text, WikiText-2, with a vocabulary of 33,280 words
 # and a window of 5. Each model has 7 million parameters. More than 90 % of them belong to the
 # words: each has an input vector and an output vector, both as long as one part. Compared with
-# them, a longer state costs little. So the parts are nearly equally long, 102, 100 and 97 numbers
-# in models with one, two and three parts, and more parts still mean a longer state.
+# them, a longer state costs little. So the parts are nearly equally long, and more parts still mean
+# a longer state.
 #
 # The six models are an LSTM, the 4-gram, the tanh layer without a past, and attention with one, two
-# and three parts. Guess their order.
+# and three parts. Does any of the three with attention beat the 4-gram, which has none? Guess, and
+# then compare within a column, because another seed changes every model.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text: of seed 0, and of seed 1
@@ -678,24 +695,27 @@ print("\nrecorded, WikiText-2: test perplexity (and its 95 % interval over the t
 print(f"  {'model':<20} {'seed 0':<24} {'seed 1'}")
 for name, seeds in WIKITEXT.items():
     print(f"  {name:<20}", *(f"{value} ({low} to {high})  " for value, low, high in seeds))
+for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
+    of_words = 2 * 33_280 * part                    # an input and an output vector for each word
+    print(f"  state of {state}: {of_words / 7e6:.0%} of the parameters belong to the words")
 
 # %% [markdown]
-# Compare the models only within a column, that is, with the same seed. Another seed changes more
-# than the intervals suggest: all five models that were run twice have a clearly lower perplexity
-# with seed 1. An interval only says how much a perplexity could change with another test *text*. It
-# leaves out the effect of another *seed*: other initial values, and another order of the articles.
+# None does. In each column, all three models with attention are worse than the 4-gram, and worse
+# than the LSTM. Among the three, three parts have the lowest perplexity, as in the paper.
 #
-# In each column, three parts have a lower perplexity than two parts or one, as in the paper. But
-# all three models with attention are worse than the LSTM and the 4-gram, which have none.
+# What makes them worse than the LSTM? The control, run with seed 0 only, shows it: the tanh layer
+# alone raises the LSTM's perplexity by 21 points. Attention wins back 4 of them with one or two
+# parts, and 15 with three. The 4-gram wins back all 21. **So in these runs, three parts help, but
+# the cheap way of looking back helps more.** A longer state is not the reason: the 4-gram and three
+# parts both have 3 · 97 numbers. (In the paper, three parts are slightly better than the N-gram.
+# With seed 1, our 4-gram is behind the LSTM.)
 #
-# The control, run with seed 0 only, shows what makes them worse. The tanh layer alone raises the
-# perplexity by 21 points, from 214.2 to 235.5. Attention wins back 4 points with one or two parts,
-# and 15 with three. The 4-gram wins back all 21, with no attention at all. **So in these runs,
-# three parts help, but the cheap way of looking back helps more.** (In the paper, its N-gram model
-# is slightly worse than three parts. With seed 1 ours is behind the LSTM.) The 4-gram does not owe
-# its lead over three parts to a longer state: both have states of 3 × 97 numbers. (These runs do
-# not show whether *one* vector of 291 would do as well as three parts. Other windows, and a verdict
-# on the paper's claim, are in `results/claims.md`.)
+# How far can you trust a column? An interval only says how much a perplexity could change with
+# another test *text*. It leaves out the effect of another *seed*: other initial values, and another
+# order of the articles. With seed 1, the perplexity of all five models that were run twice is lower
+# by more than an interval is long. (These runs do not show whether *one* vector of 291 would do as
+# well as three parts. Other windows, and a verdict on the paper's claim, are in
+# `results/claims.md`.)
 
 # %% [markdown]
 # ## What others call it

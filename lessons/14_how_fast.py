@@ -436,8 +436,13 @@ def check_recurrence(kind):
 report = caught(check_recurrence, OneOff)
 
 # %% [markdown]
-# Only the gradient of U is wrong, and the report names its line. All shapes are right, so nothing
-# crashes, and a model trained with this bug still learns, only less well.
+# Only the gradient of U is wrong, and the report names its line. The check has also tried small
+# edits of this line, such as another variable or sign. "No small change to this line corrects it"
+# means that none of them made the gradient right, so the report suspects the line's inputs, or a
+# missing term. Here it is mistaken, because it did not try hs[:-1].
+#
+# All shapes are right, so nothing crashes, and a model trained with this bug still learns, only
+# less well.
 #
 # ## 3. All words at once
 #
@@ -462,7 +467,8 @@ check_same(WordsAtOnce, WeightsAtOnce)
 # 4 bytes · T steps · 4 passes over V · H numbers: write dzᵀ h, read it, read and write grads.S
 moved = 4 * T * 4 * V * H
 print(f"inside the loop, the sums moved {moved / 1e6:.0f} MB per training step")
-print(f"z (T · B, V) takes {4 * T * B * V / 1e6:.1f} MB")
+millions = T * B * V / 1e6
+print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
 # The price is memory, because z exists for all time steps at once. (With a large vocabulary, z
@@ -535,7 +541,7 @@ for n in (200, 50, 10, 5):
 
 # %% [markdown]
 # Down to 20 rows, the line is close, and at ten it still explains most of the fall. Five rows are
-# the surprise: on the Xeon, they were 1.6 to 2 times as *fast* as the line predicts, and faster
+# the surprise: on the Xeon, they were 1.6 to 2.4 times as *fast* as the line predicts, and faster
 # than ten. That is possible only if U is not packed for five rows.
 #
 # ### A limit in OpenBLAS
@@ -552,10 +558,14 @@ for n in (200, 50, 10, 5):
 WIDTH = 64          # columns of a panel: see below
 SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (64, 128, 256, 384, 448, 496, 512, 576, 640, 800)
-sides = {n: products_of(states[:10], np.ascontiguousarray(U[:, :n])) for n in COLUMNS}
+narrow = {n: np.ascontiguousarray(U[:, :n]) for n in COLUMNS}
+sides = {n: products_of(states[:10], W) for n, W in narrow.items()}
 seconds = in_turns(sides, 15, np.random.default_rng(7))
 print("ten rows, columns: GFLOP/s   ",
       listed({n: rate(seconds[n], 10, H * n) for n in COLUMNS}))
+print("aligned to 64 bytes:", *[n for n, W in narrow.items() if W.ctypes.data % 64 == 0] or "-")
+# on the Xeon, aligned and not: 384 columns 160, 113 GFLOP/s (1.4 times); 496 columns 158, 110;
+# 512 columns 66, 68
 print(f"the limit is at {SMALL // (10 * H)} columns; a column takes "
       f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as long among 512 as among 496 "
       "(Xeon 1.59)")
@@ -565,6 +575,11 @@ print(f"the limit is at {SMALL // (10 * H)} columns; a column takes "
 # BLAS has small-matrix kernels. If the last ratio is near 1, your BLAS has another limit or
 # (without AVX-512, for example) no such kernels. In that case, the panels below will not make
 # products with U faster, and change 4 will save nothing.
+#
+# You may see another drop, before 500, and in the next run somewhere else. Its cause is not the
+# limit but luck: on the Xeon, the small-matrix kernels are 1.4 times as fast if the matrix happens
+# to begin at a multiple of 64 bytes in memory. The second line of the output names these lucky
+# widths. (If 496 is one of them, the last ratio is larger.)
 #
 # ### Panels
 #
@@ -652,20 +667,20 @@ for size, arrays in inputs_of.items():
     seconds = with_and_without(*arrays, FEW, Panels)
     curves[size] = panel_rates(size, seconds, FEW)
 # on the Xeon, for H = 200 and 1,024: 10 rows 1.63, 1.80 for U, 3.82, 2.19 for U.T;
-# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T; five rows: 1.6 to 2 times the line
+# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T; five rows: 1.6 to 2.4 times the line
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # On the Xeon, panels made ten rows times U 1.63 times as fast (H = 200) and 1.80 times (H = 1,024).
 # With our 20 rows the gain is small: 1.23 and 1.16 times in this run, and none for H = 200 in
 # another. For Uᵀ it is larger, 1.74 and 1.38 times with 20 rows, perhaps because its panels are
-# contiguous. With 200 rows, panels are clearly slower. The plain product spends little on packing
+# contiguous. With 200 rows, panels are clearly slower: the plain product spends little on packing
 # per row, and the panels need more parts, each with one more pass over the result. With one row,
 # there is nothing to gain, because BLAS does not pack for a product with a vector.
 #
 # So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
-# the loop (`few_rows` in `numpy_attention/products.py`). Do the same in your own programs. But keep
-# change 4 in this lesson, even if it does not help you, because the later versions build on it.
+# the loop (`few_rows` in `numpy_attention/products.py`). But keep change 4 in this lesson, even if
+# it does not help you, because the later versions build on it.
 #
 # In the training step, change 4 is one line. How much can it save? With H = 200, the products in
 # the loop are little more than a tenth of all operations (question 3 counts them). Guess the gain
@@ -680,7 +695,20 @@ class UInPanels(WordsAtOnce):
 
 check_same(UInPanels, WordsAtOnce)
 
+# %% tags=["training"]
+so_far = {"first": FirstWritten, "after change 3": WordsAtOnce, "after change 4": UInPanels}
+seconds = in_turns({name: run_of(kind) for name, kind in so_far.items()}, 15,
+                   np.random.default_rng(12))
+print("ms per training step:",
+      *(f"  {name} {each:.1f}" for name, each in medians(seconds).items()),
+      "  (Xeon 47.1, 30.4, 29.1)")
+print("with change 4, the training step is",
+      ratio(seconds["after change 4"], seconds["after change 3"]), "times as fast")
+
 # %% [markdown]
+# On the Xeon, three changes in plain NumPy have saved more than a third of the time. The panels,
+# which took the longest to explain, have saved 1.3 of 30.4 ms.
+#
 # Before the panels, we wrote a product for exactly this shape, as a numba kernel. It took a page of
 # code to save one or two per cent of the time, so we threw it away. The panels came from a better
 # question: not "can we write a faster product?" but "why is this product slower than that one?".
@@ -780,6 +808,7 @@ class OnePassUpdate(OnePassSoftmax):
 check_same(OnePassUpdate, OnePassSoftmax)
 check_same(OnePassUpdate, FirstWritten)
 print(check(OnePassUpdate))
+print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
 
 # %% [markdown]
 # The last version is also compared with the first one, because seven small differences could have
@@ -848,11 +877,10 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# We have made seven changes, but have timed only the first version. Take out your guesses. In each
-# round, our eight versions, the library's model and the floor run in a random order. The output
-# gives each version's speed divided by the previous one's: the median over the rounds, and in
-# brackets the range of the middle half of them. If that range contains 1, the run cannot tell the
-# two versions apart.
+# What has each of the seven changes saved? Take out your guesses. In each round, our eight
+# versions, the library's model and the floor run in a random order. The output gives each speed
+# divided by that of the previous version: the median over the rounds, and in brackets the range of
+# the middle half. If that range contains 1, the run cannot tell the two versions apart.
 #
 # In the figure, a change that saves time is green, one that costs time is orange, and one too close
 # to tell is grey. The dashed line is the floor.
@@ -929,8 +957,7 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # How good were your guesses? On the Xeon, the first version took less than three times as long as
 # its products, not ten times, because BLAS did much of the work from the start. One change, number
 # 3 (all words at once), saved more than two fifths of all the time that was saved, and it takes
-# only seven lines of NumPy. The panels, which took the longest to explain, saved 1.3 of 30.4 ms.
-# Change 1 saved hardly anything.
+# only seven lines of NumPy. Change 1 saved hardly anything.
 #
 # Change 6 saved more than change 7. Could you have known? Count the numbers that are read or
 # written. In NumPy, the softmax reads or writes each of the 1.2 million numbers of z about 14
