@@ -23,6 +23,7 @@ SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a
 WIDTH = 64          # columns of a panel
 ROWS = (16, 32, 64)     # each set of panels is for at most one of these numbers of rows
 PAGE = 4096         # bytes; columns of W this far apart share few lines of the cache
+LINE = 64           # bytes of a line of the cache, which is also as wide as a register
 STEPS = 4           # fewest products that are worth the copy of W into panels
 
 _laid_out = ContextVar("laid_out", default=None)
@@ -67,7 +68,9 @@ def few_rows(W, rows, steps=1):
     laid_out = _laid_out.get()
     copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product
     if not copied or (steps < STEPS and laid_out is None) or not has_small_kernels():
-        return W if steps < STEPS else np.ascontiguousarray(W)
+        if steps < STEPS:
+            return W
+        return aligned(W) if rows * W.size <= SMALL else np.ascontiguousarray(W)
     rows = next(most for most in ROWS if rows <= most)
     if laid_out is None:
         return Panels(W, rows)
@@ -76,6 +79,18 @@ def few_rows(W, rows, steps=1):
         if key not in laid_out:     # W is kept, so that no other array can take its address
             laid_out[key] = Panels(W, rows), W
     return laid_out[key][0]
+
+
+def aligned(array):
+    """Return a contiguous copy of an array that begins at a multiple of LINE bytes.
+
+    Otherwise every load of a whole register reads two lines of the cache.
+    """
+    spare = np.empty(array.size + LINE // array.itemsize, array.dtype)
+    start = -spare.__array_interface__["data"][0] % LINE // array.itemsize
+    copy = spare[start:start + array.size].reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 class Panels:
@@ -99,9 +114,9 @@ class Panels:
             W = spread
         # N / WIDTH blocks (K, WIDTH), and the columns that are left over
         blocks = W[:, :self.whole].reshape(K, -1, WIDTH).transpose(1, 0, 2)
-        self.blocks = [np.ascontiguousarray(blocks[:, start:start + self.inner])
+        self.blocks = [aligned(blocks[:, start:start + self.inner])
                        for start in range(0, K, self.inner)]
-        self.rest = np.ascontiguousarray(W[:, self.whole:])
+        self.rest = aligned(W[:, self.whole:])
 
     def __rmatmul__(self, x):
         """Return the product x W.   x (B, K) → (B, N)."""

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from numpy_attention import plotting
+from numpy_attention import __version__, plotting
 from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SECTIONS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, memory_message, text_of
@@ -42,10 +42,12 @@ NO_MEMORY = (MemoryError, SystemError)
 def parser() -> Parser:
     """Build the argument parser of all commands."""
     main = Parser(prog="numpy-attention")
+    main.add_argument("--version", action="version", version=f"numpy-attention {__version__}")
     # the help of `main`: argparse can divide arguments into sections, but not commands
     shown = Parser(
         main.prog, "%(prog)s COMMAND ...", "Train, use, measure and check attention models.",
-        "numpy-attention COMMAND --help shows the options of a command\n\n"
+        "numpy-attention COMMAND --help shows the options of a command\n"
+        "numpy-attention --version shows the version\n\n"
         f"example: numpy-attention train {COMMANDS['train'].example}",
         formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False)
     main.format_help = shown.format_help        # type: ignore[method-assign]
@@ -79,7 +81,8 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     The attribute `given` of the values contains the names of the options on the command line.
     Raises ValueError if the command line is invalid.
     """
-    words = [current(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    given_words = sys.argv[1:] if arguments is None else arguments
+    words = [current(word) for word in given_words] or ["--help"]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         if words[1] not in ("lm", "translator"):
             raise ValueError(f"unknown command train {words[1]}; use `train lm` for a language "

@@ -21,7 +21,8 @@ HOW = (PLOT, SEED, JSON)
 LISTED = "pass all values at once, separated by commas"
 JOINED = "join several files first, for example with cat a b > c"
 BOTH_JOINED = f"{JOINED}, in the same order on both sides"
-CORPUS = Option("corpus", "a corpus of `numpy-attention corpora list`", again="use one corpus")
+LISTED = "name of a corpus (see `numpy-attention corpora list`)"
+CORPUS = Option("corpus", LISTED, again="use one corpus")
 PART = Option("part", "part of the corpus, such as verses for bible-en-es, or raw for multi30k-*",
               note="clauses for bible-en-es", excludes={"source": (), "target": ()})
 LIMITS = (
@@ -226,7 +227,7 @@ GRADCHECK: Groups = {"": (
 
 FOLDER = Option("folder", "folder of your exercises", default="exercises", metavar="FOLDER")
 EXERCISES: Groups = {"": (FOLDER,)}
-EXERCISE = positional("name", "an exercise of `numpy-attention exercise list`", "NAME")
+EXERCISE = positional("name", "name of an exercise (see `numpy-attention exercise list`)", "NAME")
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
     EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),
@@ -246,7 +247,7 @@ RUN_LESSON: Groups = {"": (
 
 # ---- corpora and recipes ------------------------------------------------------------------------
 
-A_CORPUS: Groups = {"": (positional("name", "a corpus of `numpy-attention corpora list`", "NAME"),)}
+A_CORPUS: Groups = {"": (positional("name", LISTED, "NAME"),)}
 REPRODUCE: Groups = {"": (
     positional("name", "a recipe from --list", "NAME", "?"),
     flag("list", "list the recipes"),

@@ -123,7 +123,7 @@ class Training:
         "keep the parameters of the epoch with the best validation perplexity, or of the last",
         offered=False)
     save_steps: int | None = option(
-        None, whole(1), "number of steps between saves; each epoch also ends with one")
+        None, whole(1), "steps between saves within an epoch (default: save only after each epoch)")
     min_count: int = option(1, whole(1), "replace words that occur fewer than N times with <unk>")
     max_vocabulary: int | None = option(
         None, whole(5),
