@@ -484,9 +484,10 @@ print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.
 # train three models to copy: one with a fixed vector of 64 numbers, one with a fixed vector of 32
 # numbers, and one with lesson 06's attention, which gives each target word a direct path to each
 # source word. To give all three nearly the same number of parameters, the model with the smaller
-# vector gets larger embeddings, and the model with attention gets smaller states. As in the papers,
-# the encoder reads in both directions with attention, and only forwards with a fixed vector. We
-# come back to this.
+# vector gets larger embeddings, and the model with attention gets slightly smaller states. All
+# three encoders read forwards only. (With attention the papers' encoders also read backwards. The
+# last section measures what that adds.) So attention mainly changes what the decoder reads at each
+# step: a new mixture of all h_j instead of h_S.
 #
 # At each position of the source we measure the norm of ∂L/∂(embedded word), before training and
 # after one epoch. What will training do to the curve of the 64-number vector? Draw your guess.
@@ -501,18 +502,18 @@ test = load_parallel("copy", "test", np.random.default_rng(4), 900, SHORTEST, LO
 SETTINGS = {
     "fixed vector, 64": {"embedding": 32, "hidden": 64},
     "fixed vector, 32": {"embedding": 196, "hidden": 32},
-    "attention": {"embedding": 32, "hidden": 47},
+    "attention": {"embedding": 32, "hidden": 60, "bidirectional": False},
 }
 
 
 # %% [markdown]
-# We also look inside the encoder of the 64-number vector. How much of dc reaches h_1? And how large
-# is the update gate z, at the first word and at the last?
+# We also look inside the encoder of the 64-number vector. How much of dc reaches h_1, on all paths
+# and through the update gate z alone? And how large is z, at the first word and at the last?
 
 
 # %% tags=["training"]
 def way_to_the_first(model, ids):
-    """→ the mean of z at the first word and at the last, and the share of dc that reaches h_1."""
+    """→ mean z at the first word and at the last, shares of dc that reach h_1: all, by z only."""
     sentence = [*ids, EOS]
     _, cache = forward(sentence, sentence, model)
     dc = backward(cache, model, model.zeros_like())
@@ -521,8 +522,9 @@ def way_to_the_first(model, ids):
     dh = dc
     for step in reversed(steps[1:]):
         _, dh = gru_backward(dh, step, model.encoder, model.encoder.zeros_like())
-    share = np.linalg.norm(dh) / np.linalg.norm(dc)
-    return np.array([gates[0], gates[-2], share])           # gates[-1] is that of </s>
+    by_z = dc * np.prod([z for _, _, z, _, _ in steps[1:]], axis=0)
+    shares = np.linalg.norm([dh, by_z], axis=1) / np.linalg.norm(dc)
+    return np.array([gates[0], gates[-2], *shares])         # gates[-1] is that of </s>
 
 
 # %% tags=["training"]
@@ -566,11 +568,12 @@ print("fixed vector, 64: the first word's gradient, compared with the last one's
 print(f"before training: 1 to {before[-1] / before[0]:.0f}; each step towards the first word × "
       f"{factors.min():.2f} to × {factors.max():.2f}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
-for when, (z_first, z_last, share) in ways.items():
-    print(f"{when}: {share:.0%} of dc reaches h_1; z is {z_first:.2f} at the first word, "
-          f"{z_last:.2f} at the last")
+for when, (z_first, z_last, share, by_z) in ways.items():
+    print(f"{when}: {share:.0%} of dc reaches h_1 (through z alone: {by_z:.0%}); z is "
+          f"{z_first:.2f} at the first word, {z_last:.2f} at the last")
 # the seeds 0 to 3, after one epoch: first to last 3.3, 2.4, 3.3, 2.9 to 1; share of dc that reaches
-# h_1 54, 42, 49, 51 %; z from 0.52, 0.52, 0.51, 0.52 to 0.87, 0.88, 0.88, 0.88
+# h_1 54, 42, 49, 51 %, through z alone 7, 9, 7, 9 %; z from 0.52, 0.52, 0.51, 0.52 to 0.87, 0.88,
+# 0.88, 0.88
 assert 0.55 < factors.min() and factors.max() < 0.76
 assert after[0] > after[-1]
 assert 0.3 < share < 1 and z_last > z_first + 0.2
@@ -615,8 +618,8 @@ show(figure, "05_gradient")
 # enters the state with the factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So
 # the late words hardly enter the state, and a word that hardly enters gets hardly any gradient.
 # That is why the curve is reversed: the gradient of the *state* still falls towards the first word,
-# but the gradient of the *word* does not. (The curve of attention is highest at the first word,
-# too. Its encoder is made of GRUs as well, so its gates can learn the same.)
+# but the gradient of the *word* does not. (With attention, too, the first word now gets the largest
+# share. The rest of that curve differs from processor to processor.)
 #
 # So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
 # not of one that has.
@@ -636,10 +639,9 @@ for length in (4, 8, 12):
         print(f"  {name:<17}", *[f"{symbol:>3}" for symbol in found.target])
 
 # %% [markdown]
-# The model with attention makes no mistake here. Both models with a fixed vector copy four symbols.
-# At eight symbols both begin correctly, and go wrong after five. At twelve, the copy from the
-# 64-number vector begins correctly again, but the copy from the 32-number vector is wrong from the
-# first symbol.
+# Attention makes no mistake here. Both fixed vectors copy four symbols. At eight symbols both begin
+# correctly, and go wrong after five. At twelve, the copy from the 64-number vector begins correctly
+# again, but the copy from the 32-number vector is wrong from the first symbol.
 #
 # How often is a *whole* copy right? We feed the model the true symbols, and check at every step
 # whether it gives the true next symbol the highest probability. If it always does, greedy search
@@ -649,7 +651,7 @@ for length in (4, 8, 12):
 # of its neighbours. Then n symbols and the `</s>` are all right with probability ρ^(n+1). So even a
 # small share of wrong symbols would ruin long copies. To test this, we sort the sequences into
 # buckets by length. In each bucket we measure ρ, the share of symbols that are right, and compare
-# ρ^(n+1) with the share of whole copies that are right.
+# ρ^(n+1) with the share of whole copies that are right. Guess: will the two agree?
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -721,43 +723,73 @@ right.set_ylim(-0.03, 1.03)
 figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 show(figure, "05_by_length")
 
+# %% tags=["training"]
+# questions 3 and 7 measure these
+MEASURED = {
+    "fixed vector, 64, 6 to 8 symbols, four epochs": "53, 56, 55 %",
+    "fixed vector, 64, 6 to 8 symbols, eight epochs": "87, 90, 89 %",
+    "attention, 15 to 17 symbols, four epochs": "74, 55, 77 %; another processor: 82, 56, 66 %",
+}
+print("whole copies right with the seeds 0, 1, 2, measured on one machine:")
+for which, percentages in MEASURED.items():
+    print(f"  {which:<47} {percentages}")
+
 # %% [markdown]
-# **Claim.** With nearly equal numbers of parameters and equal numbers of training steps, the fixed
-# vector fails at shorter lengths than attention does, and it fails more often the longer the
-# sequence is.
+# **Claim.** With nearly equal numbers of parameters, equal numbers of training steps, and encoders
+# that read in one direction, the fixed vector fails at shorter lengths than attention does. It
+# fails more often the longer the sequence is.
 #
 # **Evidence.** Compare with your guess: with the 64-number vector, most copies are wrong from 8
 # symbols on, with each of three seeds. The share of whole copies that are right falls off a cliff
 # (left panel, blue), while ρ, printed above, falls much more slowly. The formula ρ^(n+1) predicts
 # this cliff within a few percentage points, as if each symbol were lost independently. A slope,
-# raised to the power n + 1, is a cliff.
-#
-# But the formula makes two assumptions. It assumes that errors are independent. But at 15 to 17
-# symbols, attention's errors come together in the same copies, so more copies are perfect than
-# predicted. It also assumes the same ρ at every position, which the right panel refutes.
+# raised to the power n + 1, is a cliff. The formula works better than it should: it assumes the
+# same ρ at every position, which the right panel refutes.
 #
 # How much does the size of the vector matter? With the 32-number vector (orange), most copies are
 # wrong from 6 symbols on, although the model has nearly as many parameters. The setting `hidden` is
 # the size of h_j, of c and of s_i alike. So smaller states fail earlier, even with as many
-# parameters. Whether c alone is to blame, this does not show. Longer training helps, too: after
+# parameters. This does not show whether c alone is to blame. Longer training helps, too: after
 # eight epochs instead of four, the 64-number vector gets about nine in ten copies of 6 to 8 symbols
-# right, instead of about half. Does it help more than doubling `hidden` would (question 3)?
+# right, instead of about half (the last printed lines). Would doubling `hidden` help more (question
+# 3)?
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
 # (2015, figure 2) found the same two shapes for sentences: without attention the curve falls with
 # length, and with attention it stays level. To the right of the dotted line, at lengths that did
-# not occur in training, attention fails too. How often it fails depends on the seed: with three
-# seeds, about half to nine tenths of these copies were right (question 7). The decoder computes
-# from its state where to attend next. Perhaps it gets lost because it never had to count that far.
+# not occur in training, attention fails too. How often depends on the seed, and even on the
+# processor: from about half to four fifths of these copies were right (the last printed line). The
+# decoder computes from its state where to attend next. Perhaps it gets lost because it never had to
+# count that far.
+#
+# ## Read first, or written first?
 #
 # Now your second guess. When a copy fails, it is the beginning that survives best (right panel),
 # although the *last* symbol read is the nearest to c in time. Are the first symbols helped by being
-# read first, or by being *written* first? By both, it seems. To separate the two, we trained on
-# `reverse`, a task in which the sequence is written backwards: the first symbol written is the last
-# one read. There the first three symbols written survive almost as often as the last three, so the
-# two advantages nearly cancel. In copying they add up. Reading first may help for a reason that we
-# have seen: after one epoch, the first words enter the state with a larger share than the last.
-# (Question 5 repeats the experiment.)
+# read first, or by being *written* first? In copying, the two go together. So we train the
+# 64-number vector on `reverse`, a task in which the first symbol written is the last one read.
+# Guess: which symbols survive better there, the first three written or the last three?
+
+# %% tags=["training"]
+reverse = load_parallel("reverse", "train", np.random.default_rng(3), 12_000, SHORTEST, LONGEST)
+others = load_parallel("reverse", "test", np.random.default_rng(4), 900, SHORTEST, LONGEST + 3)
+reverser = trained_translator(reverse, "encoder-decoder", SETTINGS["fixed vector, 64"], EPOCHS,
+                              rate=6e-3)
+found = {"copy": fed["fixed vector, 64"], "reverse": right_when_fed(reverser, others)}
+gaps = {}
+for task, right in found.items():
+    shares = np.mean([one[:PLACES] for one in right if len(one) == PLACES + 1], axis=0)
+    print(f"{task + ':':<9}first three symbols written {shares[:3].mean():.0%}, "
+          f"last three {shares[-3:].mean():.0%}")
+    gaps[task] = shares[:3].mean() - shares[-3:].mean()
+# reverse with the seeds 0, 1, 2, on one machine: 71, 75, 78 % and 67, 71, 71 %
+assert abs(gaps["reverse"]) < gaps["copy"] / 2
+
+# %% [markdown]
+# Hardly any difference! If only the order of reading mattered, the last three would win clearly,
+# and if only the order of writing mattered, the first three. So both seem to help. In `reverse` the
+# two advantages nearly cancel, and in copying they add up. Reading first may help for a reason that
+# we have seen: after one epoch, the first words enter the state with a larger share than the last.
 #
 # **Conjecture**, which no experiment in this lesson tests. The vector has enough room: fourteen
 # symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61 bits. That is less than one bit for
@@ -765,18 +797,17 @@ show(figure, "05_by_length")
 # them up, and the decoder must find each symbol again when its turn comes. With attention a symbol
 # stays where it was read, and the decoder only has to point at it.
 #
-# ## Attention, or the second direction?
+# ## What does a second direction add?
 #
-# Was this comparison fair? Not quite. The encoder read in both directions with attention, but only
-# forwards with the fixed vector. So the models differ in two ways, and either difference could have
-# helped. To separate the two, we need all four combinations: one direction or two, with attention
-# and without.
+# Our encoders read forwards only. Bahdanau's also reads backwards: two GRUs, one for each
+# direction, put their states side by side. So the paper's comparison changes two things at once,
+# and either could have helped. Sutskever et al. (2014) read the source in *reverse* instead, so
+# that its first words are the nearest to c, and their model gained from it.
 #
-# We answer this for another task, translation. The package has recorded results for all four
-# (`results/claims.md`). The models have 3 million parameters and were trained for six epochs to
-# translate clauses of at most 12 tokens from English to Spanish. Each score is the mean BLEU of
-# three seeds (100 is best). Guess: how much is a second direction worth, without attention and with
-# it?
+# For translation, the package has recorded all combinations (`results/claims.md`). The models have
+# 3 million parameters and were trained for six epochs to translate English clauses of at most 12
+# tokens into Spanish. Each score is the mean BLEU of three seeds (100 is best). Guess: how much is
+# a second direction worth, without attention and with it? And reading in reverse?
 
 # %% tags=["training"]
 # recipes: clauses-fixed, fixed-two-directions, additive-one-direction, clauses-additive
@@ -784,19 +815,17 @@ RECORDED = {
     "fixed vector": {"one direction": 20.8, "two directions": 21.9},
     "attention": {"one direction": 28.9, "two directions": 29.7},
 }
+REVERSED = 21.0         # recipe: fixed-reversed
 # the second direction, seed by seed: fixed vector 1.5, 1.5, 0.2; attention 0.7, 1.1, 0.5
 for name, by_encoder in RECORDED.items():
     print(f"recorded, BLEU, {name}: "
           + ", ".join(f"{encoder} {bleu}" for encoder, bleu in by_encoder.items()))
+print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 
 # %% [markdown]
 # A second direction is worth about one point of BLEU (0.2 to 1.5 for single seeds), with attention
-# or without. Attention is worth eight points, with either encoder.
-#
-# Is one direction enough if the encoder reads *backwards*? Sutskever et al. (2014) read the source
-# in reverse, so that its first words are the nearest to c. Their model gained from this, but our
-# fixed vector gains nothing (the recipe `fixed-reversed`). So it is attention that helps most on
-# these clauses, and only now can we say so. For *copying*, we have not separated the two causes.
+# or without. Reading in reverse is worth next to nothing here. Attention is worth eight points,
+# with either encoder. Only now can we say that it is attention that helps most on these clauses.
 #
 # In this lesson attention was a box that we trained and measured. But how does its decoder know
 # where to look? Lesson 06 opens the box.
@@ -849,14 +878,15 @@ for name, by_encoder in RECORDED.items():
 #    for four. By how many symbols does the curve of whole copies move to the right in each case?
 # 4. The check of `overwriting` calls W_s correct. Why does the gradient of W_s not depend on dc?
 #    Which parameters do notice the bug? Could a bug in dc go unnoticed by *all* parameters?
-# 5. Train the fixed vector on `reverse`. Where would the curve over the written positions fall or
-#    rise if only the order of reading mattered? If only the order of writing mattered? What do you
-#    find, and is the task easier or harder than copying?
+# 5. Train the fixed vector on `reverse` with the seeds 0, 1 and 2. Does the curve over the written
+#    positions fall, rise or stay level? And is the task easier or harder than copying, for
+#    sequences of 6 to 8 symbols? Why?
 # 6. Before training the gradient shrinks by a factor from position to position. What would the
 #    factor be with `z = 0.9` at the start, and U_n and r as before? Which bias sets z to 0.9, and
 #    in which lesson did you see the same trick?
 # 7. Train attention with the seeds 0, 1 and 2. What share of the copies of 15 to 17 symbols is
-#    right, and what share does ρ^(n+1) predict? What does this tell you about the errors?
-# 8. After one epoch half of dc reaches h_1, but through z alone less than a tenth would arrive.
-#    What carries the rest? Measure what would arrive through z only (lesson 04's term (1)), and
-#    through z and the candidate.
+#    right, and what share does ρ^(n+1) predict? What does this tell you about the errors? Does a
+#    second direction help (with `"hidden": 47` the model is as large)?
+# 8. After one epoch half of dc reaches h_1, but through z alone (lesson 04's term (1)) less than a
+#    tenth would arrive. What carries the rest? Measure what would arrive through z and the
+#    candidate.
