@@ -21,8 +21,8 @@ HOW = (PLOT, SEED, JSON)
 LISTED = "pass all values at once, separated by commas"
 JOINED = "join several files first, for example with cat a b > c"
 BOTH_JOINED = f"{JOINED}, in the same order on both sides"
-LISTED = "name of a corpus (see `numpy-attention corpora list`)"
-CORPUS = Option("corpus", LISTED, again="use one corpus")
+A_NAME = "name of a corpus (see `numpy-attention corpora list`)"
+CORPUS = Option("corpus", A_NAME, again="use one corpus")
 PART = Option("part", "part of the corpus, such as verses for bible-en-es, or raw for multi30k-*",
               note="clauses for bible-en-es", excludes={"source": (), "target": ()})
 LIMITS = (
@@ -247,7 +247,7 @@ RUN_LESSON: Groups = {"": (
 
 # ---- corpora and recipes ------------------------------------------------------------------------
 
-A_CORPUS: Groups = {"": (positional("name", LISTED, "NAME"),)}
+A_CORPUS: Groups = {"": (positional("name", A_NAME, "NAME"),)}
 REPRODUCE: Groups = {"": (
     positional("name", "a recipe from --list", "NAME", "?"),
     flag("list", "list the recipes"),

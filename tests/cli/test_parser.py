@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from numpy_attention import __version__
 from numpy_attention.cli import main as cli
 from numpy_attention.cli.commands import COMMANDS
 from numpy_attention.cli.main import main, parse
@@ -199,13 +200,20 @@ def test_help_imports_nothing_heavy(words):
     assert "argparse" in imported and not imported & {"numpy", "numba", "matplotlib"}
 
 
+@pytest.mark.parametrize("words, text", [
+    ([], "train lm"), (["--version"], f"numpy-attention {__version__}")])
+def test_the_command_alone_prints_its_help_or_version(words, text, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert not ended.value.code and text in capsys.readouterr().out
+
+
 def test_additive_is_another_name_of_concat():
     _, options = parse(["train", "--corpus", "bible-en-es", "--attention", "additive"])
     assert options.attention == "concat"
 
 
 @pytest.mark.parametrize("words, message", [
-    ("", "COMMAND"),
     ("trian", "unknown command 'trian' (did you mean train?); see numpy-attention --help"),
     ("train copy", "use `train lm` for a language model, or `train"),
     ("train --text novel.txt", "--text novel.txt; see numpy-attention train --help, or for a "
