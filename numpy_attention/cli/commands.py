@@ -62,8 +62,8 @@ ROWS: list[Any] = [
      "Measure a trained model: perplexity, and for a translator also BLEU, chrF and alignment",
      f"{RUN} --split test", options.EVALUATE, BOTH, True),
     ("ablate", "evaluate:ablate",
-     "Evaluate a trained model with its attention weights removed, uniform, shuffled, hard or "
-     "sampled", f"{RUN} --split valid", options.ABLATE, BOTH),
+     "Evaluate a model without context, or with weights that are equal, of another sentence "
+     "(shuffled), or all on one position (hard, sampled)", f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
      "Ask a language model which of ten words is missing, with and without the text before it",
      "runs/bible-en-combined --show 3", options.CLOZE, ("writer",)),

@@ -21,7 +21,7 @@ HOW = (PLOT, SEED, JSON)
 LISTED = "pass all values at once, separated by commas"
 JOINED = "join several files first, for example with cat a b > c"
 BOTH_JOINED = f"{JOINED}, in the same order on both sides"
-A_NAME = "name of a corpus (see `numpy-attention corpora list`)"
+A_NAME = "name of a corpus, as in `numpy-attention corpora list`"
 CORPUS = Option("corpus", A_NAME, again="use one corpus")
 PART = Option("part", "part of the corpus, such as verses for bible-en-es, or raw for multi30k-*",
               note="clauses for bible-en-es", excludes={"source": (), "target": ()})
@@ -227,7 +227,7 @@ GRADCHECK: Groups = {"": (
 
 FOLDER = Option("folder", "folder of your exercises", default="exercises", metavar="FOLDER")
 EXERCISES: Groups = {"": (FOLDER,)}
-EXERCISE = positional("name", "name of an exercise (see `numpy-attention exercise list`)", "NAME")
+EXERCISE = positional("name", "name of an exercise, as in `numpy-attention exercise list`", "NAME")
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
     EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),

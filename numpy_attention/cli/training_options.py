@@ -67,7 +67,7 @@ TRANSLATOR = (
               "those around a predicted position", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of heads of a transformer, or of --attention multi-head",
+    of_models("heads", "number of heads; a transformer needs no --attention for it",
               read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
               "RNNsearch", choices=registry.QUERIES),
@@ -76,7 +76,7 @@ TRANSLATOR = (
     of_models("cell", "recurrent cell", choices=registry.CELLS, custom=True),
     of_models("bidirectional", "read the source in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
-    of_models("discount", "discount of later words' losses in the gradient of hard attention",
+    of_models("discount", "factor per word by which later losses count less in the gradient of hard attention",
               read=not_negative),
     of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
     of_models("smoothing", "label smoothing as in Szegedy et al. 2016: fraction of the target "
@@ -102,8 +102,8 @@ LANGUAGE_MODEL = (
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "number of states before the current chunk of --steps tokens that "
-           "attention can see; for ngram, any number means --order − 2", whole(1), note="none",
+    Option("carried", "number of states from before the current chunk (of --steps "
+           "tokens) that attention can see; with ngram, any N means --order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
