@@ -63,7 +63,8 @@ ROWS: list[Any] = [
      f"{RUN} --split test", options.EVALUATE, BOTH, True),
     ("ablate", "evaluate:ablate",
      "Evaluate a model without context, or with weights that are equal, of another sentence "
-     "(shuffled), or all on one position (hard, sampled)", f"{RUN} --split valid", options.ABLATE, BOTH),
+     "(shuffled), or all on one position (hard, sampled)",
+     f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
      "Ask a language model which of ten words is missing, with and without the text before it",
      "runs/bible-en-combined --show 3", options.CLOZE, ("writer",)),

@@ -76,7 +76,7 @@ TRANSLATOR = (
     of_models("cell", "recurrent cell", choices=registry.CELLS, custom=True),
     of_models("bidirectional", "read the source in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
-    of_models("discount", "factor per word by which later losses count less in the gradient of hard attention",
+    of_models("discount", "factor of each later word's loss in the gradient of hard attention",
               read=not_negative),
     of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
     of_models("smoothing", "label smoothing as in Szegedy et al. 2016: fraction of the target "
@@ -103,7 +103,8 @@ LANGUAGE_MODEL = (
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states from before the current chunk (of --steps "
-           "tokens) that attention can see; with ngram, any N means --order − 2", whole(1), note="none",
+           "tokens) that attention can see; with ngram, any N means --order − 2",
+           whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
