@@ -80,7 +80,6 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_a, U_a, v_a | | parameters of a score, with shapes that depend on the score |
 # | p, D | | centre of a window, and how far the window extends to each side |
 # | u | (K,) | the sum inside the tanh of s̃_t |
-# | r | | the sum inside the tanh of the step, or of local-p; in code dr is `dk` |
 #
 # The length of an annotation, which was D in lesson 06, is N here, because D is the paper's letter
 # for the window. The diagram shows the four lines. Its dashed arrow, F, is input feeding.
@@ -443,10 +442,12 @@ assert abs(location_exact - dot_exact) < 0.05
 assert location_points < diagonal + 0.1 < dot_points
 
 # %% [markdown]
-# Dot is a surprise, too. In lesson 06 the largest weight was right for only three links in five,
-# and we blamed that on y_t, which was not yet chosen. Here it is not chosen either. The newer query
-# cannot be the only reason: on the Bible, dot has it as well, and is right for only 68.9%. Perhaps
-# our artificial French is so regular that dot can foresee y_t.
+# Location is a surprise: it translates as well as dot, and points hardly better than the diagonal.
+# Dot is a surprise, too: in lesson 06 the largest weight was right for only three links in five,
+# and we blamed that on y_t, which was not yet chosen. Here it is not chosen either. Dot's query is
+# one word newer than lesson 06's, since s_t has read y_{t−1}. But that alone cannot explain the
+# gap: dot's query is just as new on the Bible, where dot is right for only 68.9%. Perhaps our
+# artificial French is so regular that dot can foresee y_t.
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -471,10 +472,9 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # %% [markdown]
 # ## Why, and how to test it
 #
-# Location translates well, and yet its largest weight finds the right word hardly more often than
-# the diagonal does. Look at the rows of *étudiant* and *bleu* in the second heatmap. White frames
-# mark the right words. Location attends to *blue* first and to *student* second, but it writes
-# *étudiant bleu*, in the correct order. How can it write *étudiant* while it attends to *blue*?
+# Look at the rows of *étudiant* and *bleu* in the second heatmap. White frames mark the right
+# words. Location attends to *blue* first and to *student* second, but it writes *étudiant bleu*, in
+# the correct order. How can it write *étudiant* while it attends to *blue*?
 #
 # Here is an explanation. The encoder reads in both directions, so the annotation of *blue* also
 # contains information about its neighbour *student*. A weight that is one position off is near
@@ -496,8 +496,8 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # | weight for a swapped adjective | need not move | stays on the noun |
 # | is the noun translated? | only if the weight moves | yes, wherever the weight is |
 #
-# Guess which column the run will choose: for what share of the swapped nouns will the largest
-# weight be on the noun itself?
+# Which column will the run support? And for what share of the swapped nouns will the largest weight
+# be on the noun itself?
 
 
 # %% tags=["training"]
@@ -565,15 +565,14 @@ draw(forward_weights, f"forward only: right for {nouns:.0%} of swapped nouns", a
 show(figure, "07_forward_only")
 
 # %% [markdown]
-# The first row of the table decides, for our explanation: with each of the five seeds, the largest
-# weight of most swapped nouns is now on the noun. (Compare the rows of *étudiant* in the two
-# heatmaps.) The rival gives no reason for this move. The other two rows do not contradict us: the
-# largest weight of a swapped adjective is hardly ever on the adjective, and nearly all swapped
-# nouns are still translated.
+# The first row of the table decides the matter in favour of our explanation: for every swapped
+# noun, at least 0.41 of the weight is now on the noun or later words. With both directions this sum
+# can be as small as 0.01. The rival gives no reason for this move. And with each of the five seeds,
+# the largest weight is on the noun itself for most of the swapped nouns, 61 to 98%. (Compare the
+# rows of *étudiant* in the two heatmaps.)
 #
-# And the nouns that the largest weight misses? Even there, at least 0.41 of the weight is on the
-# noun or a later word, whose annotation can contain the noun. With both directions this sum can be
-# as small as 0.01.
+# The other two rows do not contradict us: the largest weight of a swapped adjective is hardly ever
+# on the adjective, and nearly all swapped nouns are still translated.
 #
 # (Both scores translate worse with the forward-only encoder, presumably because a word is easier to
 # translate if you know what follows it.)
@@ -586,10 +585,10 @@ show(figure, "07_forward_only")
 # Location's largest weight is on the right word or a neighbour for 97.8% of the links. So one can
 # know roughly where to look without reading a word. **Local attention** uses this: a position
 # chooses a *window*, and a score that reads the words chooses within it. The window holds the
-# positions at a distance of at most D from a centre p. In **local-m**, m for monotonic, the centre
-# is p = t. So the window moves on by one position with each target word, until its centre is the
-# last position, where it stays. (From here on positions and target words count from 0, as in the
-# code.)
+# positions at a distance of at most D from a centre p. In **local-m**, m for monotonic, the window
+# moves on by one position with each target word, as far as the last position:
+#
+#     p = min(t, S − 1)      from here on, positions and target words count from 0, as in the code
 #
 # The backward pass needs nothing new. Outside the window α = 0, so de = α ∘ (dα − α · dα) is 0
 # there as well. Guess which of six source words target word 7 can see, with D = 1.
@@ -698,8 +697,9 @@ show(figure, "07_pull")
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# The sigmoid is between 0 and 1, so p is between 0 and S. (The last position is S − 1.) In the
-# backward pass only the slope of the sigmoid is new:
+# r is the sum inside the tanh; the code calls its gradient `dk`. The sigmoid is between 0 and 1, so
+# p is between 0 and S. (The last position is S − 1.) In the backward pass only the slope of the
+# sigmoid is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -762,9 +762,9 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # > `numpy-attention exercise start find-in-local-p`.
 #
 # Why does the last cell make sure that no word is at an edge of the window? When p moves to the
-# right past a whole number, one word leaves the window and another enters. The softmax then covers
-# a different set of words, so all its weights jump. A gradient is the slope on one side of the jump
-# and does not see it, but a central difference measures across it.
+# right past a whole number, a word leaves the window, and usually another enters. The softmax then
+# covers a different set of words, so all its weights jump. A gradient is the slope on one side of
+# the jump and does not see it, but a central difference measures across it.
 #
 # Now train `general` twice: with all words in view, and in local-p. Will the window help? In the
 # heatmap of our sentence, dots mark p. Guess where they are for *étudiant* and *bleu*.
@@ -812,7 +812,8 @@ print("recorded (question 8), general in local-p: 36, 99 and 30% exactly right w
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# At the start, s̃_0 = 0. (This step is lesson 02's **Elman cell**.) Input feeding has a price. In
+# Again r_t is the sum inside the tanh, and the code calls its gradient `dk`. At the start, s̃_0 is
+# 0. Without the term of F, this step is lesson 02's **Elman cell**. Input feeding has a price. In
 # training, the previous word always comes from the reference, so without F the states do not depend
 # on what attention found: all T states can be computed first, and then all their scores in one
 # product. With F, step t + 1 must wait for s̃_t.

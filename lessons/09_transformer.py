@@ -105,15 +105,16 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
 # ## Forward
 #
 # The heads are lesson 08's, and FF is defined in the table. Only **layer normalization** (Ba, Kiros
-# & Hinton 2016) needs a new derivation. Every part adds something to the stream, so its numbers
-# would grow from layer to layer. Layer normalization keeps their size constant. It subtracts the
-# mean of a word's d_model numbers and divides by their standard deviation:
+# & Hinton 2016) needs a new derivation. It is the price of the stream, so it comes before the four
+# jobs. Every part adds something to the stream, so its numbers would grow from layer to layer.
+# Layer normalization keeps their size constant. It subtracts the mean of a word's d_model numbers
+# and divides by their standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
 # (ε = 10⁻⁵ keeps s above 0.) The next cell has a word of five numbers, with μ = 2 and s = 2. Its
 # first number, x_1 = 5, becomes x̂_1 = (5 − 2) / 2 = 1.5. If x_1 rises by a small δ, does x̂_1 rise
-# by δ / 2? Guess.
+# by δ / 2?
 
 # %%
 x = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
@@ -243,10 +244,10 @@ report = caught(check, Stiff(norm.g, norm.b), x)
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# So each head adds its own term to the stream. `attend` computes one such term with the equations
-# of lesson 08, for one sentence: q, k and v are the queries, keys and values of one of **h** heads,
-# with d_k = d_model / h numbers each; e and A are its scores and weights. `visible` (T, S) is True
-# where a query may see a key.
+# So each head adds its own term to the stream. `attend` computes one such term, for one sentence,
+# with the equations of lesson 08. A layer has **h** heads. Each has queries q, keys k and values v
+# with d_k = d_model / h numbers per word, scores e and weights A. `visible` (T, S) is True where a
+# query may see a key.
 
 
 # %%
@@ -351,9 +352,9 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 #
 # As in the paper, the norm comes *after* each sum (**post-norm**). Again, `backward` goes through
 # `forward` in reverse. (`looked`, `fed` and `normed_1` are caches.) A sum x + f(x) passes its
-# gradient (`dsum`) to both of its terms, x and f(x). Since x provides the queries as well as the
-# keys and values, the heads return two gradients of x: dx_q from the queries, and dx_kv from the
-# keys and values.
+# gradient (`dsum`) to both of its terms, x and f(x). In FF, max(0, a) passes its gradient on where
+# a > 0, and 0 elsewhere. And x is used several times in `forward`. How many gradients of x must the
+# backward pass add up?
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -422,7 +423,9 @@ check_same_encoder(layer, x)
 print("one layer: its output, dx and the gradients of all its parameters equal the library's")
 
 # %% [markdown]
-# To see every array of this layer, line by line, run `numpy-attention step 9`.
+# Three: dsum, because x is a term of the first sum, and two that the heads return: dx_q from the
+# queries, and dx_kv from the keys and values. To see every array of this layer, line by line, run
+# `numpy-attention step 9`.
 #
 # ### What the residual connection is for
 #
@@ -472,12 +475,13 @@ for name, residual in (("with", 1), ("without", 0)):
 # untrained stack, residual connections do not prevent the collapse, but they slow it down. That is
 # their third advantage.
 #
-# After six layers, the paper's N, little difference is left even with them. And yet the paper's
-# model translates. We do not know how its training copes with the collapse.
+# The paper's model has N = 6 layers. After six layers of our untrained stack, even with residual
+# connections, little difference is left (about 1%). And yet the paper's model translates. We do not
+# know how its training copes with the collapse.
 #
 # ## Job 2: keep the order
 #
-# Does the layer know the order of the words? We shuffle our sentence. Guess which outputs change:
+# Does the layer know the order of the words? We shuffle our sentence. Which outputs change?
 
 # %%
 order = np.array([3, 4, 2, 0, 1])
@@ -495,8 +499,9 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #     x = √d_model E[word] + PE(p)
 #
 # (The factor √d_model makes the two terms similar in size, because the entries of E start at about
-# 1 / √d_model.) PE(p) is a list of pairs, each a sine and a cosine. Pair i has its own frequency
-# ω_i, from 1 for the first pair to nearly 1 / 10000 for the last:
+# 1 / √d_model.) PE(p) is a list of pairs, each a sine and a cosine. Pair i = 0, 1, … has its own
+# frequency ω_i, from 1 for the first pair down towards 1 / 10000 for the last (the closer, the
+# larger d_model):
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
@@ -532,9 +537,9 @@ for p in (2, 50):
 #
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
 #
-# It is largest at offset 0, and a score is a dot product. So a head can learn to turn its queries
-# back by three positions (for some of the pairs, since d_k < d_model). Then they ask for "the word
-# three before me".
+# This product is largest at offset 0. R is a matrix, so W_q can contain it: a head can learn to
+# turn its queries back by three positions, and its score is then largest three positions back. So
+# the head asks for "the word three before me". (d_k < d_model leaves room for only some pairs.)
 #
 # The figure shows PE, one column per position, and these products for two positions p.
 
@@ -647,8 +652,9 @@ assert (moves == np.tri(T)).all()
 #
 # ### The whole model
 #
-# Now we can assemble the parts, here with N = 1. The decoder reads a start token, `<s>`, and then
-# the words so far, so its last row predicts the next word. (Before training, b = 0.)
+# Now we can assemble the parts, here with N = 1, and with one E for source, target and output. The
+# decoder reads a start token, `<s>`, and then the words so far, so its last row predicts the next
+# word. (The output layer's bias, b in the diagram, is 0 before training, so we leave it out.)
 
 # %%
 vocabulary = "<s> </s> my wolf eats your cow mon loup mange ta vache".split()
@@ -676,7 +682,7 @@ def next_word(model, source, so_far):
 
 
 # %% [markdown]
-# All weights are random. Does this model prefer any word after `<s>` *mon loup*? Guess.
+# All weights are random. Does this model prefer any word after `<s>` *mon loup*?
 
 # %%
 target = "<s> mon loup mange ta vache".split()
@@ -696,8 +702,8 @@ assert np.mean(repeats) > 0.5
 # ## Job 4: make the next word cheap
 #
 # For the next word, a recurrent decoder takes one step from its last state. Our `next_word` runs on
-# all words again. Guess how many rows have gone through each weight matrix after ten words. (The
-# keys and values of cross-attention come from M, so they need to be computed only once.)
+# all words again. Guess how many rows have gone through W_k of the decoder's self-attention after
+# ten words.
 #
 # But by the law of job 3, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
@@ -731,18 +737,19 @@ assert np.allclose(word_by_word(head, words), at_once)
 print(f"word by word equals all at once, with 10 rows through W_k instead of {sum(range(11))}")
 
 # %% [markdown]
-# Without the cache, 1 + 2 + … + 10 = 55 rows go through W_k. The cache takes over job 4, with one
-# drawback: it grows with every word, and so does the work of reading it, while a recurrent state
-# keeps its size.
+# Without the cache, 1 + 2 + … + 10 = 55 rows go through W_k. (The keys and values of
+# cross-attention come from M, so they need to be computed only once.) The cache takes over job 4,
+# with one drawback: it grows with every word, and so does the work of reading it, while a recurrent
+# state keeps its size.
 #
 # ## All four jobs: a small Transformer
 #
 # Can these parts replace recurrence? Our small Transformer has N = 2, h = 4 and d_model = 64, where
 # the paper has N = 6, h = 8 and d_model = 512. It learns from 8,000 artificial sentence pairs, the
 # `grammar-en-fr` of lessons 07 and 08: `trained` gives the library's Transformer 500 steps of Adam,
-# with 64 pairs in each. A recurrent network with lesson 07's dot score learnt from the same pairs
-# and got 99.5% of that lesson's 400 held-out sentences exactly right. Guess the Transformer's share
-# of the 300 used here.
+# with 64 pairs in each. Lesson 07's recurrent network, with the dot score, learnt from the same
+# pairs, and about 99% of its translations of held-out sentences were exactly right. What will the
+# Transformer's share be?
 #
 # As in the paper (equation 3), the learning rate first rises (**warm-up**) and then falls:
 #
@@ -772,7 +779,7 @@ layers = len(translator.model.encoder) + len(translator.model.decoder)
 print(f"one after another, in training on this pair: {steps} steps of a recurrent network, or "
       f"{layers} layers of this Transformer")
 print("recorded runs on the same pairs: share of held-out sentences that are exactly right")
-print("  a GRU with lesson 07's dot   99.5% of 400, after 5 epochs (seed 1)")
+print("  a GRU with lesson 07's dot   about 99% of 400, after 5 epochs (seed 1)")
 print("  this Transformer             80% to 91% of 300, after 4 epochs (seeds 0 to 2)")
 print("                               89% to 96% of 300, after 8 epochs (seeds 0 to 2)")
 
@@ -790,8 +797,8 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 # ## What each head attends to
 #
 # Does each head of cross-attention point at the word that is being translated? For each head, we
-# measure the share of target words whose largest weight is on the right source word. Guess it for
-# layer 1, and for layer 2.
+# measure the share of target words whose largest weight is on the right source word. Layer 1's
+# queries have not seen the source yet; layer 2's have. Which heads will point better?
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
@@ -832,8 +839,9 @@ print("  self-attention   " + ", ".join(f"{share:.0%}" for share in own))
 assert min(own) < min(cross)
 
 # %% [markdown]
-# The head that this decoder needs most belongs to self-attention: without it, fewer than half of
-# the translations are right. So where a head attends does not show how much it is needed.
+# Of layer 2's heads, the one that is needed most belongs to self-attention: without it, fewer than
+# half of the translations are right. (Another self-attention head costs least.) So where a head
+# attends does not show how much it is needed.
 #
 # Each job now has its part, and each part its test:
 #
@@ -855,7 +863,7 @@ assert min(own) < min(cross)
 # | pre-norm, post-norm | Pre-LN, Post-LN |
 # | (left out) | **dropout** of each part's result |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #
