@@ -145,7 +145,7 @@ print("  c =", c, "  s̃ =", s_tilde)
 #
 # We walk the four lines in reverse, and start with the **upstream gradient** ds̃ = ∂L/∂s̃. In a
 # model it comes from the output layer. Here we choose two numbers w and take the loss L = w · s̃,
-# so ds̃ = w. As in lesson 06, central differences check every gradient (of a matrix, one row).
+# so ds̃ = w. As in lesson 06, central differences check every gradient (for a matrix, one row).
 
 # %%
 w = np.array([1.0, -2.0])
@@ -219,16 +219,18 @@ print("dot: every gradient is what the central difference measures")
 # ## General: one more line
 #
 # What if states and annotations do not share their coordinates, or even have different lengths? The
-# score **general** puts a matrix W_a between them, which turns s_t into the query q = s_t W_a.
+# score **general** puts a matrix W_a between them, which turns s_t into the query q:
 #
-# > **Exercise.** Write its backward pass before you read on:
-# > `numpy-attention exercise start general`.
-#
-#     q = s W_a             dq = de M
-#     e = M q               dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
+#     q = s W_a        e = M q
 #
 # Only the line of q is new. The line of e is dot's, with q in place of s. Softmax, context and s̃
 # stay as they are, so the functions below stop at e.
+#
+# > **Exercise.** Write its backward pass before you read on:
+# > `numpy-attention exercise start general`.
+
+# %% [markdown]
+#     dq = de M        dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
 
 
 # %%
@@ -337,7 +339,8 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 # values, but not *when to be found*.
 #
 # > **Exercise.** Its backward pass is short: `numpy-attention exercise start location`.
-#
+
+# %% [markdown]
 #     ds = de W_aᵀ        dW_a = sᵀ de        dM = 0          W_a: its first S columns
 
 
@@ -591,7 +594,7 @@ show(figure, "07_forward_only")
 #     p = min(t, S − 1)      from here on, positions and target words count from 0, as in the code
 #
 # The backward pass needs nothing new. Outside the window α = 0, so de = α ∘ (dα − α · dα) is 0
-# there as well. Guess which of six source words target word 7 can see, with D = 1.
+# there as well. Which of six source words can target word 7 see, with D = 1?
 
 # %%
 D = 1
@@ -705,7 +708,8 @@ show(figure, "07_pull")
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start local-p`.
-#
+
+# %% [markdown]
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
 #
 # In dot the state was used in the scores and in s̃. Here it has one more use, to *aim* the window,
@@ -796,8 +800,9 @@ print("recorded (question 8), general in local-p: 36, 99 and 30% exactly right w
 # link outside the window cannot be found at all. And this is the good seed: with seeds 1 and 3,
 # most sentences are wrong. Question 8 asks why.
 #
-# Most dots are less than one position from the right word. For *étudiant* and *bleu*, p is almost
-# the same: the window contains both words, and the score chooses. But two dots are far off. Which?
+# Most dots are less than one position from the right word, and that of the full stop is a little
+# farther. For *étudiant* and *bleu*, p is almost the same: the window contains both words, and the
+# score chooses. But two dots are far off. Which?
 #
 # One is the dot of *pas*. Its window does not contain *not*, and in the test sentences the largest
 # weight of *pas* is never on *not*. The other is the dot of `</s>`: its p is near *carry*, far from
