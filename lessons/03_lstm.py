@@ -126,7 +126,7 @@ print("c_1 = f ∘ c_0 + i ∘ g =", f * c0, "+", i * g, "=", c1)
 print("h_1 =", h1)
 
 # %% [markdown]
-# In unit 1, f is nearly 1 and i is nearly 0. So f ∘ c_0 keeps 1.905 of the 2 in the cell, and i ∘ g
+# In unit 1, f is nearly 1 and i is small. So f ∘ c_0 keeps 1.905 of the 2 in the cell, and i ∘ g
 # adds only 0.091, which makes 1.996. In unit 2, it is the other way round: the −1 in the cell is
 # almost gone, and the new number 0.671 has taken its place. The output gate of unit 1 is half open,
 # because σ(0) = 1/2, so this unit shows half of tanh(1.996).
@@ -382,12 +382,12 @@ four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
 # With a single step, only `input[1][1]` is wrong, the gradient of c_0. The report names the line
-# that computes it. Its hint, "a local derivative", says what kind of factor is missing there: f,
-# because c_1 = f ∘ c_0 + …. With four steps everything is wrong, because each step hands its error
-# to the step before it. Here the report found the line all the same. But a plain list of wrong
-# gradients would leave you without a clue, so if you ever see "right: none", **shorten the
-# sequence**. And always check the gradient of the first state. With a single step, no other
-# gradient reveals this bug.
+# that computes it. Its hint, "a local derivative", means that `dc` should be multiplied by the
+# derivative of this step. Here this is f, because c_1 = f ∘ c_0 + …. With four steps everything is
+# wrong, because each step hands its error to the step before it. Here the report found the line all
+# the same. But a plain list of wrong gradients would leave you without a clue, so if you ever see
+# "right: none", **shorten the sequence**. And always check the gradient of the first state. With a
+# single step, no other gradient reveals this bug.
 #
 # ## A memory by hand
 #
@@ -453,13 +453,15 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 #
 # Our memory has U = 0, which closes path (2). How much of the gradient arrives in a whole network,
 # with both paths open? We compare seven untrained networks of 32 units, which read the inputs of
-# lesson 02's recall task. They differ in three ways:
+# lesson 02's recall task. Four of them are all combinations of two choices:
 #
-# - The cell is Elman's or an LSTM.
-# - In an LSTM, the bias of the forget gates starts at b_f = 0, 1, 3 or 5.
+# - The cell is Elman's, or an LSTM with forget gates that start at b_f = 0.
 # - U starts *small*, between −0.1 and 0.1, or **orthogonal** ("U orth." in a name), so that it
 #   changes no vector's length. (The U of an LSTM has four blocks, one for each of i, f, o and g,
 #   and each block is orthogonal.)
+#
+# The other three are LSTMs with a small U and b_f = 1, 3 or 5. So look at the figure twice. First
+# compare the four combinations, and then follow the LSTMs with a small U from b_f = 0 to 5.
 #
 # The gradient starts at the last state. In an LSTM this is the last c, so that the gradient can
 # take path (1) at once. Elman's network has no c, so there it is the last h. `way_back` runs the
@@ -528,11 +530,11 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 #
 # So neither cell is ahead in both comparisons. In the figure, Elman's network with an orthogonal U
 # (green triangles) is *above* three of the LSTMs. But only one of those LSTMs starts with an
-# orthogonal U, too. The others start with a small one, so their curves do not compare the cells
-# alone.
+# orthogonal U, too. The other two start with a small U. They differ from Elman's network in the
+# cell *and* in U, so they say nothing about the cell alone.
 #
 # In an LSTM with a small U, the carousel explains the first steps back: after 5, about σ(b_f)^k of
-# the gradient is left. After 40, more is left, because path (2) contributes too. With b_f = 5 the
+# the gradient is left. After 40, more is left, because path (2) contributes too. With b_f = 5, the
 # gradient even grows.
 #
 # ## Recall
@@ -540,10 +542,7 @@ assert at_20["LSTM, b_f = 1"] < at_20["Elman, U orth."]
 # If more of the gradient arrives, does a network also learn more? The task is lesson 02's. The
 # first symbol, the **key**, is one of four, so guessing is right a quarter of the time. Then come n
 # symbols of noise, and a question mark that asks for the key. For each n we train a new network,
-# with 400 training steps. Make two guesses. First: what is the largest n that the LSTM with b_f = 5
-# learns? Second: at n = 4 the gradient has to go five steps back, and with a small U ten times more
-# of it arrives in the LSTM with b_f = 0 than in Elman's network. Does this LSTM also recall more
-# keys?
+# with 400 training steps. Guess: what is the largest n that the LSTM with b_f = 5 learns?
 
 # %% tags=["training"]
 DISTANCES = (4, 8, 16, 32, LONGEST)
@@ -575,12 +574,16 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # is above 0.9 (yellow). Three comparisons tell the story.
 #
 # *The bias.* With b_f = 5, the LSTM recalls keys across 32 symbols, which no other network in the
-# figure does. So the cure for forgetting is a forget gate that *starts open*, as Gers et al.
+# figure does. It seems that a forget gate cures forgetting if it *starts open*, as Gers et al.
 # advised in 2000.
 #
-# *The cell.* Gates alone are not a cure. Now for your guess from the beginning of the lesson: with
-# all biases at 0 and a small U, the LSTM learns neither n = 4 nor n = 8. It recalls fewer keys than
-# Elman's network at n = 4, and more at n = 8. So ten times more gradient does not mean more keys.
+# *The cell.* Are gates alone a cure? At n = 4, the gradient has to go five steps back. With a small
+# U, ten times more of it arrives in the LSTM with b_f = 0 than in Elman's network. Does this LSTM
+# also recall more keys?
+#
+# It does not. With all biases at 0 and a small U, it learns neither n = 4 nor n = 8. It recalls
+# fewer keys than Elman's network at n = 4, and more at n = 8, which also answers your first guess.
+# So ten times more gradient does not mean more keys.
 #
 # *How U starts.* The figure shows only one seed, so we have repeated the interesting boxes with two
 # more. Guess before you look: at b_f = 0, which cell is better, Elman's or the LSTM? And does your
@@ -593,6 +596,7 @@ RECALLED = {
     (8, "LSTM, b_f = 0"): ([0.51, 0.54, 0.53], [1.00, 0.76, 1.00]),
     (16, "Elman"): ([0.24, 0.26, 0.23], [0.26, 1.00, 1.00]),
     (16, "LSTM, b_f = 0"): ([0.24, 0.24, 0.26], [0.27, 0.25, 0.24]),
+    (32, "LSTM, b_f = 0"): ([0.28, 0.26, 0.27], [0.26, 0.24, 0.26]),
     (32, "LSTM, b_f = 5"): ([1.00, 1.00, 1.00], [1.00, 1.00, 1.00]),
 }
 print(f"{'keys recalled, three seeds':<30}{'U small':<23}U orthogonal")
@@ -609,9 +613,12 @@ for (n, cell), starts in RECALLED.items():
 # Now look at the two lines of n = 16. Only Elman's cell *together with* an orthogonal U learns this
 # distance, with two seeds of three. Neither the cell nor the start of U is enough alone. A
 # comparison of Elman's network with an orthogonal U and the LSTM with a small U would have hidden
-# this, because it changes both at once. **Change one thing at a time, starting from each of the two
-# networks.** The bias passes this test. The last line shows that b_f = 5 learns n = 32 with every
-# seed, however U starts.
+# this, because it changes both at once. **Two networks that differ in two things need four runs:
+# change U in each cell, and the cell with each U.**
+#
+# With the bias, we did change only one thing. At n = 32, b_f = 5 learns with every seed and either
+# U, and b_f = 0 with none (the last two lines). So starting the forget gate open does cure
+# forgetting at this distance.
 #
 # The lower number in a box of the figure is the share of the gradient that arrives, before
 # training, at the state that has just read the key. Does it predict what is learnt? For the LSTMs
@@ -644,7 +651,7 @@ for (n, cell), starts in RECALLED.items():
 # ## By heart
 #
 # What does dropout change? We train a language model on 10,000 words of the Bible for 14 epochs,
-# once without and once with dropout. After each epoch we measure its perplexity on two texts: this
+# once without and once with dropout. After each epoch, we measure its perplexity on two texts: this
 # training text, and a held-out text from other parts of the Bible.
 #
 # One detail first: words that occur only once in the training text, or never, become `<unk>`,
@@ -712,15 +719,17 @@ for p in models:
 assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 
 # %% [markdown]
-# The held-out curves (orange) begin *below* the training curves (blue): without the words that
-# became `<unk>`, most of what is left to predict in the held-out text is common words. So even a
-# model that only counts words finds the rest of the held-out text easier: 108 against 141. Without
-# dropout (left), the held-out perplexity rises after four epochs, and ends at more than one and a
-# half times its best value. All the while, the perplexity of the training text falls, until the
-# model predicts 59 % of its words correctly. That is learning *partly by heart*: after the fourth
-# epoch the model learnt this text, not English. With dropout (right), the model predicts fewer than
-# half of the words of its training text. But of the held-out text it predicts 27 %, against 25 %
-# without dropout, and the held-out perplexity rises by only a tenth. (Is this chance? Question 6.)
+# The held-out curves (orange) begin *below* the training curves (blue). `<unk>` has swallowed the
+# rare words of the held-out text, and the words that remain are mostly common ones. Even a model
+# that only counts words finds them easier than those of the training text: 108 against 141.
+#
+# Without dropout (left), the held-out perplexity rises after four epochs, and ends at more than one
+# and a half times its best value. All the while, the perplexity of the training text falls, until
+# the model predicts 59 % of its words correctly. That is learning *partly by heart*: after the
+# fourth epoch the model learnt this text, not English. With dropout (right), the model predicts
+# fewer than half of the words of its training text. But of the held-out text it predicts 27 %,
+# against 25 % without dropout, and the held-out perplexity rises by only a tenth. (Is this chance?
+# Question 6.)
 #
 # Now for your other guess from the beginning. Both models are given the first five words of the
 # training text, and continue with the most likely word each time. A slash marks the end of a verse.
@@ -747,13 +756,13 @@ for label, text in (("training text", ids), ("held-out text", others)):
         print(f"{label}, model {name}: {np.mean(words):.2f} words until the first error")
 
 # %% [markdown]
-# In its training text, B gets about twice as far as A. In the held-out text there is hardly a
+# In its training text, B gets about twice as far as A. In the held-out text, there is hardly a
 # difference. So B does know its text, but even B gets not quite one word right on average! Why so
-# few, if it predicts 59 % of the words? Suppose it predicted every word with this probability. Then
-# there would be 59 right words for 41 errors, which is only about one and a half words for each
-# error. And here the model has read only five words of the text. In the recital above, its first
-# wrong word led it away from the text. From there both models go on in phrases from the Bible, and
-# sound alike. Only a measurement tells them apart.
+# few, if it predicts 59 % of the words? Suppose each word is right with a probability of 59 %. Then
+# there are 59 right words for 41 errors, about one and a half right words before each error. And
+# here the model has read only five words of the text. In the recital above, B's first wrong word
+# led it away from the text. From their first wrong word on, both models go on in phrases from the
+# Bible, and sound alike. Only a measurement tells them apart.
 #
 # What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
 # gates, and no cell state, do the same? That is the question of lesson 04.
@@ -801,7 +810,7 @@ for label, text in (("training text", ids), ("held-out text", others)):
 # 4. Suppose `step_backward` has the line `dc = dh * o * (1 - tanh_c**2)`, without the upstream dc,
 #    and the loss does not read the last c. Which gradients are wrong with one step? With four? Can
 #    the network still learn to recall? (Write this line in exercise `lstm`, and check.)
-# 5. With b_f = 5 the network did not learn n = 64. Can it not learn this distance, or does it only
+# 5. With b_f = 5, the network did not learn n = 64. Can it not learn this distance, or does it only
 #    take longer? And how much of the figure is chance? Repeat it with the seeds 9 and 10.
 # 6. Let the models predict `<unk>` like any other word, in both texts. What happens to the held-out
 #    curve, and when does it cross the training curve? (And is the lesson's own result chance? Try

@@ -8,7 +8,7 @@
 #
 # How can a network write a sentence that is longer or shorter than the one it has read? With two
 # recurrent networks (Cho et al. 2014; Sutskever, Vinyals & Le 2014). The **encoder** reads the
-# source sentence and ends in a state. From this state the **decoder** writes the translation, word
+# source sentence and ends in a state. From this state, the **decoder** writes the translation, word
 # by word. There is a catch. Everything that the source says must pass through *one vector*, the
 # **fixed vector**, which has the same size for three words and for thirty.
 #
@@ -184,10 +184,11 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # ## The whole model
 #
 # What changes when these numbers become vectors and matrices? The path of the gradient stays the
-# same, but two parts are new. The cell is lesson 04's GRU. And before the softmax there is one more
-# layer, the **deep output**, which combines the decoder's state, the previous word, and c. It ends
-# in **maxout**, which keeps the larger number of each pair. Like tanh, maxout makes the layer
-# nonlinear. Unlike tanh, it passes the whole gradient to the number that it keeps.
+# same, but two parts differ from the pencil model. The cell is now lesson 04's GRU, and each word
+# is predicted by a softmax. Before the softmax, there is one more layer, the **deep output**, which
+# combines the decoder's state, the previous word, and c. It ends in **maxout**, which keeps the
+# larger number of each pair. Like tanh, maxout makes the layer nonlinear. Unlike tanh, it passes
+# the whole gradient to the number that it keeps.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -406,8 +407,9 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradient
 #
 # Every word uses c, so dc is a sum over the words. A common mistake is to forget the old value: `dc
 # = dc_read + …` instead of `dc = dc + dc_read + …`. Then each word *sets* dc and erases what was
-# there. The backward pass ends at the first word, so of the words' terms, only those of the first
-# word survive. Which gradients will be correct all the same?
+# there. The backward pass ends at the first word. So dc keeps the two terms of the first word (and
+# the W_s term, added afterwards), and loses those of all other words. Which gradients will be
+# correct all the same?
 
 
 # %%
@@ -439,12 +441,10 @@ report = caught(check, overwriting)
 # ## What reaches the first word
 #
 # In the pencil model, 12 % of dc was left after two steps. How much is left after eleven, in a GRU
-# that has not learnt anything? We will see that each step back multiplies the length of the
-# gradient by 0.56 to 0.75, and that this factor creeps up from the first value towards the second.
-# Guess what eleven such steps leave.
+# that has not learnt anything? First, what does a single step back do to the gradient's length?
 #
-# Why these two values? One step back multiplies the gradient by the **Jacobian** of the step, the
-# matrix of all derivatives of h' with respect to h:
+# It multiplies the gradient by the **Jacobian** of the step, the matrix of all derivatives of h'
+# with respect to h:
 #
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
@@ -462,7 +462,8 @@ report = caught(check, overwriting)
 #
 # But a random vector is a mixture. The rotation turns some parts of it by almost nothing and others
 # by almost 180°, and the right angle is only the average. The parts that are hardly turned shrink
-# most slowly, so their share grows with every step. That is why the factor should creep up:
+# most slowly, so their share grows with every step. So the factor should creep up from 0.56 towards
+# 0.75. Guess: how much of the gradient do eleven such steps leave?
 
 # %%
 rng = np.random.default_rng(6)
@@ -478,18 +479,23 @@ print("computed, eleven steps: ×", np.array(factors))
 print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
-# So after eleven steps 1.7 % of the gradient is left. Even at best it would be only 4.2 %.
+# So after eleven steps, 1.7 % of the gradient is left. Even at best it would be only 4.2 %.
 #
 # Does this derivation hold in a real model, and does it still hold once the model has learnt? We
-# train three models to copy: one with a fixed vector of 64 numbers, one with a fixed vector of 32
-# numbers, and one with lesson 06's attention, which gives each target word a direct path to each
-# source word. To give all three nearly the same number of parameters, the model with the smaller
-# vector gets larger embeddings, and the model with attention gets slightly smaller states. All
-# three encoders read forwards only. (With attention the papers' encoders also read backwards. The
-# last section measures what that adds.) So attention mainly changes what the decoder reads at each
-# step: a new mixture of all h_j instead of h_S.
+# train three models to copy. Their sizes are chosen to give all three nearly the same number of
+# parameters (`hidden` is the size of a state, and `embedding` the size of a word's vector):
 #
-# At each position of the source we measure the norm of ∂L/∂(embedded word), before training and
+# | model | `hidden` | `embedding` | parameters |
+# |---|---|---|---|
+# | fixed vector, 64 | 64 | 32 | 66,456 |
+# | fixed vector, 32 | 32 | 196 | 66,328 |
+# | attention | 60 | 32 | 66,780 |
+#
+# Lesson 06's attention gives each target word a direct path to each source word. All three encoders
+# read forwards only, so that attention changes mainly what the decoder reads at each step: a new
+# mixture of all h_j instead of h_S.
+#
+# At each position of the source, we measure the norm of ∂L/∂(embedded word), before training and
 # after one epoch. What will training do to the curve of the 64-number vector? Draw your guess.
 
 # %% tags=["training"]
@@ -507,8 +513,9 @@ SETTINGS = {
 
 
 # %% [markdown]
-# We also look inside the encoder of the 64-number vector. How much of dc reaches h_1, on all paths
-# and through the update gate z alone? And how large is z, at the first word and at the last?
+# We also look inside the encoder of the 64-number vector. How much of dc reaches h_1 on all paths?
+# How much would arrive through the update gate alone, that is, through the product of all z (lesson
+# 04's term (1))? And how large is z at the first word and at the last?
 
 
 # %% tags=["training"]
@@ -565,8 +572,8 @@ after = norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
 print("fixed vector, 64: the first word's gradient, compared with the last one's")
 # (the first factor computed above, × 0.57, is the step from </s> to the last word: not included)
-print(f"before training: 1 to {before[-1] / before[0]:.0f}; each step towards the first word × "
-      f"{factors.min():.2f} to × {factors.max():.2f}")
+print(f"before training: 1 to {before[-1] / before[0]:.0f}, or {before[0] / before[-1]:.1%}; each "
+      f"step towards the first word × {factors.min():.2f} to × {factors.max():.2f}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
 for when, (z_first, z_last, share, by_z) in ways.items():
     print(f"{when}: {share:.0%} of dc reaches h_1 (through z alone: {by_z:.0%}); z is "
@@ -600,26 +607,25 @@ show(figure, "05_gradient")
 
 # %% [markdown]
 # Each curve shows how the gradient is shared among the twelve positions, with the 64-number vector
-# (blue) and with attention (green). With attention all words get nearly the same before training
-# (left). With the fixed vector the derivation holds: each step multiplies the gradient by 0.65 to
-# 0.73, within the range that we derived. So the first word gets 1/39 of what the last one gets. The
-# 1.7 % above started at `</s>`, and the first step from there has the smallest factor. The eleven
-# steps measured here leave that step out, because they start at the last word. So more is left. Of
-# dc itself, twelve steps away, 1 % is left at h_1.
+# (blue) and with attention (green). Before training (left), all words get nearly the same with
+# attention. With the fixed vector, the derivation holds: each step multiplies the gradient by 0.65
+# to 0.73, within the range that we derived. So the first word gets 1/39, or 2.6 %, of what the last
+# one gets. Why not the 1.7 % from above? Both cover eleven steps. But the eleven above began at
+# `</s>`, and so include the first step, the one with the smallest factor. Our curve begins one word
+# later. From `</s>` to h_1, there are twelve steps, and 1 % of dc is left.
 #
 # But one epoch reverses the blue curve (right)! The model has learnt two things.
 #
 # First, less is lost in the backward pass: 54 % of dc reaches h_1, instead of 1 %. It is tempting
 # to say that the update gates carry it, as they were invented to do. But through z alone, less than
-# a tenth of dc would arrive. The candidate n, which also reads the state, must carry most of it
-# (question 8).
+# a tenth of dc would arrive. Most of it must take other paths at some steps: through the candidate
+# n, which also reads the state, or through what the gates read (question 8 measures how much).
 #
 # Second, the encoder has learnt when to take in a word and when to keep what it has. A new word
 # enters the state with the factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So
-# the late words hardly enter the state, and a word that hardly enters gets hardly any gradient.
-# That is why the curve is reversed: the gradient of the *state* still falls towards the first word,
-# but the gradient of the *word* does not. (With attention, too, the first word now gets the largest
-# share. The rest of that curve differs from processor to processor.)
+# the last word enters with about a quarter of the weight of the first, and gets less gradient
+# accordingly. That is why the curve is reversed: the gradient of the *state* still falls towards
+# the first word, but the gradient of the *word* does not.
 #
 # So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
 # not of one that has.
@@ -639,9 +645,9 @@ for length in (4, 8, 12):
         print(f"  {name:<17}", *[f"{symbol:>3}" for symbol in found.target])
 
 # %% [markdown]
-# Attention makes no mistake here. Both fixed vectors copy four symbols. At eight symbols both begin
-# correctly, and go wrong after five. At twelve, the copy from the 64-number vector begins correctly
-# again, but the copy from the 32-number vector is wrong from the first symbol.
+# Attention makes no mistake here. Both fixed vectors copy four symbols. At eight symbols, both
+# begin correctly, and go wrong after five. At twelve, the copy from the 64-number vector begins
+# correctly again, but the copy from the 32-number vector is wrong from the first symbol.
 #
 # How often is a *whole* copy right? We feed the model the true symbols, and check at every step
 # whether it gives the true next symbol the highest probability. If it always does, greedy search
@@ -650,7 +656,7 @@ for length in (4, 8, 12):
 # Why would long copies fail? Suppose that every symbol is right with probability ρ, independently
 # of its neighbours. Then n symbols and the `</s>` are all right with probability ρ^(n+1). So even a
 # small share of wrong symbols would ruin long copies. To test this, we sort the sequences into
-# buckets by length. In each bucket we measure ρ, the share of symbols that are right, and compare
+# buckets by length. In each bucket, we measure ρ, the share of symbols that are right, and compare
 # ρ^(n+1) with the share of whole copies that are right. Guess: will the two agree?
 
 # %% tags=["training"]
@@ -747,17 +753,17 @@ for which, percentages in MEASURED.items():
 # same ρ at every position, which the right panel refutes.
 #
 # How much does the size of the vector matter? With the 32-number vector (orange), most copies are
-# wrong from 6 symbols on, although the model has nearly as many parameters. The setting `hidden` is
-# the size of h_j, of c and of s_i alike. So smaller states fail earlier, even with as many
-# parameters. This does not show whether c alone is to blame. Longer training helps, too: after
-# eight epochs instead of four, the 64-number vector gets about nine in ten copies of 6 to 8 symbols
-# right, instead of about half (the last printed lines). Would doubling `hidden` help more (question
-# 3)?
+# wrong from 6 symbols on, although the model has nearly as many parameters. So smaller states fail
+# earlier. But `hidden` is the size of h_j, of c and of s_i alike, so this does not show whether c
+# alone is to blame. Longer training helps, too: after eight epochs instead of four, the 64-number
+# vector gets about nine in ten copies of 6 to 8 symbols right, instead of about half (the last
+# printed lines). Would doubling `hidden` help more (question 3)?
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
-# (2015, figure 2) found the same two shapes for sentences: without attention the curve falls with
-# length, and with attention it stays level. To the right of the dotted line, at lengths that did
-# not occur in training, attention fails too. How often depends on the seed, and even on the
+# (2015, figure 2) found the same for sentences. Without attention, the curve falls with length.
+# With attention, it stays level if the model was trained on sentences of up to 50 words. If it was
+# trained on up to 30, the curve falls beyond that. Ours fails at lengths that did not occur in
+# training, too (right of the dotted line). How often depends on the seed, and even on the
 # processor: from about half to four fifths of these copies were right (the last printed line). The
 # decoder computes from its state where to attend next. Perhaps it gets lost because it never had to
 # count that far.
@@ -786,23 +792,26 @@ for task, right in found.items():
 assert abs(gaps["reverse"]) < gaps["copy"] / 2
 
 # %% [markdown]
-# Hardly any difference! If only the order of reading mattered, the last three would win clearly,
-# and if only the order of writing mattered, the first three. So both seem to help. In `reverse` the
-# two advantages nearly cancel, and in copying they add up. Reading first may help for a reason that
-# we have seen: after one epoch, the first words enter the state with a larger share than the last.
+# Hardly any difference! With each of three seeds, the first three are ahead by only 4 to 7 points.
+# In `reverse`, the last three symbols written are the first three read. If only the order of
+# reading mattered, they would win clearly. If only the order of writing mattered, the first three
+# written would. So both seem to help. In `reverse`, the two advantages nearly cancel, and in
+# copying they add up. Being read first may help for a reason that we have seen: after one epoch,
+# the first word enters the state with a larger weight than the last.
 #
 # **Conjecture**, which no experiment in this lesson tests. The vector has enough room: fourteen
 # symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61 bits. That is less than one bit for
 # each of the 64 numbers. But the vector must store all symbols in the same numbers without mixing
-# them up, and the decoder must find each symbol again when its turn comes. With attention a symbol
+# them up, and the decoder must find each symbol again when its turn comes. With attention, a symbol
 # stays where it was read, and the decoder only has to point at it.
 #
 # ## What does a second direction add?
 #
-# Our encoders read forwards only. Bahdanau's also reads backwards: two GRUs, one for each
-# direction, put their states side by side. So the paper's comparison changes two things at once,
-# and either could have helped. Sutskever et al. (2014) read the source in *reverse* instead, so
-# that its first words are the nearest to c, and their model gained from it.
+# Our encoders read forwards only. In Bahdanau's paper, the encoder of the model with attention also
+# reads backwards: two GRUs, one for each direction, put their states side by side. So the paper's
+# comparison changes two things at once, and either could have helped. Sutskever et al. (2014) read
+# the source in *reverse* instead, so that its first words are the nearest to c, and their model
+# gained from it.
 #
 # For translation, the package has recorded all combinations (`results/claims.md`). The models have
 # 3 million parameters and were trained for six epochs to translate English clauses of at most 12
@@ -827,7 +836,7 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 # or without. Reading in reverse is worth next to nothing here. Attention is worth eight points,
 # with either encoder. Only now can we say that it is attention that helps most on these clauses.
 #
-# In this lesson attention was a box that we trained and measured. But how does its decoder know
+# In this lesson, attention was a box that we trained and measured. But how does its decoder know
 # where to look? Lesson 06 opens the box.
 
 # %% [markdown]
@@ -843,7 +852,7 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 # | copy | copy task, sequence copying, memorization task |
 # | whole copies right | exact match, sequence accuracy |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #
@@ -881,12 +890,12 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 # 5. Train the fixed vector on `reverse` with the seeds 0, 1 and 2. Does the curve over the written
 #    positions fall, rise or stay level? And is the task easier or harder than copying, for
 #    sequences of 6 to 8 symbols? Why?
-# 6. Before training the gradient shrinks by a factor from position to position. What would the
+# 6. Before training, the gradient shrinks by a factor from position to position. What would the
 #    factor be with `z = 0.9` at the start, and U_n and r as before? Which bias sets z to 0.9, and
 #    in which lesson did you see the same trick?
 # 7. Train attention with the seeds 0, 1 and 2. What share of the copies of 15 to 17 symbols is
 #    right, and what share does ρ^(n+1) predict? What does this tell you about the errors? Does a
 #    second direction help (with `"hidden": 47` the model is as large)?
-# 8. After one epoch half of dc reaches h_1, but through z alone (lesson 04's term (1)) less than a
+# 8. After one epoch, half of dc reaches h_1, but through z alone (lesson 04's term (1)) less than a
 #    tenth would arrive. What carries the rest? Measure what would arrive through z and the
 #    candidate.
