@@ -35,10 +35,10 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """Return curated mistakes (line, wrong line, sentence) for one line of a solution.
+    """Return curated mistakes (described by hand): (line, wrong line, sentence) for one line.
 
-    right: the part of the line to replace. changes: pairs (text that replaces `right`, sentence
-    that describes the mistake).
+    line: a line of a solution. right: the part of the line to replace. changes: pairs (text that
+    replaces `right`, sentence that describes the mistake).
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
@@ -107,7 +107,8 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
     """Return two curated mistakes for each line `grads.X += …`.
 
     The first overwrites the gradient of X instead of adding to it. The second leaves it out.
-    because: why the gradient has to be added, the end of the description of the first mistake.
+    because: the reason to add the gradient; it ends the description of the first mistake, after
+    "because".
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:
@@ -127,8 +128,8 @@ class Case(NamedTuple):
     The functions are as for `gradcheck`. backward: called as backward(doutput, …, cache, grads). If
     it is None, `forward` returns no cache, and only the values of its outputs are checked. target:
     the Module with the parameters, or None. causal: the time axis, if the mechanism must not read
-    the future. differ: a function differ(found, right) that describes how an output is wrong, for
-    outputs whose numbers would not help the user.
+    the future. differ: a function differ(found, right) that describes in words how an output is
+    wrong. Used where printing the numbers would not help the user.
     """
 
     forward: Callable

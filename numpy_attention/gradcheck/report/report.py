@@ -225,7 +225,7 @@ def short(report):
 def lines_of(report, brevity=0):
     """Yield the lines of text that describe a failed check, from its Report.
 
-    brevity: 0 yields all lines. 1 yields only one kind of mistake per finding, and one line for
+    brevity: 0 yields the most lines. 1 yields only one kind of mistake per finding, and one line for
     each finding after the second. 2 also omits the re-runs and the text after the findings. 3 also
     yields only one line for the second finding.
     """
