@@ -161,9 +161,9 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da of the first layer. Add to grads the gradients of all parameters but its W, b.
+        """Return da of the first layer. Add the gradients of the parameters to grads.
 
-        `project_backward` adds the gradients of the first layer's W and b.
+        Those of the first layer's W and b are left out; `project_backward` adds them.
         """
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]

@@ -144,17 +144,20 @@ class Case(NamedTuple):
 class Exercise:
     """One exercise.
 
-    name: the name of the exercise and of its file. lesson: the lesson's file name without
-    extension. position: the order of the exercise in this lesson. source: the reference
-    implementation. blanks: the functions that the user writes, such as "softmax" or
-    "PlainRNN.backward". text: the task, with equations and shapes. needs: the exercises that come
-    before this exercise. cases: a function cases(rng, its) that yields the Cases to check, where
-    `its` is the module of the user's file or of the solution. hints: three texts on the law, the
-    line and the derivative. why: the reason for the form of the solution. unseen: a mistake that no
-    gradient check would see. mistakes: the curated mistakes, as tuples (right, wrong, sentence).
-    The text `right` occurs once in the solution, `wrong` replaces it, and the sentence names the
-    wrong step of the derivation. planted: (right, wrong), for an exercise in which the user has to
-    find a mistake.
+    name, title: the name of the exercise and of its file, and its subject in a few words
+    lesson, position: the lesson's file name without extension, and the order in this lesson
+    source: the reference implementation
+    text: the task, with equations and shapes
+    cases: a function cases(rng, its) that yields the Cases to check, where `its` is the module of
+        the user's file or of the solution
+    hints: three texts on the law, the line and the derivative
+    why: the reason for the form of the solution
+    blanks: the functions that the user writes, such as "softmax" or "PlainRNN.backward"
+    unseen: a mistake that no gradient check would see
+    needs: the exercises that come before this exercise
+    mistakes: the curated mistakes, as tuples (right, wrong, sentence); `right` occurs once in the
+        solution, `wrong` replaces it, and the sentence names the wrong step of the derivation
+    planted: (right, wrong), for an exercise in which the user has to find a mistake
     """
 
     name: str

@@ -33,10 +33,7 @@ def reruns(check, wrong):
 
 
 def rerun_outputs(check, wrong):
-    """Yield a line of the report if the gradients are correct for some outputs, but not for all.
-
-    The gradients for an output are those of a loss that reads only this output.
-    """
+    """Yield a line if a loss that reads only one output has correct gradients for some, not all."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
