@@ -161,7 +161,10 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da of the first layer; add all gradients except those of its W and b."""
+        """Return da of the first layer. Add the gradients of the parameters to grads.
+
+        Those of the first layer's W and b are left out; `project_backward` adds them.
+        """
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):

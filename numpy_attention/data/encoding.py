@@ -248,9 +248,10 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 
 
 def word_at(row: bytes, place: int) -> bytes:
-    """Return the word of a line, `row`, that contains the byte at `place`.
+    """Return the word around the byte at `place` in the line `row`.
 
-    If the word begins SHOWN or more bytes before this byte, the result begins with this byte.
+    At most 2 · SHOWN bytes from `place` on are returned. The bytes before `place` are left out if
+    there are SHOWN or more of them.
     """
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])

@@ -149,8 +149,8 @@ def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
     """Run all jobs. Return {name of a recipe: one Outcome for each seed}.
 
-    done: with several ranks, a function that rank 0 calls after each job with the number of jobs
-    done, the job and its Outcome.
+    done: called on rank 0 after each job as done(number of jobs done, job, Outcome). With a single
+    rank it is not called.
     """
     outcomes = handed_out(ranks, jobs, lambda job: outcome_of(job, texts, threads, ranks), done)
     found: dict[str, list[Outcome]] = {}

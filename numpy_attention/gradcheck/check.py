@@ -53,21 +53,24 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
               epsilon=EPSILON, title=None, causal=None):
     """Check the gradients of all parameters of a Module and of all float inputs; return a Report.
 
-    target: a Module with float64 parameters, or None for a function without parameters.
-    inputs: the arguments of `forward`. Float64 arrays are checked, also within tuples.
+    target: a Module with float64 parameters, or None for a function without parameters
+    inputs: the arguments of `forward`; float64 arrays are checked, also within tuples
+    rng: the generator of the upstream gradients
     forward: forward(*inputs) returns (output, …, cache), where outputs are arrays, tuples of
-    arrays, or None. The default is target.forward.
-    backward: backward(doutput, …, cache, grads) returns the gradient of the input. For several
-    inputs, it returns a tuple of gradients in the order of the inputs, with None for inputs that
-    are not float arrays. The default is target.backward.
+        arrays, or None; the default is target.forward
+    backward: backward(doutput, …, cache, grads) returns the gradient of the input; for several
+        inputs, a tuple of gradients in the order of the inputs, with None for inputs that are not
+        float arrays; the default is target.backward
+    tolerance: the largest relative error that is allowed
+    epsilon: the step of the differences
+    title: the name of the check in messages
+    causal: the time axis of the first input, or None if outputs may depend on later steps; if an
+        output has as many steps along this axis as the input, no step of the output may depend on a
+        later step of the input
+
     Both passes must draw the same random numbers at every call. An attention without forward and
     backward is checked through its methods `read` and `step` on queries (T, B, Q) and values (B, S,
     D), without padding.
-    tolerance: the largest relative error that is allowed. epsilon: the step of the differences.
-    title: the name of the check in messages.
-    causal: the time axis of the first input, or None if outputs may depend on later steps. If an
-    output has as many steps along this axis as the input, no step of the output may depend on a
-    later step of the input.
 
     An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. The element is
     reported by a warning (NotChecked), but its gradient must still lie between the slopes on both

@@ -47,7 +47,7 @@ def gradient_and_bends(loss, array, epsilon, middle=0.0):
 
 
 def losses_around(loss, flat, i, epsilon):
-    """Return {step: loss} for steps -2, -1, 1, 2, with element i of `flat` + step · epsilon."""
+    """Return {step: loss with step · epsilon added to flat[i]} for the steps −2, −1, 1 and 2."""
     kept = flat[i]
     around = {}
     for step in (-2, -1, 1, 2):

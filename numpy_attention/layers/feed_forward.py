@@ -28,7 +28,10 @@ class FeedForward(Module):
 
     @classmethod
     def create(cls, rng, size, inner, init=glorot, dtype=np.float32):
-        """Draw the weights. size: D. inner: hidden size. Raises ValueError if a size is below 1."""
+        """Draw the weights. Raises ValueError if a size is below 1.
+
+        size: D, the size of the input and the output. inner: the hidden size.
+        """
         check_sizes(size=size, inner=inner)
         check_initial(rng, dtype, init)
         return cls(Linear.create(rng, size, inner, init=init, dtype=dtype),

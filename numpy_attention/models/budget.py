@@ -17,10 +17,13 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     the cells have size n without attention or with one role, 2n with key-value, 3n with
     key-value-predict, and (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each
     additional role makes n smaller, and more so if the word vectors are a large part of the
-    parameters. vocabulary: the number of ids. attention: a name of `registry.HISTORY_READOUTS`, or
-    None for a model without attention. tied: whether input and output share the word vectors;
-    unlike in LanguageModel.create, they do by default. settings: other arguments of the model's
-    `create`, such as layers and cell.
+    parameters.
+
+    vocabulary: the number of ids
+    attention: a name of `registry.HISTORY_READOUTS`, or None for a model without attention
+    tied: whether input and output share the word vectors; unlike in LanguageModel.create, they do
+        by default
+    settings: other arguments of the model's `create`, such as layers and cell
 
     Raises ValueError if the budget is too small for n = 1.
     """

@@ -61,11 +61,14 @@ class LanguageModel(Module):
                dropout=0.0, init=0.1, forget_bias=0.0, dtype=np.float32):
         """Build a new model.
 
-        vocabulary: the number of ids. hidden: the size of a state. embedding: the size of a word
-        vector, by default hidden. layers: the number of layers of cells. cell: a name of
-        `registry.CELLS`. tied: whether input and output use one table, which requires
-        embedding = hidden. dropout: the rate of D in the class. init: every weight is from
-        U(−init, init). forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
+        vocabulary: the number of ids
+        hidden, layers: the size of a state, and the number of layers of cells
+        cell: a name of `registry.CELLS`
+        embedding: the size of a word vector, by default hidden
+        tied: whether input and output use one table, which requires embedding = hidden
+        dropout: the rate of D in the class
+        init: every weight is from U(−init, init)
+        forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
 
         Raises ValueError for an unknown cell, a size below 1, or if tied and embedding ≠ hidden.
         """

@@ -106,17 +106,22 @@ class LuongTranslator(TeacherForced):
                **attention_settings):
         """Build a new model; the defaults are the paper's.
 
-        embedding, hidden: the sizes of a word vector and of a state. layers: the number of layers
-        of encoder and decoder. cell: a name of `registry.CELLS`. dropout: the dropout rate.
-        attention: a name of `registry.SCORES`, or a user-defined attention. attention_settings:
-        window, width and the other settings of `AttentionConfig`. bidirectional, input_feeding: as
-        in the class. query: "current" for h_t, or "previous" for h_{t−1}. bias: whether h̃ has the
-        bias b that textbooks add. Biases start at 0, except the forget bias of an LSTM, which is 1.
+        embedding, hidden: the sizes of a word vector and of a state
+        layers: the number of layers of encoder and decoder
+        cell: a name of `registry.CELLS`
+        bidirectional, input_feeding: as in the class
+        bias: whether h̃ has the bias b that textbooks add
+        query: "current" for h_t, or "previous" for h_{t−1}
+        dropout: the dropout rate
+        init: "paper": every matrix is from U(−0.1, 0.1); "modern", for sizes far below the paper's:
+            Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from
+            N(0, 0.1²); a number b: every matrix is from U(−b, b)
+        attention: a name of `registry.SCORES`, or a user-defined attention
+        attention_settings: window, width and the other settings of `AttentionConfig`
 
-        init "paper": every matrix is from U(−0.1, 0.1). "modern", for sizes far below the paper's:
-        Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from N(0, 0.1²).
-        A number b: every matrix is from U(−b, b). Raises ValueError for an unknown name, a size
-        below 1, sizes that the score does not allow, or an odd hidden if bidirectional.
+        Biases start at 0, except the forget bias of an LSTM, which is 1. Raises ValueError for an
+        unknown name, a size below 1, sizes that the score does not allow, or an odd hidden if
+        bidirectional.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)

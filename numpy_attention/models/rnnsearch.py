@@ -118,16 +118,18 @@ class RNNSearch(TeacherForced):
                **attention_settings):
         """Build a new model; the defaults are the paper's.
 
-        embedding, hidden: the sizes of a word vector and of a state. layers: the number of layers
-        of encoder and decoder. maxout: l, by default hidden / 2. readout is explained in the class,
-        and reset and update in `GRU`. dropout: the dropout rate. bidirectional: whether the encoder
-        reads from both ends. attention: a name of `registry.SCORES` (the paper's is "concat"), or a
-        user-defined attention. attention_settings: `alignment` (the hidden size of the score), and
-        the other settings of `AttentionConfig`.
-
-        init "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
-        v_a = 0 (appendix B.1). "modern", for small models and short training runs: Glorot's uniform
-        weights, embeddings from N(0, 0.1²). A number b: every matrix is from U(−b, b).
+        embedding, hidden: the sizes of a word vector and of a state
+        layers: the number of layers of encoder and decoder
+        bidirectional: whether the encoder reads from both ends
+        maxout: l, by default hidden / 2
+        readout, reset, update: as in the class, and as in `GRU`
+        dropout: the dropout rate
+        init: "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
+            v_a = 0 (appendix B.1); "modern", for small models and short training runs: Glorot's
+            uniform weights, embeddings from N(0, 0.1²); a number b: every matrix is from U(−b, b)
+        attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined one
+        attention_settings: `alignment` (the hidden size of the score), and the other settings of
+            `AttentionConfig`
 
         Raises ValueError for sizes below 1 or an unknown name.
         """

@@ -64,7 +64,7 @@ class TeacherForced(Module):
         return loss, None
 
     def loss(self, batch, state=None):
-        """Return Σ −log p(y_t) without dropout and label smoothing, and None for the state."""
+        """Return Σ −log p(y_t) without dropout or label smoothing, and None for the state."""
         x, _, _ = self.forward(batch)
         return float(self.output.loss(x, batch.target_out[batch.target_mask])), None
 

@@ -42,12 +42,16 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
                  script: str | Path | None = None) -> int:
     """Write an HTML page that runs the models of these folders; return its size in bytes.
 
-    precision: how the weights are stored, as in `exported`. corpus, split: where the examples come
-    from, by default the last split of the first run's corpus. count: the number of examples.
-    checkpoints: earlier checkpoints, if there is only one run. code: user-defined files, as in
-    `Trained.load`. For a run that uses such files, the weights of the examples are recorded.
+    precision: how the weights are stored, as in `exported`
+    corpus, split: where the examples come from, by default the last split of the first run's corpus
+    count: the number of examples
+    checkpoints: earlier checkpoints, if there is only one run
+    code: user-defined files, as in `Trained.load`; for a run that uses such files, the weights of
+        the examples are recorded
     script: a JavaScript file that adds user-defined classes to the engine, so that the page can run
-    them. Raises ValueError for runs of two kinds, and for several runs with checkpoints.
+        them
+
+    Raises ValueError for runs of two kinds, and for several runs with checkpoints.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "

@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C and other signals, so that a step is never left half done.
+"""Handling of Ctrl-C and other signals, so that the first signal does not leave a step half done.
 
 When mpirun receives Ctrl-C or SIGTERM, it sends SIGCONT to all ranks. After a quarter of a second
 it sends SIGTERM, and after another quarter it kills the ranks. mpirun passes on SIGUSR1 unchanged,

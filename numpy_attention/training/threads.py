@@ -154,7 +154,7 @@ def cpu_quota(root: str | Path = "/sys/fs/cgroup",
 
 
 def _content(path: str | Path) -> str:
-    """Return the content of a system file, or "" if it does not exist."""
+    """Return the stripped content of a system file, or "" if it cannot be read."""
     try:
         return Path(path).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):

@@ -188,7 +188,7 @@ def check_sizes(lowest=1, **sizes):
 
 
 def check_whole(name, number, low, high=math.inf):
-    """Raise ValueError unless a value is an integer from low to high. True is not allowed."""
+    """Raise ValueError unless a value is an integer from low to high. A bool is not allowed."""
     whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not (whole and low <= number <= high):
         most = "" if high == math.inf else f" and at most {high:,}"

@@ -90,14 +90,14 @@ def existing_file(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Return whether anything has this name. Raises OSError if links form a loop, for example."""
+    """Return whether the path exists. Raises OSError if it cannot be read (a link loop)."""
     path = as_path(path)
     with path_errors(path, "read"):
         return mode_of(path) is not None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether a folder has this name. Raises OSError if links form a loop, for example."""
+    """Return whether the path is a folder. Raises OSError if it cannot be read (a link loop)."""
     path = as_path(path)
     with path_errors(path, "read"):
         mode = mode_of(path)

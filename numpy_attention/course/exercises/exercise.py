@@ -35,10 +35,10 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """Return curated mistakes (line, wrong line, sentence) for one line of a solution.
+    """Return curated mistakes (described by hand): (line, wrong line, sentence) for one line.
 
-    right: the part of the line to replace. changes: pairs (text that replaces `right`, sentence
-    that describes the mistake).
+    line: a line of a solution. right: the part of the line to replace. changes: pairs (text that
+    replaces `right`, sentence that describes the mistake).
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
@@ -107,7 +107,8 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
     """Return two curated mistakes for each line `grads.X += …`.
 
     The first overwrites the gradient of X instead of adding to it. The second leaves it out.
-    because: why the gradient has to be added, the end of the description of the first mistake.
+    because: the reason to add the gradient; it ends the description of the first mistake, after
+    "because".
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:
@@ -127,8 +128,8 @@ class Case(NamedTuple):
     The functions are as for `gradcheck`. backward: called as backward(doutput, …, cache, grads). If
     it is None, `forward` returns no cache, and only the values of its outputs are checked. target:
     the Module with the parameters, or None. causal: the time axis, if the mechanism must not read
-    the future. differ: a function differ(found, right) that describes how an output is wrong, for
-    outputs whose numbers would not help the user.
+    the future. differ: a function differ(found, right) that describes in words how an output is
+    wrong. Used where printing the numbers would not help the user.
     """
 
     forward: Callable
@@ -143,17 +144,20 @@ class Case(NamedTuple):
 class Exercise:
     """One exercise.
 
-    name: the name of the exercise and of its file. lesson: the lesson's file name without
-    extension. position: the order of the exercise in this lesson. source: the reference
-    implementation. blanks: the functions that the user writes, such as "softmax" or
-    "PlainRNN.backward". text: the task, with equations and shapes. needs: the exercises that come
-    before this exercise. cases: a function cases(rng, its) that yields the Cases to check, where
-    `its` is the module of the user's file or of the solution. hints: three texts on the law, the
-    line and the derivative. why: the reason for the form of the solution. unseen: a mistake that no
-    gradient check would see. mistakes: the curated mistakes, as tuples (right, wrong, sentence).
-    The text `right` occurs once in the solution, `wrong` replaces it, and the sentence names the
-    wrong step of the derivation. planted: (right, wrong), for an exercise in which the user has to
-    find a mistake.
+    name, title: the name of the exercise and of its file, and its subject in a few words
+    lesson, position: the lesson's file name without extension, and the order in this lesson
+    source: the reference implementation
+    text: the task, with equations and shapes
+    cases: a function cases(rng, its) that yields the Cases to check, where `its` is the module of
+        the user's file or of the solution
+    hints: three texts on the law, the line and the derivative
+    why: the reason for the form of the solution
+    blanks: the functions that the user writes, such as "softmax" or "PlainRNN.backward"
+    unseen: a mistake that no gradient check would see
+    needs: the exercises that come before this exercise
+    mistakes: the curated mistakes, as tuples (right, wrong, sentence); `right` occurs once in the
+        solution, `wrong` replaces it, and the sentence names the wrong step of the derivation
+    planted: (right, wrong), for an exercise in which the user has to find a mistake
     """
 
     name: str

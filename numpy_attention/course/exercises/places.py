@@ -95,5 +95,5 @@ def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
 
 
 def text_of(statement: ast.stmt) -> str:
-    """Return the first line of a statement's code, without comments and layout."""
+    """Return a statement's first line as `ast` prints it: without comments, on one line."""
     return ast.unparse(statement).splitlines()[0]

@@ -1,9 +1,11 @@
 """Random sentence pairs whose alignment is known by construction.
 
-    copy            3 1 4 → 3 1 4                       link k with k
-    reverse         3 1 4 → 4 1 3                       link k with S − 1 − k
-    dates           March 3rd, 2020 → 2020-03-03        by characters (`datasets.dates`)
-    grammar_en_fr   the black cat … → le chat noir …    word order, agreement (`datasets.grammar`)
+    generator      example                            alignment
+    copy           3 1 4 → 3 1 4                      k ↔ k
+    reverse        3 1 4 → 4 1 3                      k ↔ S − 1 − k
+    dates          March 3rd, 2020 → 2020-03-03       between characters, see `datasets.dates`
+    grammar_en_fr  the black cat … → le chat noir …   with changes of word order and agreement,
+                                                      see `datasets.grammar`
 
 Each is a function `(rng, count, ..., keep=None)` that returns a list of `Pair` with `count`
 different sources. Pairs for which `keep(pair)` is false are left out. The caller provides the

@@ -37,8 +37,8 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
     """Return {name: the perplexity per token, or per word if `words` is given}.
 
-    found: the result of `evaluate`. rng: if given, add the ends of the confidence interval; this
-    requires `found.rows`. words: the number of words in each row.
+    found: the result of `evaluate`. rng: if given, add the ends of the confidence interval, which
+    requires `found.rows`; a single row has none. words: the number of words in each row.
     """
     perplexity = Evaluation(found.loss, found.tokens if words is None else sum(words)).perplexity
     if rng is None:

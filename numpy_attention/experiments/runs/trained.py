@@ -203,7 +203,10 @@ class Trained:
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
-        """Return everything except the parameters, as a dict that JSON can represent."""
+        """Return what identifies the run, as a dict that JSON can represent.
+
+        This is its kind, name, settings, corpus, training, vocabularies, user code and vectors.
+        """
         vocabularies = {name: getattr(self, name).saved() for name in self.VOCABULARIES}
         return {
             "kind": self.KIND,
@@ -262,12 +265,13 @@ class Trained:
 
 def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
-    """Copy the pretrained vectors of a file into the rows of an embedding. Return facts as a dict.
+    """Copy the pretrained vectors of a file into the rows of an embedding.
 
-    The facts are the digest of the file and three numbers of words: found, found only in another
-    case, and skipped as not UTF-8. Rows of words not found keep their initial values. setting: the
-    name of the setting for the embedding size, for messages. Raises ValueError for vectors of
-    another size, and for a file without any of the words; also the errors of `read_vectors`.
+    Return {"digest": of the file, "found": number of words found, "other_case": how many of these
+    only in another case, "skipped": number of words of the file that are not UTF-8}. Rows of words
+    not found keep their initial values. setting: the name of the setting for the embedding size,
+    for messages. Raises ValueError for vectors of another size, and for a file without any of the
+    words; also the errors of `read_vectors`.
     """
     V, size = embedding.E.shape
     given = vector_size(path)

@@ -167,10 +167,14 @@ class Translator(Trained):
     ) -> list[Translation]:
         """Translate sentences, which are lists of tokens. Return a Translation for each.
 
-        beam: the beam size; 1 is greedy search. length_penalty: as in `beam_search`. batch_size:
-        how many sentences are searched together. threads: the number of threads of each rank.
-        ranks: the processes among which the sentences are divided; each returns all translations.
-        unknown: whether <unk> may be generated. Raises the errors of `check_sentence`.
+        beam: the beam size; 1 is greedy search
+        length_penalty: as in `beam_search`
+        batch_size: how many sentences are searched together
+        threads: the number of threads of each rank
+        ranks: the processes among which the sentences are divided; each returns all translations
+        unknown: whether <unk> may be generated
+
+        Raises the errors of `check_sentence`.
         """
         check_whole("beam", beam, 1, WIDEST)
         check_penalty(length_penalty)

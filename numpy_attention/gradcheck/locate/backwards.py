@@ -118,12 +118,14 @@ class BackwardRewriter(Rewriter):
 class Value:
     """The contents of a variable between two assignments, or of an attribute in the whole run.
 
-    places: the statements that assigned or changed the contents. values: copies of the contents
-    after each of these statements, and for an array also at the end of the run. base: the object
-    that has the attribute, or None for a variable. call: the number of the function call. order,
-    done: when the contents changed first and last, as numbers of events in the run. held: the
-    current contents, not a copy. terms: [(place, array)] for each array that a += added. source:
-    for an argument, the Value that the caller passed, or None.
+    places: the statements that assigned or changed the contents
+    values: copies of the contents after each of these statements, and for an array also at the end
+    base: the object that has the attribute, or None for a variable
+    call: the number of the function call
+    order, done: when the contents changed first and last, as numbers of events in the run
+    held: the current contents, not a copy
+    terms: [(place, array)] for each array that a += added
+    source: for an argument, the Value that the caller passed, or None
     """
 
     name: str

@@ -23,15 +23,18 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 class Group:
     """The gradients whose computation starts at one statement of the backward pass.
 
-    values: one Value for each time the statement runs. name: X if the gradients are called dX,
-    "return" if they are returned, or "". state: "right"; "part" if the values equal another
-    gradient, such as the gradient through only one use of X; "wrong"; "unknown" if no X of the
-    forward has these gradients; "given" if they are arguments or are computed from no gradient.
-    number: the number of the forward place that computes X. fits: for each value, whether it equals
-    ∂L/∂X. times: for each value, the number n of its X. other: (number, fits, times) of the place
-    with another name for which most values are right, or None. renamed: whether the values are
-    accepted as gradients of another X, because right gradients are computed from them. is_named:
-    whether the forward has an X of this name.
+    values: one Value for each time the statement runs
+    name: X if the gradients are called dX, "return" if they are returned, or ""
+    state: "right"; "part" if the values equal another gradient, such as the gradient through only
+        one use of X; "wrong"; "unknown" if no X of the forward has these gradients; "given" if they
+        are arguments or are computed from no gradient
+    number: the number of the forward place that computes X
+    fits, times: for each value, whether it equals ∂L/∂X, and the number n of its X
+    other: (number, fits, times) of the place with another name for which most values are right, or
+        None
+    renamed: whether the values are accepted as gradients of another X, because right gradients are
+        computed from them
+    is_named: whether the forward has an X of this name
     """
 
     values: list[Value]

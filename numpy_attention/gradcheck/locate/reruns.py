@@ -33,7 +33,7 @@ def reruns(check, wrong):
 
 
 def rerun_outputs(check, wrong):
-    """Yield a line of the report if some, but not all, outputs alone have correct gradients."""
+    """Yield a line if a loss that reads only one output has correct gradients for some, not all."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -125,7 +125,8 @@ def cut_around(check, size):
 def is_right(check, wrong=()):
     """Return whether all gradients of a Check agree with differences along random directions.
 
-    wrong: names of gradients. If any are given, at least one of these gradients must not be 0.
+    wrong: names of gradients. The result is False if all of these are 0, because zeros prove
+    nothing. It is also False if user code raises.
     """
     rng = np.random.default_rng(SEED)
     try:

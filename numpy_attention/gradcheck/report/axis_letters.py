@@ -1,4 +1,4 @@
-"""Find the names of axes in user code: letters in comments such as # (B, A), or docstrings."""
+"""Find the names of axes in user code: letters in docstrings, or in comments such as # (B, A)."""
 
 import inspect
 import linecache

@@ -17,17 +17,20 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 class Finding:
     """A statement that computes a wrong value from correct operands.
 
-    place: the statement. name: the name of the value. others: statements that contribute to the
-    same value. of: the forward Place that computes X, if the statement should compute ∂L/∂X, or
-    None, for instance for the gradient of a parameter. number: the number of this Place. found,
-    right: the first wrong value, and the correct value. group: the Group that contains the value.
-    fits: for each value of the group, whether it is right. times: for each value, the number n of
-    its X. follows: the names of the gradients that become correct with the replacements `instead`
-    or with `edit`, an edit of the statement. compared: the statement of a later value that was
-    compared instead, if the forward has no X for this value. copied: the forward Place whose value
-    must be copied. recomputed: the forward Place whose value the backward should use. is_forward:
-    whether the statement is in the forward. arithmetic: how the element with the largest error was
-    computed, or "".
+    place, name: the statement, and the name of the value
+    others: statements that contribute to the same value
+    of, number: the forward Place that computes X, and its number, if the statement should compute
+        ∂L/∂X; None, for instance for the gradient of a parameter
+    found, right: the first wrong value, and the correct value
+    fits, times: for each value of the group, whether it is right, and the number n of its X
+    follows: the names of the gradients that become correct with `instead` or `edit`
+    group: the Group that contains the value
+    instead, edit: {(place, n): array that replaces a value}, and an edit of the statement, or None
+    compared: the statement of a later value, compared instead if the forward has no X for this one
+    copied: the forward Place whose value must be copied
+    recomputed: the forward Place whose value the backward should use
+    is_forward: whether the statement is in the forward
+    arithmetic: how the element with the largest error was computed, or ""
     """
 
     place: Place

@@ -53,7 +53,8 @@ class Kind:
     """A kind of mistake: its short name and its description.
 
     instead: a phrase with the correct code, such as "right with `x.T`", or "". line: the number of
-    the forward line that explains the mistake, for instance because its gradient is missing, or 0.
+    the forward line that explains the mistake, or 0; for instance, the line whose gradient is
+    missing.
     """
 
     name: str

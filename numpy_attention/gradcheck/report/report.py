@@ -38,15 +38,20 @@ SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as wel
 class Report:
     """The result of a gradient check: the gradients, their errors, and what is known of mistakes.
 
-    title: the name of the check. errors: {name: largest relative error of the gradient}. analytic:
-    {name: gradient} of the backward. numeric: {name: gradient} by central differences. noise: the
-    rounding error of a central difference. findings: the wrong lines. kinds: for each finding, its
-    Kinds of mistake. stops: the message of the exception that ended a pass, or "". laws: the broken
-    laws, which differences cannot test. declined: {function: why the function could not be traced}.
-    reruns: lines about smaller checks that pass. kinks: {name: {index: Kink}} of the elements that
-    were not checked. letters: {input: letters of its axes}. users_class: the name of the user's
-    class, or "". calls: {(file, line) of this package: the Place in the user's code that called
-    this line}. smallest: a wrong gradient for the smallest input that still fails, or None.
+    title: the name of the check
+    errors, tolerance: {name: largest relative error of the gradient}, and the largest allowed error
+    noise: the rounding error of a central difference
+    analytic, numeric: {name: gradient}, of the backward and by central differences
+    findings, kinds: the wrong lines, and for each of them its Kinds of mistake
+    declined: {function: why the function could not be traced}
+    stops: the message of the exception that ended a pass, or ""
+    laws: the broken laws, which differences cannot test
+    reruns: lines about smaller checks that pass
+    smallest: a wrong gradient for the smallest input that still fails, or None
+    letters: {input: letters of its axes}
+    kinks: {name: {index: Kink}} of the elements that were not checked
+    users_class: the name of the user's class, or ""
+    calls: {(file, line) in this package: the Place in user code from which it was called, or None}
     """
 
     title: str
@@ -225,9 +230,9 @@ def short(report):
 def lines_of(report, brevity=0):
     """Yield the lines of text that describe a failed check, from its Report.
 
-    brevity: 0 yields all lines. 1 yields only one kind of mistake per finding, and one line for
-    each finding after the second. 2 also omits the re-runs and the text after the findings. 3 also
-    yields only one line for the second finding.
+    brevity: 0 yields the most lines. 1 yields only one kind of mistake per finding, and one line
+    for each finding after the second. 2 also omits the re-runs and the text after the findings. 3
+    also yields only one line for the second finding.
     """
     wrong = report.wrong
     if report.stops:

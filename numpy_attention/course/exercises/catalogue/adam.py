@@ -1,4 +1,4 @@
-"""Exercise adam: an optimizer with two running means, and their corrections."""
+"""Exercise adam: an optimizer with two running means, and bias corrections."""
 
 import numpy as np
 
