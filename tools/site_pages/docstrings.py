@@ -7,11 +7,13 @@ prose nothing is markup but `code` between single backticks.
 
 import re
 import textwrap
+from itertools import groupby
 
 from site_pages import mathml
 
 INDENTED = re.compile(r"^ +\S")
 ITEM = re.compile(r"^- ")
+FIELD = re.compile(r"^[a-z_]\w*(, [a-z_]\w*)*: ")
 CODE = re.compile(r"(`[^`]+`)")
 MARKUP = re.compile(r"([\\*|`])|(?<=\w)_(?!\w)|(?m:^[-+](?! ))")
 
@@ -19,13 +21,27 @@ MARKUP = re.compile(r"([\\*|`])|(?<=\w)_(?!\w)|(?m:^[-+](?! ))")
 def as_rst(lines):
     """The lines of a docstring, with the indentation of its first line taken off."""
     made = []
-    for is_block, part in parts_of(lines):
+    for is_block, part in parts_of(listed(lines)):
         if is_block:
             html = mathml.block(textwrap.dedent("\n".join(part)).splitlines())
             kind, part = ("raw:: html", [html]) if html else ("code-block:: text", part)
             made += ["", f".. {kind}", "", *("    " + line for line in part), ""]
         else:
             made += plain("\n".join(part)).split("\n")
+    return made
+
+
+def listed(lines):
+    """The lines, with a paragraph of one `name: text` per line made a list."""
+    made = []
+    for _, part in groupby(lines, lambda line: bool(line.strip())):
+        part = list(part)
+        fields = [bool(FIELD.match(line)) for line in part]
+        if sum(fields) > 1 and all(is_field or line.startswith("    ")
+                                   for is_field, line in zip(fields, part)):
+            part = [f"- {line}" if is_field else f"  {line.strip()}"
+                    for is_field, line in zip(fields, part)]
+        made += part
     return made
 
 

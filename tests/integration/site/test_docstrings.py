@@ -9,7 +9,7 @@ from site_pages.sources import PACKAGE
 pytest.importorskip("docutils", reason="the site needs the extra site")
 
 from docutils.core import publish_doctree  # noqa: E402
-from docutils.nodes import literal, literal_block  # noqa: E402
+from docutils.nodes import list_item, literal, literal_block  # noqa: E402
 
 TEXT = """Additive attention; `W_a` is a matrix.
 
@@ -23,6 +23,10 @@ Stars *a*b*, bars |x|, names_ and \\ stay; `score` does not.
 - one point
   goes on
 - another
+
+size, rows: D and
+    B
+rng: a generator
 """
 
 
@@ -32,6 +36,8 @@ def test_indented_blocks_keep_their_layout_and_prose_is_no_markup():
     block, = tree.findall(literal_block)
     assert block.astext() == "read    the keys\n  step  score, sum\n\nwrite   the rest"
     assert [one.astext() for one in tree.findall(literal)] == ["W_a", "score"]
+    items = [one.astext() for one in tree.findall(list_item)]
+    assert items[1:] == ["another", "size, rows: D and\nB", "rng: a generator"]
     text = tree.astext()
     for kept in ("Stars *a*b*, bars |x|, names_ and \\ stay", "one point\ngoes on", "another"):
         assert kept in text
