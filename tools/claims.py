@@ -110,7 +110,8 @@ def slug(heading):
 
 def ours(claim, figures, found):
     if "interval" in claim:
-        interval = f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]".replace("-", "−")
+        ends = f"[{found.low:.3f}, {found.high:.3f} over {claim['over']}]"
+        interval = f"{found.mean:.3f} {ends}".replace("-", "−")
         return f"{'gain of ' if found.panel == 'nats' else ''}{interval} {claim['unit']}"
     metric = {"bleu": "BLEU", "pointing": "of the links"}.get(claim["metric"].split()[0],
                                                               claim["metric"])
