@@ -58,21 +58,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | number of parts | | | 1 | 2 | 3 |
 # | the paper's equations | | | 2 to 6 | 7 to 9 | 10 to 12 |
 #
-# In all three models, query and key share a part, so a state asks with its own key, k_t.
-#
-# Most letters are the paper's, and some differ from lesson 11, which also has a bias b:
-#
-# | here | Daniluk et al. | lesson 11 | what it is |
-# |---|---|---|---|
-# | W_Y, W_h, w | W^Y, W^h, w | W_s, W_q, v | parameters of the score |
-# | K, V | Y_t | M | the earlier states: their keys, their values |
-# | M | M_t | x_s | the score's hidden layer |
-# | r | r_t | c | what was fetched |
-# | y | h*_t | y | what the output layer reads |
-# | n | k | H | length of a part |
-#
-# One word changes its meaning, too: here the key k_i is a part of the state itself. What lesson 11
-# called the key, h_s W_s, is here the product k_i W_Y, which has no name.
+# In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
+# shows the model with three parts. The table of symbols follows after the forward pass.
 
 # %%
 boxes = {
@@ -108,8 +95,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *c* just *before* it. Because query and key share a part, k_i must hold two letters:
 # the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
 # We write it as (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f
-# as −1. The letters k and a are written as 0, because they are never asked for, and so is *no
-# letter*. For example, the key of *k* is (1, 0, 1): *c* before, *k* now.
+# as −1. The letters k and a, and *no letter*, are written as 0, because nobody ever asks for them.
+# For example, the key of *k* is (1, 0, 1): *c* before, *k* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter k? Is it a? Or is it the first letter of a pair, which is
@@ -130,16 +117,17 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 
 # %% [markdown]
 # The score should be large where *before* in the earlier key k_i equals *now* in the present key
-# k_t. How can a tanh layer detect that both numbers are 1, or both −1? (Two zeros must not count,
-# because the letters written as 0 are never asked for.) It adds them. The sum is 2 if both numbers
-# are 1, and −2 if both are −1. In all other cases, the sum is closer to 0. So the score should be
-# large at both ends, at 2 and at −2. Two tanh units can do this. One is largest when the sum is 2:
-# tanh(sum − 1). The other is largest when it is −2: tanh(−sum − 1).
+# k_t. How can a tanh layer detect that both numbers are 1, or both −1? It adds them. The sum is 2
+# if both numbers are 1, and −2 if both are −1. In all other cases, the sum is closer to 0, also for
+# two zeros, which must not count. So the score should be large at both ends, at 2 and at −2. Two
+# tanh units can do this. One is largest when the sum is 2: tanh(sum − 1). The other is largest when
+# it is −2: tanh(−sum − 1).
 #
 # In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, and W_h reads
-# *now*. Each matrix also multiplies the 1 of the key that it reads by −0.5. Together they give the
-# −1 inside the tanh. (So in this example M has two columns, not n.) Which state will get the
-# largest weight?
+# *now*. The last row of each matrix belongs to the 1 of its key, and is −0.5. The two rows together
+# give the −1 inside the tanh. So here M, the score's hidden layer, has two columns instead of n.
+#
+# The state of *k* should win. How large will its weight be, and which state will get the smallest?
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -171,23 +159,31 @@ print("  r =", r, "  y =", y)
 assert letters[alpha.argmax()] == "k"
 
 # %% [markdown]
-# The largest weight is on *k*, the letter after the first *c*. Its state was *found* by its key,
-# which says "before me was c". What was *fetched* is mostly its value, which says "I am k". So r
-# says: k with 0.65, a with 0.05. (The remaining 0.30 went to *c* and *f*, the first letters.) A
-# single vector would have to say both, "before me was c" and "I am k".
+# The largest weight is on *k*, the letter after the first *c*. The smallest is on *a*, because for
+# *a* the sum is 0. The state of *k* was *found* by its key, which says "before me was c". What was
+# *fetched* is mostly its value, which says "I am k". So r says: k with 0.65, a with 0.05, and one
+# of the first letters, *c* or *f*, with 0.30.
 #
-# Here are all symbols of the step:
+# The key cannot say "I am k", because it writes k and a both as 0. It only has to be found. A
+# single vector would have to do both: be found by "before me was c", and say "I am k".
 #
-# | symbol | shape | what it is |
-# |---|---|---|
-# | h_t = [k_t; v_t; p_t] | (H,), H = 3n | state after word t: key, value, predict part |
-# | K, V | (L, n) | keys and values of the L states before, i = t − L … t − 1 |
-# | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer |
-# | e = M w, α | (L,) | scores, weights |
-# | r = α V | (n,) | what was fetched |
-# | y | (O,) | tanh(r W_r + p_t W_x), which the output layer reads |
-# | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score |
-# | W_r, W_x | (n, O), (n, O) | parameters of the last layer |
+# Here are all symbols of the step, with the paper's letters and lesson 11's:
+#
+# | symbol | shape | what it is | paper | lesson 11 |
+# |---|---|---|---|---|
+# | h_t = [k_t; v_t; p_t] | (H,), H = 3n | state after word t, in parts | h_t | h_t |
+# | n | | length of a part | k | H |
+# | K, V | (L, n) | keys and values of the states i = t − L … t − 1 | Y_t | M |
+# | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer | M_t | x_s |
+# | e = M w, α | (L,) | scores, weights | α | e, α |
+# | r = α V | (n,) | what was fetched | r_t | c |
+# | y | (O,) | tanh(r W_r + p_t W_x), which the output layer reads | h*_t | y |
+# | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w | W_s, W_q, v |
+# | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W^r, W^x | W_r, W_x, b |
+#
+# Two names change their meaning. M was the memory in lesson 11, and is the score's hidden layer
+# here. And the key k_i is now a part of the state itself. What lesson 11 called the key, h_s W_s,
+# is here the product k_i W_Y, which has no name.
 #
 # ## Backward
 #
@@ -235,20 +231,19 @@ for name, (ours, array) in gradients.items():
 print("all four equal their central differences")
 
 # %% [markdown]
-# (In dk_t, the number for *before* is 0, because W_h reads only *now* and the 1.)
+# In dk_t, the number for *before* is 0, because W_h reads only *now* and the 1.
 #
 # That was one step. In a whole text, every state asks once and predicts once, and it is found and
-# fetched by all later steps that see it. (With a window, as in the next section, only the next few
-# steps do.) Let h_s be one of these states. With one part, k_s, v_s and p_s are the same numbers,
-# and the gradients of the four roles are *added*:
+# fetched by all later steps that see it. Let h_s be one of these states. With one part, k_s, v_s
+# and p_s are the same numbers, and the gradients of the four roles are *added*:
 #
 #     dh_s =   Σ_i dz_si W_hᵀ    query: at step s, it asks all earlier states i
 #            + Σ_t dz_ts W_Yᵀ    key: at the later steps t that see it, it is found
 #            + Σ_t α_ts dr_t     value: at the same steps t, it is fetched
 #            + da_s W_xᵀ         predict: at step s, it predicts
 #
-# The paper calls such a vector *overloaded*. (It counts three roles, because it treats query and
-# key as one.) Cutting the state into parts separates the terms.
+# The paper, which counts query and key as one role, calls such a vector *overloaded*. Cutting the
+# state into parts separates the terms.
 #
 # ## All words at once
 #
@@ -432,8 +427,8 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 # ## The same as the library
 #
 # Our classes must compute the same as the library's layers. The library takes a batch of texts, so
-# `check_same` gives our classes one text of the batch at a time. (The library calls the number of
-# parts `roles`.)
+# `check_same` gives our classes one text of the batch at a time. The library calls the number of
+# parts `roles`.
 
 # %%
 W_Y, W_h, w, W_r, W_x = weights
@@ -464,7 +459,8 @@ for row in range(3):
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen. We call it the
 # model's *reader*. The first comparison keeps the length of a part fixed, nearly as the paper does:
-# *every part has 8 numbers*. Models are named after their cut, with a bar between two parts.
+# *every part has 8 numbers*. Models are named after their cut, with a bar between two parts. One
+# bar is the paper's key-value model, and two bars are its key-value-predict model.
 #
 # | model | length of its state | who reads what |
 # |---|---|---|
@@ -472,7 +468,7 @@ for row in range(3):
 # | 4-gram | 3 · 8 = 24 | 8 numbers now, 8 one step later, 8 two steps later |
 # | one vector of 8 | 8 | all four roles read everything |
 # | query, key \| value, predict | 2 · 8 = 16 | query and key the first 8, the others the last 8 |
-# | query, key \| value \| predict | 3 · 8 = 24 | value the second 8, predict the third |
+# | query, key \| value \| predict | 3 · 8 = 24 | query and key the first 8, value 8, predict 8 |
 # | one vector of 16 | 16 | all four roles read everything |
 #
 # More parts also make the state longer, so the last row is one more control: *one vector* for all
@@ -538,15 +534,16 @@ show(ax, "12_roles_or_room")
 
 # %% [markdown]
 # At first, the paper's idea seems to work: after 800 steps, the two models with separate parts are
-# far ahead of one vector of 8. (The two models without attention, on the left, stay below the line
-# of chance: their LSTMs have not even learned which five letters could be answers.)
+# far ahead of one vector of 8. The two models without attention, on the left, stay below the line
+# of chance: their LSTMs have not even learned which five letters could be answers.
 #
-# But look at the last column. *One* vector of 16, with all roles mixed, beats two parts of 8, and
-# even three of them. So *here* no separation was needed. More parts also made the state longer.
-# Uncut, 16 numbers do even better, because each role can read all of them, not only 8. Mixing the
-# roles need not do harm, because each matrix can learn to read only the directions that it needs.
-# (Question 1 proves that this is possible. Is a longer state needed to *hold* the answers, or to
-# *learn* the task fast? Question 4 has a surprise.)
+# But look at the last column. *One* vector of 16, with all roles mixed, beats two parts of 8. It
+# has more parameters than they have, 4,070 against 3,422. But it also beats three parts, with their
+# 24 numbers and 5,246 parameters. So *here* no separation was needed: much of what the parts seemed
+# to win may have come from the longer state. Left uncut, 16 numbers do even better, perhaps because
+# each role can read all of them. Mixing the roles need not do harm, because each matrix can learn
+# to read only the directions that it needs (question 1). Is a longer state needed to *hold* the
+# answers, or to *learn* the task fast? Question 4 has a surprise.
 #
 # ## Do the roles pull against each other?
 #
@@ -583,20 +580,22 @@ def look(model):
 seen = {}
 for name in ("one vector of 8", "one vector of 16"):
     seen[name] = [train_pairs(create(*MODELS[name], seed), seed, look=look) for seed in SEEDS]
-at_the_end = [run[-1][1] for run in seen["one vector of 8"]]
-print("\none vector of 8: cosines between roles at the end, one per seed")
-for pair in PAIRS:
-    print(f"  {' · '.join(pair):<16}", ", ".join(f"{cosines[pair]:5.2f}" for cosines in at_the_end))
+at_the_end = {name: [run[-1][1] for run in runs] for name, runs in seen.items()}
 accused = ("query", "predict")
-worst = np.mean([cosines[accused] for cosines in at_the_end])
-title = f"One pair of six disagrees: query and predict (vector of 8: −{-worst:.2f} at the end)"
+for name, pairs in (("one vector of 8", PAIRS), ("one vector of 16", [accused])):
+    print(f"\n{name}: cosines between roles at the end, one per seed")
+    for pair in pairs:
+        print(f"  {' · '.join(pair):<16}",
+              ", ".join(f"{cosines[pair]:5.2f}" for cosines in at_the_end[name]))
+worst = np.mean([cosines[accused] for cosines in at_the_end["one vector of 8"]])
+title = f"One pair of six clearly disagrees: query, predict (vector of 8: −{-worst:.2f} at the end)"
 show(draw_cosines(seen, accused, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, on the left, only query and predict are far below 0, with cosines of −0.30,
 # −0.28 and −0.22 at the end. Key and value, the pair that you may have suspected, are nearly at
 # right angles. In the vector of 16, on the right, query and predict hardly disagree any more in the
-# second half of the training.
+# second half of the training: at the end, their cosine is nearly 0 with every seed.
 #
 # So the cosines accuse query and predict. Is it their disagreement that slows learning most? We can
 # test this suspicion. Take a state of 16, and cut it into two parts of 8 in three ways:
@@ -634,7 +633,7 @@ assert all((right[name] < right[together]).all() for name in separated)
 # The opposite happens: with every seed, the third model is the best of the three, although its
 # query and predict share a part. A separate query gives a different result with each seed. A
 # separate predict even hurts: within 800 steps and with these seeds, its model is behind one vector
-# of 8. (We do not know why.)
+# of 8. We do not know why.
 #
 # Why did the cosines mislead us? A negative cosine says that two roles disagree about the next
 # small step. It does not say how much this costs. What a part must hold may matter far more.
@@ -644,14 +643,15 @@ assert all((right[name] < right[together]).all() for name in separated)
 #
 # - The query needs the letter *now*, because this letter is the question.
 # - The value needs the letter *now*, too, because a later step will fetch it as the answer.
-# - The key needs only the letter *before*. (In our first example, k_i held *now* as well, only
-#   because the query shared its part.)
+# - The key needs only the letter *before*. In our first example, k_i held *now* as well, only
+#   because the query shared its part.
 # - Predict needs nothing, because the answer comes with r.
 #
-# So query and value can share a part, and the key needs the other part. Predict can join the key,
-# because predict needs nothing. If this argument is right, this cut by content must beat every cut
-# that you have seen: *query, value | key, predict*. Guess before you run: what share of the
-# questions will it answer right?
+# So query and value can share a part, and the key needs the other part. Predict can go anywhere. We
+# put it with the key. (Question 3 tries the other place.) If this argument is right, this cut by
+# content must beat every cut that you have seen: *query, value | key, predict*. Even the three
+# parts must lose, because their first part has to hold both letters, one for the query and one for
+# the key. Guess before you run: what share of the questions will the new cut answer right?
 
 # %% tags=["training"]
 others = np.array([shares for name, shares in right.items() if " | " in name])
@@ -665,22 +665,22 @@ print("with every seed, this cut answers more questions than any other cut above
 # refines the paper's idea: what matters is not only the number of parts, but also which roles share
 # one. Here the key and the value must hold different things, and the best cut separates them.
 #
-# So with 16 numbers in two parts of 8, the cut decides between about 7 % and 100 %. But none of the
-# cuts does better than one vector of 16. Three seeds are not many. The answer to question 3 has
-# ten, and with one of them, the cut by content answers only a third of the questions.
+# With two parts of 8, the cut decides between about 7 % and 100 %. So what hurt the paper's cut was
+# not that each role reads only 8 numbers. But no cut does better than one vector of 16. And three
+# seeds are not many. The answer to question 3 has ten, and with one of them, the cut by content
+# answers only a third of the questions.
 #
 # ## Real text
 #
-# Do separate parts help on real text, too? And does attention? The recorded runs (recipes
-# `wikitext-*`) follow the paper on a smaller text, WikiText-2, with a vocabulary of 33,280 words
-# and a window of 5. Each model has 7 million parameters. More than 90 % of them belong to the
-# words: each has an input vector and an output vector, both as long as one part. Compared with
-# them, a longer state costs little. So the parts are nearly equally long, and more parts still mean
-# a longer state.
+# Does attention with one, two or three parts beat the 4-gram, which has no attention, on real text,
+# too? Make a guess for each. The recorded runs (recipes `wikitext-*`) follow the paper on a smaller
+# text, WikiText-2, with a vocabulary of 33,280 words and a window of 5. For comparison, there are
+# also an LSTM and the tanh layer without a past. All six models have 7 million parameters.
 #
-# The six models are an LSTM, the 4-gram, the tanh layer without a past, and attention with one, two
-# and three parts. Does any of the three with attention beat the 4-gram, which has none? Guess, and
-# then compare within a column, because another seed changes every model.
+# The word vectors, two for each word, use up nearly this whole budget, and they are as long as one
+# part. So a part has about 100 numbers in every model (with attention 102, 100 or 97), and a model
+# with more parts has a longer state. The table below has one column per seed. Compare within a
+# column: another seed changes every model.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text: of seed 0, and of seed 1
@@ -705,17 +705,18 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
 #
 # What makes them worse than the LSTM? The control, run with seed 0 only, shows it: the tanh layer
 # alone raises the LSTM's perplexity by 21 points. Attention wins back 4 of them with one or two
-# parts, and 15 with three. The 4-gram wins back all 21. **So in these runs, three parts help, but
-# the cheap way of looking back helps more.** A longer state is not the reason: the 4-gram and three
-# parts both have 3 · 97 numbers. (In the paper, three parts are slightly better than the N-gram.
-# With seed 1, our 4-gram is behind the LSTM.)
+# parts, and 15 with three. The 4-gram wins back all 21. With seed 1, though, it has 198.0, and is
+# behind the LSTM's 193.2. **So in these runs, three parts help, but the cheap way of looking back
+# helps more.** A longer state is not the reason: the 4-gram and three parts both have 3 · 97
+# numbers. In the paper, three parts are slightly better than the N-gram.
 #
 # How far can you trust a column? An interval only says how much a perplexity could change with
 # another test *text*. It leaves out the effect of another *seed*: other initial values, and another
-# order of the articles. With seed 1, the perplexity of all five models that were run twice is lower
-# by more than an interval is long. (These runs do not show whether *one* vector of 291 would do as
-# well as three parts. Other windows, and a verdict on the paper's claim, are in
-# `results/claims.md`.)
+# order of the articles. Five models were run twice. With seed 1, each of them has a lower
+# perplexity, and the drop is larger than a whole interval.
+#
+# These runs do not show whether *one* vector of 291 would do as well as three parts. Other windows,
+# and a verdict on the paper's claim, are in `results/claims.md`.
 
 # %% [markdown]
 # ## What others call it
@@ -727,7 +728,8 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
 # | window | context window |
 # | how much a second seed changes | run-to-run variance |
 #
-# Most terms are in the [glossary](../docs/site/glossary.md).
+# Key, value, query, window, control and perplexity are in the
+# [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #
@@ -758,10 +760,10 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
 #    Did the vector of 8 have too few numbers, or was it only slow?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine between their two matrices
-#    G, each read as one long vector. First, by hand: invent two states of 2 numbers, and for each
-#    role a gradient in each state, so that the mean cosine is 0 but the overlap is 1. Then measure
-#    the overlaps in the trained vectors of 8 and 16. In the vector of 16, which role shares hardly
-#    any direction with the others?
+#    G, each read as one long vector. First, by hand: take n = 2, two roles and two states. Invent
+#    the four gradients so that the mean cosine is 0 but the overlap is 1. Then measure the overlaps
+#    in the trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction
+#    with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict

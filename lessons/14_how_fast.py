@@ -73,7 +73,8 @@ from numpy_attention.training.threads import keep_freed_memory
 # | W, U, b | (H, 4H), (H, 4H), (4H,) | input weights, recurrent weights and bias of the gates |
 # | S, d | (V, H), (V,) | weights and bias of the output layer: a row and a number for each word |
 #
-# The words of our texts are random, because a product takes the same time for any numbers.
+# The texts are random words. For the timing this does no harm: a product takes the same time
+# whatever its numbers are.
 
 # %%
 V = 3000
@@ -366,8 +367,8 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 # The number of multiplications stays the same, so what is there to gain? A product of 20 rows
 # fetches all of W, and uses each of its numbers 20 times. A product of 400 rows also fetches W
 # once, but uses each number 400 times. If you guessed a large saving, look at the size of W. If W
-# fits into a core's **cache**, a small and fast memory, then fetching it is cheap, and this change
-# saves little.
+# fits into a core's **cache**, a small and fast memory of the processor (not the cache that the
+# backward pass reads), then fetching it is cheap, and this change saves little.
 #
 # ## 2. The weight gradients can wait
 #
@@ -471,16 +472,17 @@ millions = T * B * V / 1e6
 print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
-# The price is memory, because z exists for all time steps at once. (With a large vocabulary, z
-# would be the largest array of all. So the library computes it in blocks of 512 rows.)
+# The price is memory, because z exists for all time steps at once. (z is twice as large as S here.
+# So that z does not grow with T, the library computes it in blocks of 512 rows.)
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# (This section follows one limit of OpenBLAS on processors with AVX-512. On another processor, read
-# it as a detective story.) The loop still multiplies only 20 rows at a time, by U in the forward
-# pass and by Uᵀ in the backward pass. Does it matter how many rows a product has, when U and the
-# arithmetic per row are the same? Guess: per row, how much faster is a product of 1,000 rows than
-# one of 20, or of 10?
+# You can skip to change 5. This change saves little here, but it shows how to follow a speed to its
+# cause. What it finds holds for OpenBLAS on processors with AVX-512.
+#
+# The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
+# backward pass. Does it matter how many rows a product has, when U and the arithmetic per row are
+# the same? Guess: per row, how much faster is a product of 1,000 rows than one of 20, or of 10?
 #
 # `in_turns` runs all the products in many rounds. The order is random in each round, so a machine
 # that is busy for a while slows them all alike. The clock counts the processor's time, in one
@@ -540,9 +542,9 @@ for n in (200, 50, 10, 5):
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
 
 # %% [markdown]
-# Down to 20 rows, the line is close, and at ten it still explains most of the fall. Five rows are
-# the surprise: on the Xeon, they were 1.6 to 2.4 times as *fast* as the line predicts, and faster
-# than ten. That is possible only if U is not packed for five rows.
+# At 200 and 50 rows, the line is close, and at ten it still explains most of the fall. Five rows
+# are the surprise: on the Xeon, they were about twice as *fast* as the line predicts, and faster
+# than ten. The simplest explanation is that U is not packed for five rows.
 #
 # ### A limit in OpenBLAS
 #
@@ -566,26 +568,27 @@ print("ten rows, columns: GFLOP/s   ",
 print("aligned to 64 bytes:", *[n for n, W in narrow.items() if W.ctypes.data % 64 == 0] or "-")
 # on the Xeon, aligned and not: 384 columns 160, 113 GFLOP/s (1.4 times); 496 columns 158, 110;
 # 512 columns 66, 68
-print(f"the limit is at {SMALL // (10 * H)} columns; a column takes "
-      f"{ratio(seconds[496] / 496, seconds[512] / 512)} times as long among 512 as among 496 "
+print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product with 512 columns "
+      f"takes {ratio(seconds[496] / 496, seconds[512] / 512)} times as long as the one with 496 "
       "(Xeon 1.59)")
 
 # %% [markdown]
-# If the speed drops sharply at 500 columns (on the Xeon, a column takes 1.59 times as long), your
-# BLAS has small-matrix kernels. If the last ratio is near 1, your BLAS has another limit or
-# (without AVX-512, for example) no such kernels. In that case, the panels below will not make
-# products with U faster, and change 4 will save nothing.
+# If the speed drops sharply at 500 columns (on the Xeon, the ratio in the last line is 1.59), your
+# BLAS has small-matrix kernels. If the ratio is near 1, your BLAS has another limit or (without
+# AVX-512, for example) no such kernels. In that case, the panels below will not make products with
+# U faster, and change 4 will save nothing.
 #
 # You may see another drop, before 500, and in the next run somewhere else. Its cause is not the
 # limit but luck: on the Xeon, the small-matrix kernels are 1.4 times as fast if the matrix happens
 # to begin at a multiple of 64 bytes in memory. The second line of the output names these lucky
-# widths. (If 496 is one of them, the last ratio is larger.)
+# widths. (If 496 is one of them, the ratio is larger.) The library leaves nothing to luck: all its
+# panels (see below) begin at such a multiple.
 #
 # ### Panels
 #
 # The limit suggests a trick: make many small products out of each large one. Each column of a
-# product x W depends on only one column of W. So cut W into *panels* of 64 columns. Each panel then
-# gives 64 columns of the result:
+# product x W depends on only one column of W. Let W have K rows. Cut it into P *panels* W_p of 64
+# columns. Each panel then gives 64 columns of the result:
 #
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
@@ -667,16 +670,16 @@ for size, arrays in inputs_of.items():
     seconds = with_and_without(*arrays, FEW, Panels)
     curves[size] = panel_rates(size, seconds, FEW)
 # on the Xeon, for H = 200 and 1,024: 10 rows 1.63, 1.80 for U, 3.82, 2.19 for U.T;
-# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T; five rows: 1.6 to 2.4 times the line
+# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T; five rows: 1.6 to 2.5 times the line
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# On the Xeon, panels made ten rows times U 1.63 times as fast (H = 200) and 1.80 times (H = 1,024).
-# With our 20 rows the gain is small: 1.23 and 1.16 times in this run, and none for H = 200 in
-# another. For Uᵀ it is larger, 1.74 and 1.38 times with 20 rows, perhaps because its panels are
-# contiguous. With 200 rows, panels are clearly slower: the plain product spends little on packing
-# per row, and the panels need more parts, each with one more pass over the result. With one row,
-# there is nothing to gain, because BLAS does not pack for a product with a vector.
+# On the Xeon, ten rows gained in every run. In the one recorded here, their four products, with U
+# and Uᵀ at two sizes, were 1.63 to 3.82 times as fast with panels. With our 20 rows, the gain
+# changed from run to run, and only Uᵀ at H = 200 gained clearly in all of them. With 200 rows,
+# panels are clearly slower: the plain product spends little on packing per row, and the panels need
+# more parts, each with one more pass over the result. With one row, there is nothing to gain,
+# because BLAS does not pack for a product with a vector.
 #
 # So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
 # the loop (`few_rows` in `numpy_attention/products.py`). But keep change 4 in this lesson, even if
@@ -957,7 +960,9 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # How good were your guesses? On the Xeon, the first version took less than three times as long as
 # its products, not ten times, because BLAS did much of the work from the start. One change, number
 # 3 (all words at once), saved more than two fifths of all the time that was saved, and it takes
-# only seven lines of NumPy. Change 1 saved hardly anything.
+# only seven lines of NumPy. Change 1 saved hardly anything. The library's version, which can also
+# handle padding and several layers, was a little slower than version 7 in some runs and a little
+# faster in others.
 #
 # Change 6 saved more than change 7. Could you have known? Count the numbers that are read or
 # written. In NumPy, the softmax reads or writes each of the 1.2 million numbers of z about 14
@@ -973,9 +978,10 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 #
 # ## What is left
 #
-# How much could still be saved? At most everything except the products. Guess once more: what share
-# of version 7's time do the products take? (The kernels for the softmax, the update, and the gates
-# of all time steps were timed by themselves in the same rounds.)
+# How much could still be saved? At most everything except the products. What share of version 7's
+# time do they take? Divide two numbers of the waterfall. Then guess how the rest is split between
+# softmax, update, gates and everything else. (The kernels of the first three were timed by
+# themselves in the same rounds, the gates for all time steps.)
 
 
 # %% tags=["training"]
@@ -1003,8 +1009,8 @@ print(f"if everything except the products took no time, version 7 would be "
 #
 # | here | elsewhere |
 # |---|---|
-# | all words at once | batched matrix product |
-# | the floor | roofline; the time of only the matrix products |
+# | all words at once | one large matrix product (GEMM) instead of many |
+# | the floor | lower bound; GEMM-only time |
 # | panels | packed or blocked weights |
 # | gates in one loop | kernel fusion |
 # | how often a number is used after it has been fetched | arithmetic intensity |
