@@ -446,11 +446,11 @@ assert location_points < diagonal + 0.1 < dot_points
 
 # %% [markdown]
 # Location is a surprise: it translates as well as dot, and points hardly better than the diagonal.
-# Dot is a surprise, too: in lesson 06 the largest weight was right for only three links in five,
-# and we blamed that on y_t, which was not yet chosen. Here it is not chosen either. Dot's query is
-# one word newer than lesson 06's, since s_t has read y_{t−1}. But that alone cannot explain the
-# gap: dot's query is just as new on the Bible, where dot is right for only 68.9%. Perhaps our
-# artificial French is so regular that dot can foresee y_t.
+# Dot is a surprise, too. In lesson 06, on the Bible, the largest weight was right for only three
+# links in five, and we blamed that on y_t, which was not yet chosen. It is not chosen here either.
+# Dot's query does know one word more, since s_t has read y_{t−1}. But on the Bible it knows that
+# word as well, and dot is right there for only 68.9%. Perhaps our artificial French is so regular
+# that dot can foresee y_t.
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -586,10 +586,11 @@ show(figure, "07_forward_only")
 # ## Local-m: a window that runs along
 #
 # Location's largest weight is on the right word or a neighbour for 97.8% of the links. So one can
-# know roughly where to look without reading a word. **Local attention** uses this: a position
-# chooses a *window*, and a score that reads the words chooses within it. The window holds the
-# positions at a distance of at most D from a centre p. In **local-m**, m for monotonic, the window
-# moves on by one position with each target word, as far as the last position:
+# know roughly where to look with a score that reads no word. **Local attention** uses this: it
+# looks only into a *window* around a position p, and a score that reads the words chooses within
+# it. The window holds the positions at a distance of at most D from p, its centre. In **local-m**,
+# m for monotonic, the window moves on by one position with each target word, as far as the last
+# position:
 #
 #     p = min(t, S − 1)      from here on, positions and target words count from 0, as in the code
 #
@@ -700,9 +701,8 @@ show(figure, "07_pull")
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# r is the sum inside the tanh; the code calls its gradient `dk`. The sigmoid is between 0 and 1, so
-# p is between 0 and S. (The last position is S − 1.) In the backward pass only the slope of the
-# sigmoid is new:
+# r is the sum inside the tanh. The sigmoid is between 0 and 1, so p is between 0 and S. (The last
+# position is S − 1.) In the backward pass only the slope of the sigmoid is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -734,10 +734,10 @@ def local_p_backward(dc, dalpha, cache):
     de = a * (da - a @ da)
     dp = dalpha @ (alpha * (np.arange(len(M)) - p)) * 4 / D**2      # 1/σ² = 4 / D²
     dz = dp * p * (1 - p / len(M))
-    dk = dz * v_p * (1 - x**2)
-    dh = de @ M + dk @ W_p.T                    # through the scores, and through p
+    dr = dz * v_p * (1 - x**2)
+    dh = de @ M + dr @ W_p.T                    # through the scores, and through p
     dM = np.outer(de, h) + np.outer(alpha, dc)
-    return dh, dM, np.outer(h, dk), dz * x
+    return dh, dM, np.outer(h, dr), dz * x
 
 
 # %%
@@ -817,11 +817,11 @@ print("recorded (question 8), general in local-p: 36, 99 and 30% exactly right w
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# Again r_t is the sum inside the tanh, and the code calls its gradient `dk`. At the start, s̃_0 is
-# 0. Without the term of F, this step is lesson 02's **Elman cell**. Input feeding has a price. In
-# training, the previous word always comes from the reference, so without F the states do not depend
-# on what attention found: all T states can be computed first, and then all their scores in one
-# product. With F, step t + 1 must wait for s̃_t.
+# Again r_t is the sum inside the tanh. At the start, s̃_0 is 0. Without the term of F, this step is
+# lesson 02's **Elman cell**. Input feeding has a price. In training, the previous word always comes
+# from the reference, so without F the states do not depend on what attention found: all T states
+# can be computed first, and then all their scores in one product. With F, step t + 1 must wait for
+# s̃_t.
 #
 # Guess: what does F add to the backward pass? (Even without F, the backward pass carries dr_{t+1}
 # from step t + 1 back to step t, because s_t goes on to that step through U.)
@@ -872,11 +872,11 @@ class PlainDecoder(Module):
         """→ dys (T, B, E), dh (B, H) of the first state, dM (B, S, H)."""
         M, steps = cache
         dM = np.zeros_like(M)
-        dk = np.zeros_like(M[:, 0])                             # dr of step t + 1; none at the end
+        dr = np.zeros_like(M[:, 0])                             # of step t + 1; none at the end
         dys = []
         for t in reversed(range(len(steps))):
             (y, h_before, fed_before), h, alpha, c, fed = steps[t]
-            dfed = dfeds[t] + dk @ self.F.T                     # used twice
+            dfed = dfeds[t] + dr @ self.F.T                     # used twice
             du = dfed * (1 - fed**2)
             grads.C += c.T @ du
             grads.W_h += h.T @ du
@@ -884,14 +884,14 @@ class PlainDecoder(Module):
             dalpha = (M * dc[:, None]).sum(2) + dalphas[t]
             de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
             dM += de[:, :, None] * h[:, None] + alpha[:, :, None] * dc[:, None]
-            dh = (M * de[:, :, None]).sum(1) + du @ self.W_h.T + dk @ self.U.T  # three uses
-            dk = dh * (1 - h**2)
-            grads.W += y.T @ dk
-            grads.U += h_before.T @ dk
-            grads.F += fed_before.T @ dk
-            grads.b += dk.sum(0)
-            dys.append(dk @ self.W.T)
-        return np.array(dys[::-1]), dk @ self.U.T, dM
+            dh = (M * de[:, :, None]).sum(1) + du @ self.W_h.T + dr @ self.U.T  # three uses
+            dr = dh * (1 - h**2)
+            grads.W += y.T @ dr
+            grads.U += h_before.T @ dr
+            grads.F += fed_before.T @ dr
+            grads.b += dr.sum(0)
+            dys.append(dr @ self.W.T)
+        return np.array(dys[::-1]), dr @ self.U.T, dM
 
 
 # %%

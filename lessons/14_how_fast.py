@@ -10,14 +10,14 @@
 # step after the other, it will be correct, and slow. Where does the time go? And how fast *could*
 # it be?
 #
-# The second question has an answer, because every version has to compute the same matrix products.
-# Time these products and nothing else, on arrays of the same shapes. That gives a *floor*, a time
-# that no rewriting of the rest can beat. You will write the obvious version first. Then you will
-# make one change at a time, check that the new version computes the same as the previous one, and
-# measure how much time the change saves.
+# The second question has an answer, because every version has to do the same multiplications.
+# Arrange them in as few and as large matrix products as possible, and time these and nothing else.
+# That time is the **floor**. You will write the obvious version first. Then you will make one
+# change at a time, check that the new version computes the same as the previous one, and measure
+# how much time the change saves.
 #
-# Guess now: does the first version take one and a half times as long as its floor, twice, five
-# times or ten times? These are the seven changes:
+# Guess now: does the first version take twice, three times, five or ten times as long as the floor?
+# These are the seven changes:
 #
 # | change | what it is |
 # |---|---|
@@ -51,6 +51,7 @@ from numpy_attention.kernels.softmax import cross_entropy
 from numpy_attention.kernels.updates import sgd, squared_norm
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array, Module
+from numpy_attention.products import aligned
 from numpy_attention.validation.arrays import as_rows
 from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.threads import keep_freed_memory
@@ -298,6 +299,9 @@ ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(
 print(f"FirstWritten: {ms['first']:.1f} ms per training step")
 
 # %% [markdown]
+# Later times in the same run may differ by a tenth or more; compare only times that were measured
+# in turns.
+#
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
 # not reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means the
@@ -442,8 +446,7 @@ report = caught(check_recurrence, OneOff)
 # means that none of them made the gradient right, so the report suspects the line's inputs, or a
 # missing term. Here it is mistaken, because it did not try hs[:-1].
 #
-# All shapes are right, so nothing crashes, and a model trained with this bug still learns, only
-# less well.
+# All shapes are right, so nothing crashes. Without a check, you might never notice.
 #
 # ## 3. All words at once
 #
@@ -486,8 +489,8 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 #
 # `in_turns` runs all the products in many rounds. The order is random in each round, so a machine
 # that is busy for a while slows them all alike. The clock counts the processor's time, in one
-# thread. A product of n rows takes 2 n · H · 4H operations: one multiplication and one addition for
-# each row and entry of U. Speeds are in GFLOP/s, 10⁹ operations per second.
+# thread. A product of n rows takes 2 n · H · 4H operations: each of the n rows meets each entry of
+# U in one multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
 # They depend on the **BLAS**, the library that computes NumPy's products, and on its **kernels**,
 # inner loops that are written for one kind of processor. The text below quotes one core of an Intel
@@ -540,11 +543,15 @@ print(f"a row takes {1e6 * of_row:.2f} µs, packing {1e6 * packing:.0f} µs, as 
 for n in (200, 50, 10, 5):
     predicted = 2 * n * U.size / (packing + n * of_row) / 1e9
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
+# on the Xeon, five rows were 1.6 to 2.5 times as fast as the line predicts
+print(f"the whole product of five rows takes {1e6 * time_of[5]:.0f} µs, "
+      f"packing alone {1e6 * packing:.0f} µs")
 
 # %% [markdown]
 # At 200 and 50 rows, the line is close, and at ten it still explains most of the fall. Five rows
 # are the surprise: on the Xeon, they were about twice as *fast* as the line predicts, and faster
-# than ten. The simplest explanation is that U is not packed for five rows.
+# than ten. Now look at the last line. If the whole product of five rows takes less time than
+# packing alone, then U cannot have been packed.
 #
 # ### A limit in OpenBLAS
 #
@@ -560,29 +567,21 @@ for n in (200, 50, 10, 5):
 WIDTH = 64          # columns of a panel: see below
 SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (64, 128, 256, 384, 448, 496, 512, 576, 640, 800)
-narrow = {n: np.ascontiguousarray(U[:, :n]) for n in COLUMNS}
+# each begins at a multiple of 64 bytes, or chance would make some of them slower than others
+narrow = {n: aligned(U[:, :n]) for n in COLUMNS}
 sides = {n: products_of(states[:10], W) for n, W in narrow.items()}
 seconds = in_turns(sides, 15, np.random.default_rng(7))
 print("ten rows, columns: GFLOP/s   ",
       listed({n: rate(seconds[n], 10, H * n) for n in COLUMNS}))
-print("aligned to 64 bytes:", *[n for n, W in narrow.items() if W.ctypes.data % 64 == 0] or "-")
-# on the Xeon, aligned and not: 384 columns 160, 113 GFLOP/s (1.4 times); 496 columns 158, 110;
-# 512 columns 66, 68
 print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product with 512 columns "
       f"takes {ratio(seconds[496] / 496, seconds[512] / 512)} times as long as the one with 496 "
-      "(Xeon 1.59)")
+      "(Xeon 2.4)")
 
 # %% [markdown]
-# If the speed drops sharply at 500 columns (on the Xeon, the ratio in the last line is 1.59), your
-# BLAS has small-matrix kernels. If the ratio is near 1, your BLAS has another limit or (without
-# AVX-512, for example) no such kernels. In that case, the panels below will not make products with
-# U faster, and change 4 will save nothing.
-#
-# You may see another drop, before 500, and in the next run somewhere else. Its cause is not the
-# limit but luck: on the Xeon, the small-matrix kernels are 1.4 times as fast if the matrix happens
-# to begin at a multiple of 64 bytes in memory. The second line of the output names these lucky
-# widths. (If 496 is one of them, the ratio is larger.) The library leaves nothing to luck: all its
-# panels (see below) begin at such a multiple.
+# If the speed drops sharply at 500 columns (on the Xeon, the ratio in the last line is 2.4), your
+# BLAS has small-matrix kernels. If the ratio is near 1, your BLAS has no such kernels (without
+# AVX-512, for example), or its limit is elsewhere. Then the panels below may not make products with
+# U faster, and change 4 may save nothing.
 #
 # ### Panels
 #
@@ -669,8 +668,6 @@ curves = {}
 for size, arrays in inputs_of.items():
     seconds = with_and_without(*arrays, FEW, Panels)
     curves[size] = panel_rates(size, seconds, FEW)
-# on the Xeon, for H = 200 and 1,024: 10 rows 1.63, 1.80 for U, 3.82, 2.19 for U.T;
-# 20 rows 1.23, 1.16 for U, 1.74, 1.38 for U.T; five rows: 1.6 to 2.5 times the line
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
@@ -848,11 +845,10 @@ for name, gradient in by_our_names(theirs).items():
 print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
-# The floor is the time of all products of a training step, and of nothing else. Each product
-# y = x W of the forward pass needs two more in the backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be
-# as fast as possible, the products of the floor use panels where the loop does, and write large
-# results into arrays that already exist. (If panels are slower than the plain product, the true
-# floor is a little lower.)
+# Which products make up the floor? Each product y = x W of the forward pass needs two more in the
+# backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be as fast as possible, the products of the floor use
+# panels where the loop does, and write large results into arrays that already exist. (If panels are
+# slower than the plain product, the true floor is a little lower.)
 
 
 # %%
@@ -883,7 +879,7 @@ def products(B):
 # What has each of the seven changes saved? Take out your guesses. In each round, our eight
 # versions, the library's model and the floor run in a random order. The output gives each speed
 # divided by that of the previous version: the median over the rounds, and in brackets the range of
-# the middle half. If that range contains 1, the run cannot tell the two versions apart.
+# the middle half. If that range contains 1.00, the run cannot tell the two versions apart.
 #
 # In the figure, a change that saves time is green, one that costs time is orange, and one too close
 # to tell is grey. The dashed line is the floor.
@@ -934,7 +930,7 @@ for name in versions:
         line += verdict(seconds[name], seconds[before])
     print(line)
     before = name
-print(f"{'only the products':<22} {ms['products']:6.1f} ms (Xeon {recorded['products']})")
+print(f"{'the floor':<22} {ms['products']:6.1f} ms (Xeon {recorded['products']})")
 
 # %% tags=["training"]
 first = ms[versions[0]]
@@ -943,7 +939,7 @@ floor = ms["products"]
 taken = falls(ms, versions)
 check_parts_add_up(first, [*taken.values(), last])
 best = max(taken, key=taken.get)
-print(f"the first version takes {first / floor:.1f} times as long as its products, the library's "
+print(f"the first version takes {first / floor:.1f} times as long as the floor, the library's "
       f"version {last / floor:.2f} times")
 
 # %% tags=["training"]
@@ -952,13 +948,13 @@ for name, after in zip(versions, versions[1:]):
           f"(Xeon {recorded[name] - recorded[after]:.1f})")
 print(f"largest saving: change {best}, {taken[best] / (first - last):.0%} of all the time that was "
       "saved")
-title = (f"From {first / floor:.1f} to {last / floor:.1f} times the time of the products; "
+title = (f"From {first / floor:.1f} to {last / floor:.1f} times the floor; "
          f"largest saving: change {best}")
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
 # How good were your guesses? On the Xeon, the first version took less than three times as long as
-# its products, not ten times, because BLAS did much of the work from the start. One change, number
+# the floor, not ten times, because BLAS did much of the work from the start. One change, number
 # 3 (all words at once), saved more than two fifths of all the time that was saved, and it takes
 # only seven lines of NumPy. Change 1 saved hardly anything. The library's version, which can also
 # handle padding and several layers, was a little slower than version 7 in some runs and a little
@@ -1023,6 +1019,7 @@ print(f"if everything except the products took no time, version 7 would be "
 # |---|---|
 # | `Array` | an array, in type hints |
 # | `Module` | a class whose array fields are parameters |
+# | `aligned` | a copy that begins at a multiple of 64 bytes in memory |
 # | `as_rows` | (T, B, …) as (T · B, …) |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `randomize` | gives every parameter random values |
@@ -1050,7 +1047,7 @@ print(f"if everything except the products took no time, version 7 would be "
 # 4. What does version 7 keep in memory for its backward pass? Which of these arrays grow with T,
 #    and which with V? With 10,000 words and T = 500, what would you make smaller first?
 # 5. Take V = 200 instead of 3,000: letters, not words. Predict first: how far is the first version
-#    from its floor, and which change saves most? Then take V = 3,000 again and H = 1,024. How much
+#    from the floor, and which change saves most? Then take V = 3,000 again and H = 1,024. How much
 #    do the panels save, with 20 texts and with ten?
 # 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
 #    sees but a gradient check does not.

@@ -168,6 +168,13 @@ def test_medians_ratios_and_verdicts(parts):
     assert parts.verdict(np.array([3.0, 7.0, 5.0]), slow) == "too close to tell"
 
 
+@pytest.mark.parametrize("times", [1.004, 0.996])
+def test_a_range_that_prints_as_touching_1_is_too_close_to_tell(parts, times):
+    one = np.array([4.0, 6.0, 5.0])
+    assert "(1.00 to 1.00)" in parts.ratio(one, times * one)
+    assert parts.verdict(one, times * one) == "too close to tell"
+
+
 def test_what_the_steps_take_adds_up(parts):
     ms = {"first": 50.0, "worse": 52.0, "last": 30.0}
     taken = parts.falls(ms, list(ms))
