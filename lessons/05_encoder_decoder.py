@@ -26,7 +26,8 @@ from functools import partial
 import numpy as np
 from course import caught, show
 from matplotlib import pyplot as plt
-from translator_parts import CELL, gradient_by_place, right_when_fed, trained_translator
+from translator_parts import (CELL, GradientWatch, draw_gradients, right_when_fed,
+                              trained_translator)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching import pair_batch
@@ -469,14 +470,14 @@ report = caught(check, overwriting)
 rng = np.random.default_rng(6)
 rotation, _ = np.linalg.qr(rng.standard_normal((64, 64)))
 sent = rng.standard_normal(64)
-factors = []
-for _ in range(11):
+computed = []
+for _ in range(12):             # eleven steps, and one that we need later
     before = sent
     sent = sent / 2 + rotation @ sent / 4
-    factors.append(np.linalg.norm(sent) / np.linalg.norm(before))
+    computed.append(np.linalg.norm(sent) / np.linalg.norm(before))
 print("derived: at right angles × %.2f, at best × %.2f" % (np.hypot(0.5, 0.25), 0.5 + 0.25))
-print("computed, eleven steps: ×", np.array(factors))
-print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.75**11:.1%}")
+print("computed, eleven steps: ×", np.array(computed[:11]))
+print(f"left after eleven steps: {np.prod(computed[:11]):.1%}, at best it would be {0.75**11:.1%}")
 
 # %% [markdown]
 # So after eleven steps, 1.7 % of the gradient is left. Even at best it would be only 4.2 %.
@@ -495,8 +496,11 @@ print(f"left after eleven steps: {np.prod(factors):.1%}, at best it would be {0.
 # read forwards only, so that attention changes mainly what the decoder reads at each step: a new
 # mixture of all h_j instead of h_S.
 #
-# At each position of the source, we measure the norm of ∂L/∂(embedded word), before training and
-# after one epoch. What will training do to the curve of the 64-number vector? Draw your guess.
+# `GradientWatch` measures two things, before training and after one epoch. At each position of the
+# source, it takes the norm of ∂L/∂(embedded word), the gradient that the word gets. And inside the
+# encoder of the 64-number vector, it takes z at the first word and at the last, and two shares of
+# dc: what reaches h_1 on all paths, and what would arrive through the update gate alone, that is,
+# through the product of all z (lesson 04's term (1)).
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -510,44 +514,7 @@ SETTINGS = {
     "fixed vector, 32": {"embedding": 196, "hidden": 32},
     "attention": {"embedding": 32, "hidden": 60, "bidirectional": False},
 }
-
-
-# %% [markdown]
-# We also look inside the encoder of the 64-number vector. How much of dc reaches h_1 on all paths?
-# How much would arrive through the update gate alone, that is, through the product of all z (lesson
-# 04's term (1))? And how large is z at the first word and at the last?
-
-
-# %% tags=["training"]
-def way_to_the_first(model, ids):
-    """→ mean z at the first word and at the last, shares of dc that reach h_1: all, by z only."""
-    sentence = [*ids, EOS]
-    _, cache = forward(sentence, sentence, model)
-    dc = backward(cache, model, model.zeros_like())
-    steps = [step for _, step in cache[0]]
-    gates = [z.mean() for _, _, z, _, _ in steps]
-    dh = dc
-    for step in reversed(steps[1:]):
-        _, dh = gru_backward(dh, step, model.encoder, model.encoder.zeros_like())
-    by_z = dc * np.prod([z for _, _, z, _, _ in steps[1:]], axis=0)
-    shares = np.linalg.norm([dh, by_z], axis=1) / np.linalg.norm(dc)
-    return np.array([gates[0], gates[-2], *shares])         # gates[-1] is that of </s>
-
-
-# %% tags=["training"]
-norms = {}
-ways = {}
-
-
-def watch(name, translator, step):
-    """Keep the gradient by position before training and after the first epoch."""
-    if step in (0, len(translator.batches(train))):
-        when = "before training" if step == 0 else "after one epoch"
-        norms[name, when] = gradient_by_place(translator, PLACES, np.random.default_rng(5))
-        if name == "fixed vector, 64":
-            rng = np.random.default_rng(5)
-            sequences = [rng.permutation(np.arange(4, 24))[:PLACES] for _ in range(40)]
-            ways[when] = np.mean([way_to_the_first(translator.model, ids) for ids in sequences], 0)
+watch = GradientWatch(train, PLACES, "fixed vector, 64", (forward, backward, gru_backward))
 
 
 # %% tags=["training"]
@@ -558,6 +525,13 @@ def copier(name, seed=0):
                               look=partial(watch, name))
 
 
+# %% [markdown]
+# Before you train, draw the gradient over the twelve positions for the 64-number vector, as we
+# derived it. What will one epoch do to this curve? Draw your guess. After this epoch, how much of
+# dc will reach h_1, and how much would arrive through z alone? And where will z be larger, at the
+# first word or at the last?
+
+# %% tags=["training"]
 print(f"copying {SHORTEST} to {LONGEST} symbols out of 20: {len(train):,} sequences, {EPOCHS} "
       "epochs each")
 copiers = {}
@@ -565,17 +539,19 @@ for name in SETTINGS:
     copiers[name] = copier(name)
     print(f"  {name:<17} {copiers[name].model.size:,} parameters, perplexity "
           f"{copiers[name].history[-1]['train_perplexity']:.2f} in the last epoch", flush=True)
+show(draw_gradients(watch.norms, {"fixed vector, 64": 0, "attention": 2}), "05_gradient")
 
 # %% tags=["training"]
-before = norms["fixed vector, 64", "before training"]
-after = norms["fixed vector, 64", "after one epoch"]
+before = watch.norms["fixed vector, 64", "before training"]
+after = watch.norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
 print("fixed vector, 64: the first word's gradient, compared with the last one's")
-# (the first factor computed above, × 0.57, is the step from </s> to the last word: not included)
 print(f"before training: 1 to {before[-1] / before[0]:.0f}, or {before[0] / before[-1]:.1%}; each "
       f"step towards the first word × {factors.min():.2f} to × {factors.max():.2f}")
+print(f"computed above, without the first factor, × {computed[0]:.2f}, and with one more step, "
+      f"× {computed[-1]:.2f}: {np.prod(computed[1:]):.1%}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
-for when, (z_first, z_last, share, by_z) in ways.items():
+for when, (z_first, z_last, share, by_z) in watch.ways.items():
     print(f"{when}: {share:.0%} of dc reaches h_1 (through z alone: {by_z:.0%}); z is "
           f"{z_first:.2f} at the first word, {z_last:.2f} at the last")
 # the seeds 0 to 3, after one epoch: first to last 3.3, 2.4, 3.3, 2.9 to 1; share of dc that reaches
@@ -585,41 +561,24 @@ assert 0.55 < factors.min() and factors.max() < 0.76
 assert after[0] > after[-1]
 assert 0.3 < share < 1 and z_last > z_first + 0.2
 
-# %% tags=["training"]
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True, sharey=True)
-for when, ax in zip(("before training", "after one epoch"), axes):
-    for name in ("fixed vector, 64", "attention"):
-        style = plotting.base.curve_style(list(SETTINGS).index(name))
-        shares = norms[name, when] / norms[name, when].sum()
-        ax.semilogy(np.arange(1, PLACES + 1), shares, label=name, **style)
-    ax.set_xlabel("position of the source word")
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.grid(alpha=0.3)
-
-# %% tags=["training"]
-axes[0].set_ylabel("share of the gradient (norm, log scale)")
-axes[0].set_title("Fixed vector, before training:\n"
-                  f"the first word's gradient is 1/{before[-1] / before[0]:.0f} of the last one's")
-axes[1].set_title("Fixed vector, after one epoch:\n"
-                  f"the first word's gradient is {after[0] / after[-1]:.1f} times the last one's")
-axes[1].legend()
-show(figure, "05_gradient")
-
 # %% [markdown]
 # Each curve shows how the gradient is shared among the twelve positions, with the 64-number vector
 # (blue) and with attention (green). Before training (left), all words get nearly the same with
 # attention. With the fixed vector, the derivation holds: each step multiplies the gradient by 0.65
 # to 0.73, within the range that we derived. So the first word gets 1/39, or 2.6 %, of what the last
 # one gets. Why not the 1.7 % from above? Both cover eleven steps. But the eleven above began at
-# `</s>`, and so include the first step, the one with the smallest factor. Our curve begins one word
-# later. From `</s>` to h_1, there are twelve steps, and 1 % of dc is left.
+# `</s>`, and so include the first step, the one with the smallest factor. Our curve starts at the
+# last word, after that first step. Without the factor of this step, 0.57, and with one more step,
+# the computed factors leave 2.2 %, and 2.6 % is near that. From `</s>` to h_1, there are twelve
+# steps, and 1 % of dc is left.
 #
 # But one epoch reverses the blue curve (right)! The model has learnt two things.
 #
 # First, less is lost in the backward pass: 54 % of dc reaches h_1, instead of 1 %. It is tempting
 # to say that the update gates carry it, as they were invented to do. But through z alone, less than
-# a tenth of dc would arrive. Most of it must take other paths at some steps: through the candidate
-# n, which also reads the state, or through what the gates read (question 8 measures how much).
+# a tenth of dc would arrive. So most of what arrives must have taken other paths at some steps:
+# through the candidate n, which also reads the state, or through what the gates read (question 8
+# measures how much).
 #
 # Second, the encoder has learnt when to take in a word and when to keep what it has. A new word
 # enters the state with the factor 1 − z, and z is 0.52 at the first word and 0.87 at the last. So
@@ -748,8 +707,8 @@ for which, percentages in MEASURED.items():
 # **Evidence.** Compare with your guess: with the 64-number vector, most copies are wrong from 8
 # symbols on, with each of three seeds. The share of whole copies that are right falls off a cliff
 # (left panel, blue), while ρ, printed above, falls much more slowly. The formula ρ^(n+1) predicts
-# this cliff within a few percentage points, as if each symbol were lost independently. A slope,
-# raised to the power n + 1, is a cliff. The formula works better than it should: it assumes the
+# this cliff within a few percentage points, as if each symbol were lost independently. Where ρ
+# slopes gently, ρ^(n+1) drops like a cliff. The formula works better than it should: it assumes the
 # same ρ at every position, which the right panel refutes.
 #
 # How much does the size of the vector matter? With the 32-number vector (orange), most copies are
@@ -760,13 +719,14 @@ for which, percentages in MEASURED.items():
 # printed lines). Would doubling `hidden` help more (question 3)?
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
-# (2015, figure 2) found the same for sentences. Without attention, the curve falls with length.
-# With attention, it stays level if the model was trained on sentences of up to 50 words. If it was
-# trained on up to 30, the curve falls beyond that. Ours fails at lengths that did not occur in
-# training, too (right of the dotted line). How often depends on the seed, and even on the
-# processor: from about half to four fifths of these copies were right (the last printed line). The
-# decoder computes from its state where to attend next. Perhaps it gets lost because it never had to
-# count that far.
+# (2015, figure 2) found the same for sentences. Without attention, their curve falls with length.
+#
+# With attention, the curve stays level for a model trained on sentences of up to 50 words; for one
+# trained on up to 30, it falls beyond 30 words. Ours, too, fails at lengths that did not occur in
+# training (right of the dotted line). The decoder computes from its state where to attend next.
+# Perhaps it gets lost because it never had to count that far. How many of these copies are right
+# depends on the seed, and even on the processor: from about half to four fifths (the last printed
+# line).
 #
 # ## Read first, or written first?
 #
@@ -873,7 +833,8 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 # |---|---|
 # | `CELL` | settings: lesson 04's GRU, Glorot's initial weights |
 # | `trained_translator` | trains a model with Adam for some epochs |
-# | `gradient_by_place` | the norm of ∂L/∂(embedded word) at each position of the source |
+# | `GradientWatch` | gradients before training and after one epoch: of each word, and inside |
+# | `draw_gradients` | the figure of the words' gradients |
 # | `right_when_fed` | whether each symbol gets the highest probability, with the true ones fed |
 
 # %% [markdown]

@@ -118,11 +118,17 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 # %% [markdown]
 # The score should be large where *before* in the earlier key k_i equals *now* in the present key
 # k_t. How can a tanh layer detect that both numbers are 1, or both −1? It adds them. The sum is 2
-# if both numbers are 1, and −2 if both are −1. In all other cases, the sum is closer to 0, also for
-# two zeros, which must not count. So the score should be large at both ends, at 2 and at −2. Two
-# tanh units can do this. One is largest when the sum is 2: tanh(sum − 1). The other is largest when
-# it is −2: tanh(−sum − 1).
-#
+# if both numbers are 1, and −2 if both are −1. In all other cases, the sum is closer to 0. That
+# includes two zeros: they are equal, but must not count as a match. So the score should be large at
+# both ends, at 2 and at −2. Two tanh units can do this. One is largest when the sum is 2:
+# tanh(sum − 1). The other is largest when it is −2: tanh(−sum − 1).
+
+# %%
+for total in (-2, -1, 0, 1, 2):
+    units = np.tanh([total - 1, -total - 1])
+    print(f"  sum = {total:2}   the two units add up to {units.sum():.2f}")
+
+# %% [markdown]
 # In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, and W_h reads
 # *now*. The last row of each matrix belongs to the 1 of its key, and is −0.5. The two rows together
 # give the −1 inside the tanh. So here M, the score's hidden layer, has two columns instead of n.
@@ -130,9 +136,6 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 # The state of *k* should win. How large will its weight be, and which state will get the smallest?
 
 # %%
-for total in (-2, -1, 0, 1, 2):
-    units = np.tanh([total - 1, -total - 1])
-    print(f"  sum = {total:2}   the two units add up to {units.sum():.2f}")
 W_Y = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
 W_h = np.array([[0., 0], [1, -1], [-0.5, -0.5]])    # reads "now"
 w = np.array([2., 2])
@@ -459,8 +462,8 @@ for row in range(3):
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen. We call it the
 # model's *reader*. The first comparison keeps the length of a part fixed, nearly as the paper does:
-# *every part has 8 numbers*. Models are named after their cut, with a bar between two parts. One
-# bar is the paper's key-value model, and two bars are its key-value-predict model.
+# *every part has 8 numbers*. Models are named after their cut, with a bar between two parts. In
+# this table, one bar is the paper's key-value model, and two bars are its key-value-predict model.
 #
 # | model | length of its state | who reads what |
 # |---|---|---|
@@ -537,13 +540,15 @@ show(ax, "12_roles_or_room")
 # far ahead of one vector of 8. The two models without attention, on the left, stay below the line
 # of chance: their LSTMs have not even learned which five letters could be answers.
 #
-# But look at the last column. *One* vector of 16, with all roles mixed, beats two parts of 8. It
-# has more parameters than they have, 4,070 against 3,422. But it also beats three parts, with their
-# 24 numbers and 5,246 parameters. So *here* no separation was needed: much of what the parts seemed
-# to win may have come from the longer state. Left uncut, 16 numbers do even better, perhaps because
-# each role can read all of them. Mixing the roles need not do harm, because each matrix can learn
-# to read only the directions that it needs (question 1). Is a longer state needed to *hold* the
-# answers, or to *learn* the task fast? Question 4 has a surprise.
+# But look at the last column. Here a longer state does what the separate parts do: *one* vector of
+# 16, with all roles mixed, beats two parts of 8. It has more parameters than they have, 4,070
+# against 3,422. But it also beats three parts, with their 24 numbers and 5,246 parameters. So no
+# separation was needed.
+#
+# Two conjectures: much of what the parts seemed to win came from the longer state; and 16 numbers
+# do even better uncut because each role can read all of them. Mixing the roles need not do harm,
+# because each matrix can learn to read only the directions that it needs (question 1). Is a longer
+# state needed to *hold* the answers, or to *learn* the task fast? Question 4 has a surprise.
 #
 # ## Do the roles pull against each other?
 #
@@ -641,17 +646,20 @@ assert all((right[name] < right[together]).all() for name in separated)
 # How could we have known which roles need separate parts? Ask what each role must *read* in the
 # state:
 #
-# - The query needs the letter *now*, because this letter is the question.
-# - The value needs the letter *now*, too, because a later step will fetch it as the answer.
-# - The key needs only the letter *before*. In our first example, k_i held *now* as well, only
-#   because the query shared its part.
-# - Predict needs nothing, because the answer comes with r.
+# | role | the letter that it needs | why |
+# |---|---|---|
+# | query | *now* | this letter is the question |
+# | value | *now* | a later step will fetch it as the answer |
+# | key | *before* | a later step will find the state by it |
+# | predict | none | the answer comes with r |
 #
-# So query and value can share a part, and the key needs the other part. Predict can go anywhere. We
-# put it with the key. (Question 3 tries the other place.) If this argument is right, this cut by
-# content must beat every cut that you have seen: *query, value | key, predict*. Even the three
-# parts must lose, because their first part has to hold both letters, one for the query and one for
-# the key. Guess before you run: what share of the questions will the new cut answer right?
+# (In our first example, k_i held *now* as well, only because the query shared its part.) So query
+# and value can share a part, and the key needs the other part. Predict can go anywhere. We put it
+# with the key: *query, value | key, predict*. (Question 3 tries the other place.) If this argument
+# is right, this cut by content must beat every cut that you have seen, including the paper's cut,
+# *query, key | value, predict*. Even the three parts must lose, because their first part has to
+# hold both letters, one for the query and one for the key. Guess before you run: what share of the
+# questions will the new cut answer right?
 
 # %% tags=["training"]
 others = np.array([shares for name, shares in right.items() if " | " in name])
@@ -665,10 +673,11 @@ print("with every seed, this cut answers more questions than any other cut above
 # refines the paper's idea: what matters is not only the number of parts, but also which roles share
 # one. Here the key and the value must hold different things, and the best cut separates them.
 #
-# With two parts of 8, the cut decides between about 7 % and 100 %. So what hurt the paper's cut was
-# not that each role reads only 8 numbers. But no cut does better than one vector of 16. And three
-# seeds are not many. The answer to question 3 has ten, and with one of them, the cut by content
-# answers only a third of the questions.
+# With two parts of 8, the cut decides between about 7 % and 100 %. So 8 numbers per role are
+# enough. What hurt the paper's cut, *query, key | value, predict*, was which roles had to share
+# them. But no cut does better than one vector of 16. And three seeds are not many. The answer to
+# question 3 has ten, and with one of them, the cut by content answers only a third of the
+# questions.
 #
 # ## Real text
 #
@@ -677,10 +686,10 @@ print("with every seed, this cut answers more questions than any other cut above
 # text, WikiText-2, with a vocabulary of 33,280 words and a window of 5. For comparison, there are
 # also an LSTM and the tanh layer without a past. All six models have 7 million parameters.
 #
-# The word vectors, two for each word, use up nearly this whole budget, and they are as long as one
-# part. So a part has about 100 numbers in every model (with attention 102, 100 or 97), and a model
-# with more parts has a longer state. The table below has one column per seed. Compare within a
-# column: another seed changes every model.
+# Each word has two vectors, each as long as one part. With 33,280 words, they alone use up nearly
+# the whole budget of 7 million. This fixes a part at about 100 numbers in every model (with
+# attention 102, 100 or 97); a model with more parts has a longer state. The table below has one
+# column per seed. Compare within a column: another seed changes every model.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text: of seed 0, and of seed 1
@@ -700,8 +709,9 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
     print(f"  state of {state}: {of_words / 7e6:.0%} of the parameters belong to the words")
 
 # %% [markdown]
-# None does. In each column, all three models with attention are worse than the 4-gram, and worse
-# than the LSTM. Among the three, three parts have the lowest perplexity, as in the paper.
+# None of them beats the 4-gram. In each column, all three models with attention are worse than the
+# 4-gram, and worse than the LSTM. Among the three, three parts have the lowest perplexity, as in
+# the paper.
 #
 # What makes them worse than the LSTM? The control, run with seed 0 only, shows it: the tanh layer
 # alone raises the LSTM's perplexity by 21 points. Attention wins back 4 of them with one or two

@@ -5,9 +5,12 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from matplotlib import pyplot as plt
 
+from numpy_attention import plotting
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.corpora import load_parallel
+from numpy_attention.data.vocabulary import EOS
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
@@ -60,6 +63,74 @@ def gradient_by_place(translator, length, rng, count=40):
         model.loss_and_grad(pair_batch([ids], [ids]), None, 1.0, grads)
         norms += np.linalg.norm(grads.source_embedding.E[ids], axis=1) / count
     return norms
+
+
+class GradientWatch:
+    """What reaches the first words, before training and after one epoch: a `look`, with a name.
+
+    norms {(name, when): gradient_by_place}, ways {when: way_to_the_first} of the model `inside`.
+    passes: the lesson's forward, backward and gru_backward.
+    """
+
+    def __init__(self, pairs, length, inside, passes):
+        self.pairs = pairs
+        self.length = length
+        self.inside = inside
+        self.passes = passes
+        self.norms = {}
+        self.ways = {}
+
+    def __call__(self, name, translator, step):
+        if step not in (0, len(translator.batches(self.pairs))):
+            return
+        when = "before training" if step == 0 else "after one epoch"
+        self.norms[name, when] = gradient_by_place(translator, self.length,
+                                                   np.random.default_rng(5))
+        if name == self.inside:
+            rng = np.random.default_rng(5)
+            words = np.arange(4, len(translator.source_vocabulary))
+            sequences = [rng.permutation(words)[:self.length] for _ in range(40)]
+            self.ways[when] = np.mean([way_to_the_first(translator.model, ids, *self.passes)
+                                       for ids in sequences], axis=0)
+
+
+def way_to_the_first(model, ids, forward, backward, gru_backward):
+    """→ mean z at the first word and at the last, shares of dc that reach h_1: all, by z only."""
+    sentence = [*ids, EOS]
+    _, cache = forward(sentence, sentence, model)
+    dc = backward(cache, model, model.zeros_like())
+    steps = [step for _, step in cache[0]]
+    gates = [z.mean() for _, _, z, _, _ in steps]
+    dh = dc
+    for step in reversed(steps[1:]):
+        _, dh = gru_backward(dh, step, model.encoder, model.encoder.zeros_like())
+    by_z = dc * np.prod([z for _, _, z, _, _ in steps[1:]], axis=0)
+    shares = np.linalg.norm([dh, by_z], axis=1) / np.linalg.norm(dc)
+    return np.array([gates[0], gates[-2], *shares])         # gates[-1] is that of </s>
+
+
+def draw_gradients(norms, styles):
+    """The figure of GradientWatch.norms.
+
+    styles: {name: the number of its curve style}, the fixed vector first.
+    """
+    fixed = next(iter(styles))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True,
+                                sharey=True)
+    for when, ax in zip(("before training", "after one epoch"), axes):
+        for name, style in styles.items():
+            shares = norms[name, when] / norms[name, when].sum()
+            ax.semilogy(np.arange(1, len(shares) + 1), shares, label=name,
+                        **plotting.base.curve_style(style))
+        ax.set_xlabel("position of the source word")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.grid(alpha=0.3)
+        first, last = norms[fixed, when][[0, -1]]
+        ratio = f"1/{last / first:.0f} of" if first < last else f"{first / last:.1f} times"
+        ax.set_title(f"Fixed vector, {when}:\nthe first word's gradient is {ratio} the last one's")
+    axes[0].set_ylabel("share of the gradient (norm, log scale)")
+    axes[1].legend()
+    return figure
 
 
 def right_when_fed(translator, pairs):

@@ -101,6 +101,25 @@ def test_gradients_by_place_are_those_of_the_words(translator):
         assert np.isclose((losses[0] - losses[1]) / 2e-5, norm, rtol=1e-3)
 
 
+def test_with_an_open_gate_all_of_dc_reaches_the_first_word_through_z(lesson, translator):
+    model = translator.model.copy()
+    passes = [lesson[name] for name in ("forward", "backward", "gru_backward")]
+    _, _, share, by_z = translator_parts.way_to_the_first(model, [4, 5, 6], *passes)
+    assert 0 < by_z < share < 1
+    model.encoder.b[7:14] = 50.0                    # b of z, H = 7: z = 1
+    np.testing.assert_allclose(translator_parts.way_to_the_first(model, [4, 5, 6], *passes), 1)
+
+
+def test_gradients_are_watched_before_training_and_after_one_epoch(lesson, translator, pairs):
+    passes = [lesson[name] for name in ("forward", "backward", "gru_backward")]
+    watch = translator_parts.GradientWatch(pairs, 5, "inside", passes)
+    for step in (0, 1, len(translator.batches(pairs)), 10_000):
+        watch("inside", translator, step)
+        watch("other", translator, step)
+    assert list(watch.ways) == ["before training", "after one epoch"]
+    assert set(watch.norms) == {(name, when) for name in ("inside", "other") for when in watch.ways}
+
+
 def test_all_right_when_fed_is_right_when_written(translator, pairs):
     fed = translator_parts.right_when_fed(translator, pairs)
     assert [len(one) for one in fed] == [len(pair.target) + 1 for pair in pairs]
