@@ -1,8 +1,8 @@
 """The processor and the BLAS kernels of a benchmark, and the options that benchmarks share.
 
-OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE make OpenBLAS use the kernels of another, often older,
-processor, which halves its speed on some machines. A library reads them when it is loaded, so a
-benchmark begins with
+OPENBLAS_CORETYPE makes OpenBLAS use the kernels of another, often older, processor, which halves
+its speed on some machines. OPENBLAS_L2_SIZE overrides the size of the L2 cache that it assumes for
+its blocks. A library reads both when it is loaded, so a benchmark begins with
 
     if __name__ == "__main__":
         restart_clean()
@@ -25,7 +25,7 @@ FORCING = (CORETYPE, "OPENBLAS_L2_SIZE")
 
 
 def clean(environment, coretype=None):
-    """Return the environment without forced kernels, or with those of one core type."""
+    """Return the environment without the two variables, or with one core type forced."""
     free = {name: value for name, value in environment.items() if name not in FORCING}
     return free | {CORETYPE: coretype} if coretype else free
 

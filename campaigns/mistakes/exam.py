@@ -26,8 +26,8 @@ from numpy_attention.gradcheck import GradientError, gradcheck
 from numpy_attention.gradcheck.errors import NotAParameter
 from numpy_attention.gradcheck.report.report import is_unexplained
 
-COUNTED = "number", "caught", "right", "doubted", "another", "unsure", "wrong", "none", "kind"
-WIDTHS = 8, 8, 8, 9, 9, 8, 7, 6, 6
+COUNTED = "number", "caught", "right", "doubted", "unsure", "another", "none", "wrong", "kind"
+WIDTHS = 8, 8, 8, 9, 8, 9, 6, 7, 6
 # {file: the axis of time} of mechanisms that read their own past
 CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
 

@@ -76,7 +76,8 @@ class MemoryGradient:
         its shape is wrong or its size differs from that of an earlier step. The traceback of a
         mistake in a user-defined score therefore shows the line with the mistake.
         """
-        sizes = [factor.shape[-1] for factor in self.pending.get(name, [factors])[0]]
+        earlier = self.pending.get(name, [()])[0]
+        sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
             check_shape(f"factor {number} of {name}", factor, (len(self.values), size), "(B, size)",
                         "defer takes the factors of one step, a row for each sentence, "

@@ -1,4 +1,4 @@
-"""A user's Python file, which is read first, and runs only if the user has named the file."""
+"""A user's Python file. It is parsed first, and executed only if the user named it."""
 
 import copyreg
 import hashlib

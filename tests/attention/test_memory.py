@@ -53,6 +53,11 @@ def test_factors_of_another_shape_are_refused_in_the_line_that_gives_them(memory
         dmemory.defer("values", np.ones((B, S)), np.ones((B, D + 1)))
     with pytest.raises(ValueError, match="a row for each sentence"):
         dmemory.defer("new", np.ones((B + 1, S)))
+    for factor in [[1.0] * S] * B, 1.0:
+        with pytest.raises(TypeError, match=r"factor 1 of new \(B, size\)"):
+            dmemory.defer("new", factor)
+    with pytest.raises(ValueError, match=r"factor 1 of new \(B, size\) has shape \(\)"):
+        dmemory.defer("new", np.array(1.0))
     assert list(dmemory.pending) == ["values"] and len(dmemory.pending["values"]) == 1
 
 

@@ -32,7 +32,7 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 
 @dataclass
 class Repairs:
-    """The edits of `functions`, tried in turn, up to `most`, to correct wrong gradients.
+    """Tries up to `most` edits of `functions`, one at a time, until the gradients are correct.
 
     every: further functions, whose code is also used to build edits. gradients() returns {name:
     gradient} of the check. wrong(gradients) returns the names of the wrong gradients. variables:

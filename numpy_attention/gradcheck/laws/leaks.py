@@ -35,7 +35,7 @@ def first_leak(records, others, mask):
     """Return (frame, line, sources) where an array first differs at a visible word, or None.
 
     records, others: the lists that `recorded` returned for the two passes. sources: {frame: the
-    last line after which arrays differ only in hidden words}.
+    last line at which arrays still differ only in hidden words}.
     """
     sources = {}
     known = {}
