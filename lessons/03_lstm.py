@@ -453,21 +453,21 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 #
 # Our memory has U = 0, which closes path (2). How much of the gradient arrives in a whole network,
 # with both paths open? We compare seven untrained networks of 32 units, which read the inputs of
-# lesson 02's recall task. Four of them are all combinations of two choices:
+# lesson 02's recall task. Four of them are the four combinations of two choices:
 #
 # - The cell is Elman's, or an LSTM with forget gates that start at b_f = 0.
 # - U starts *small*, between −0.1 and 0.1, or **orthogonal** ("U orth." in a name), so that it
 #   changes no vector's length. (The U of an LSTM has four blocks, one for each of i, f, o and g,
 #   and each block is orthogonal.)
 #
-# The other three are LSTMs with a small U and b_f = 1, 3 or 5. So look at the figure twice. First
-# compare the four combinations, and then follow the LSTMs with a small U from b_f = 0 to 5.
-#
 # The gradient starts at the last state. In an LSTM this is the last c, so that the gradient can
-# take path (1) at once. Elman's network has no c, so there it is the last h. `way_back` runs the
-# backward pass and keeps the gradient of every state. Under each LSTM we also print σ(b_f)^k, the
-# share that the carousel alone would carry. Guess: will an LSTM with b_f = 0 let more of the
-# gradient through than Elman's network?
+# take path (1) at once. Elman's network has no c, so there it is the last h. Guess: will an LSTM
+# with b_f = 0 let more of the gradient through than Elman's network?
+#
+# The other three networks are LSTMs with a small U and b_f = 1, 3 or 5. So look at the figure
+# twice. First compare the four combinations, and then follow the LSTMs with a small U from b_f = 0
+# to 5. Under each LSTM we also print σ(b_f)^k, the share that the carousel alone would carry.
+# (`way_back` runs the backward pass and keeps the gradient of every state.)
 
 # %% tags=["training"]
 NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
@@ -581,9 +581,11 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # U, ten times more of it arrives in the LSTM with b_f = 0 than in Elman's network. Does this LSTM
 # also recall more keys?
 #
-# It does not. With all biases at 0 and a small U, it learns neither n = 4 nor n = 8. It recalls
-# fewer keys than Elman's network at n = 4, and more at n = 8, which also answers your first guess.
-# So ten times more gradient does not mean more keys.
+# It does not. With all biases at 0 and a small U, it learns neither n = 4, which Elman's network
+# does learn, nor n = 8. So ten times more gradient does not mean more keys.
+#
+# In this figure, the answer to your first guess is: worse at n = 4, better at n = 8, and good at
+# neither.
 #
 # *How U starts.* The figure shows only one seed, so we have repeated the interesting boxes with two
 # more. Guess before you look: at b_f = 0, which cell is better, Elman's or the LSTM? And does your
@@ -610,11 +612,11 @@ for (n, cell), starts in RECALLED.items():
 # units it has 6,909 parameters, against Elman's 2,205.) With a small U it is 1 against 0, which
 # decides nothing.
 #
-# Now look at the two lines of n = 16. Only Elman's cell *together with* an orthogonal U learns this
-# distance, with two seeds of three. Neither the cell nor the start of U is enough alone. A
-# comparison of Elman's network with an orthogonal U and the LSTM with a small U would have hidden
-# this, because it changes both at once. **Two networks that differ in two things need four runs:
-# change U in each cell, and the cell with each U.**
+# Now look at the two lines of n = 16. Of these four combinations, only Elman's cell *with* an
+# orthogonal U learns this distance, with two seeds of three. Neither the cell nor the start of U is
+# enough alone. A comparison of Elman's network with an orthogonal U and the LSTM with a small U
+# would have hidden this, because it changes both at once. **Two networks that differ in two things
+# need four runs: change U in each cell, and the cell with each U.**
 #
 # With the bias, we did change only one thing. At n = 32, b_f = 5 learns with every seed and either
 # U, and b_f = 0 with none (the last two lines). So starting the forget gate open does cure
@@ -731,15 +733,20 @@ assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 # against 25 % without dropout, and the held-out perplexity rises by only a tenth. (Is this chance?
 # Question 6.)
 #
-# Now for your other guess from the beginning. Both models are given the first five words of the
+# Now for your second guess from the beginning. Both models are given the first five words of the
 # training text, and continue with the most likely word each time. A slash marks the end of a verse.
-# A random draw decides which model is A and which is B. Which of them knows the text by heart?
+# A random draw decides which model is A and which is B.
 
 # %% tags=["training"]
 names = dict(zip("AB", np.random.default_rng(3).permutation([0.0, 0.5])))
-print("the text:", in_words(vocabulary, ids[:30]))
 for name, p in names.items():
     print(f"model {name}: ", recite(models[p], vocabulary, ids[:5], 29))
+
+# %% [markdown]
+# Which of them knows the text by heart? Decide before you see the text itself.
+
+# %% tags=["training"]
+print("the text:", in_words(vocabulary, ids[:30]))
 
 # %% [markdown]
 # Model B does: it was trained without dropout. It follows the text for two words, "created the",
@@ -759,10 +766,13 @@ for label, text in (("training text", ids), ("held-out text", others)):
 # In its training text, B gets about twice as far as A. In the held-out text, there is hardly a
 # difference. So B does know its text, but even B gets not quite one word right on average! Why so
 # few, if it predicts 59 % of the words? Suppose each word is right with a probability of 59 %. Then
-# there are 59 right words for 41 errors, about one and a half right words before each error. And
-# here the model has read only five words of the text. In the recital above, B's first wrong word
-# led it away from the text. From their first wrong word on, both models go on in phrases from the
-# Bible, and sound alike. Only a measurement tells them apart.
+# there are 59 right words for 41 errors, about one and a half right words before each error.
+# Besides, the 59 % were measured with far more of the text before most words; here the model has
+# read only five words of it.
+#
+# So what became of your second guess? In the recital, B's first wrong word led it away from the
+# text. From there on, B sounds like A: both go on in phrases from the Bible. How they write does
+# not tell the two apart. Only a comparison with the text does, at many places.
 #
 # What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
 # gates, and no cell state, do the same? That is the question of lesson 04.
