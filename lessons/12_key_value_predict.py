@@ -723,8 +723,8 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
 # How far can you trust a column? An interval only says how much a perplexity could change with
 # another test *text*. It leaves out the effect of another *seed*: other initial values, and another
 # order of the articles. Five models were run with seed 1, too. Each of them has a lower perplexity,
-# and the drop is larger than a whole interval. Seed 2 is as good for the LSTM. For the 4-gram, it is
-# worse than seed 0.
+# and the drop is larger than a whole interval. Seed 2 is as good for the LSTM. For the 4-gram, it
+# is worse than seed 0.
 #
 # These runs do not show whether *one* vector of 291 would do as well as three parts. Other windows,
 # and a verdict on the paper's claim, are in `results/claims.md`.
