@@ -102,13 +102,13 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
 # Each encoder layer hands its z to the next as x, and the last z is M. Decoder layers hand on `out`
 # in the same way. The output layer reuses the decoder's embedding table E (**weight tying**).
 #
-# ## Forward
+# ## Forward: layer normalization
 #
 # The heads are lesson 08's, and FF is defined in the table. Only **layer normalization** (Ba, Kiros
-# & Hinton 2016) needs a new derivation. It is the price of the stream, so it comes before the four
-# jobs. Every part adds something to the stream, so its numbers would grow from layer to layer.
-# Layer normalization keeps their size constant. It subtracts the mean of a word's d_model numbers
-# and divides by their standard deviation:
+# & Hinton 2016) needs a new derivation. Every part adds something to the stream, so the stream's
+# numbers would grow from layer to layer. Layer normalization prevents that. It belongs to none of
+# the four jobs, so we derive it first. It subtracts the mean of a word's d_model numbers and
+# divides by their standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
@@ -127,7 +127,7 @@ def x_hat_of(x):
 print("x̂ =", x_hat_of(x))
 
 # %% [markdown]
-# ## Backward
+# ## Backward: layer normalization
 #
 # x̂_1 does not rise by δ / 2: when x_1 rises, the mean and s move, too. The derivative of the mean
 # is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
@@ -147,9 +147,9 @@ print("x̂ =", x_hat_of(x))
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# LN gives the same x̂ if we add a constant to all of x (a step along the vector of ones) or stretch
-# x around its mean (a step along x̂; apart from ε). So the loss has no slope in these two
-# directions.
+# LN gives the same x̂ if we add a constant to all of x, which is a step along the vector of ones,
+# or stretch x around its mean, which is a step along x̂. (Because of ε, this second one is not
+# quite exact.) So the loss has no slope in these two directions.
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -475,9 +475,9 @@ for name, residual in (("with", 1), ("without", 0)):
 # untrained stack, residual connections do not prevent the collapse, but they slow it down. That is
 # their third advantage.
 #
-# The paper's model has N = 6 layers. After six layers of our untrained stack, even with residual
-# connections, little difference is left (about 1%). And yet the paper's model translates. We do not
-# know how its training copes with the collapse.
+# After six layers, even with residual connections, little difference is left (about 1%). The
+# paper's model has six layers, too, and it learnt to translate. How can training start from so
+# little?
 #
 # ## Job 2: keep the order
 #
@@ -500,8 +500,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #
 # (The factor √d_model makes the two terms similar in size, because the entries of E start at about
 # 1 / √d_model.) PE(p) is a list of pairs, each a sine and a cosine. Pair i = 0, 1, … has its own
-# frequency ω_i, from 1 for the first pair down towards 1 / 10000 for the last (the closer, the
-# larger d_model):
+# frequency ω_i, from 1 for the first pair down towards 1 / 10000 for the last (the larger d_model,
+# the closer it gets):
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
@@ -537,9 +537,10 @@ for p in (2, 50):
 #
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
 #
-# This product is largest at offset 0. R is a matrix, so W_q can contain it: a head can learn to
-# turn its queries back by three positions, and its score is then largest three positions back. So
-# the head asks for "the word three before me". (d_k < d_model leaves room for only some pairs.)
+# This product is largest at offset 0. Turning is multiplication by a matrix, so a head can learn it
+# as a part of W_q. If W_q turns PE(p) into PE(p − 3) and W_k leaves PE(j) as it is, the score is
+# largest at j = p − 3. So the head asks for "the word three before me". (d_k < d_model leaves room
+# for only some pairs.)
 #
 # The figure shows PE, one column per position, and these products for two positions p.
 
@@ -683,6 +684,15 @@ def next_word(model, source, so_far):
 
 # %% [markdown]
 # All weights are random. Does this model prefer any word after `<s>` *mon loup*?
+
+# %%
+P = next_word(new_model(0), sentence, "<s> mon loup".split())
+likely = P.argsort()[:-4:-1]
+print("after <s> mon loup:", ", ".join(f"{vocabulary[word]} {P[word]:.0%}" for word in likely))
+
+# %% [markdown]
+# The model prefers *loup*, the word just read. Is that chance? We try twenty models and every
+# prefix.
 
 # %%
 target = "<s> mon loup mange ta vache".split()
@@ -834,18 +844,21 @@ own = [without(layer_2.attention, number) for number in range(4)]
 
 # %% tags=["training"]
 print(f"exactly right with all heads: {exact:.0%}; without one head of layer 2:")
-print("  cross-attention  " + ", ".join(f"{share:.0%}" for share in cross))
+print("  cross-attention  " + ", ".join(f"{share:.0%}" for share in cross)
+      + "   (they point right for " + ", ".join(f"{one:.0%}" for one in right[4:]) + ")")
 print("  self-attention   " + ", ".join(f"{share:.0%}" for share in own))
 assert min(own) < min(cross)
 
 # %% [markdown]
 # Of layer 2's heads, the one that is needed most belongs to self-attention: without it, fewer than
-# half of the translations are right. (Another self-attention head costs least.) So where a head
-# attends does not show how much it is needed.
+# half of the translations are right. (Another self-attention head costs least.) The surprise is
+# cross-attention. Of its four heads, the best pointer costs least to remove, and the worst pointer
+# costs most! How well a head points does not tell us how much the translation needs it. (This is
+# one model and 300 sentences. Question 6 tries other seeds.)
 #
 # Each job now has its part, and each part its test:
 #
-# 1. Connect the words → heads → the gradient check.
+# 1. Connect the words → heads → without a mask, every word moves every output.
 # 2. Keep the order → PE → the shuffle.
 # 3. Hide the words to come → the triangle → no word may change an earlier output.
 # 4. Make the next word cheap → the KV cache → word by word equals all at once.
