@@ -147,9 +147,9 @@ print("x̂ =", x_hat_of(x))
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# LN gives the same x̂ if we add a constant to all of x, which is a step along the vector of ones, or
-# stretch x around its mean, which is a step along x̂. (Because of ε, this second one is not quite
-# exact.) So the loss has no slope in these two directions.
+# LN gives the same x̂ if we add a constant to all of x, which is a step along the vector of ones,
+# or stretch x around its mean, which is a step along x̂. (Because of ε, this second one is not
+# quite exact.) So the loss has no slope in these two directions.
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
