@@ -91,7 +91,7 @@ def test_blas_is_held_at_one_thread_and_released_after_an_error_too(count):
 def test_a_waiting_thread_asks_for_the_interpreter_lock_early():
     before = sys.getswitchinterval()
     with Threads(2):
-        assert sys.getswitchinterval() == pytest.approx(threads.SWITCH)
+        assert sys.getswitchinterval() == pytest.approx(threads.SWITCH, rel=0.1)
     assert sys.getswitchinterval() == before > threads.SWITCH
 
 

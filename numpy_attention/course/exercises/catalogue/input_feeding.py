@@ -42,24 +42,24 @@ the first state, and dM.
         "itself.",
         "h_t = tanh(k_t) and h̃_t = tanh(u_t): dh̃_t = ∂L/∂h̃_t + dk_{t+1} Fᵀ; dh_t = (through the "
         "scores) + du_t W_hᵀ + dk_{t+1} Uᵀ"),
-    why="dk, the gradient in front of the tanh of h, is all that the step before has to know.",
+    why="dr, the gradient in front of the tanh of h, is all that the step before has to know.",
     unseen="Without input feeding in the forward and the backward, all gradients are right again.",
     mistakes=(
-        ("dfed = dfeds[t] + dk @ self.F.T", "dfed = dfeds[t]",
+        ("dfed = dfeds[t] + dr @ self.F.T", "dfed = dfeds[t]",
          "you left out the gradient from the next step; dh̃_t has two terms, because h̃_t is used "
          "twice"),
-        ("du @ self.W_h.T + dk @ self.U.T", "du @ self.W_h.T",
-         "you left out dk Uᵀ; dh_t needs it, because h_t goes on to the next step"),
-        ("du @ self.W_h.T + dk @ self.U.T", "dk @ self.U.T",
+        ("du @ self.W_h.T + dr @ self.U.T", "du @ self.W_h.T",
+         "you left out dr Uᵀ; dh_t needs it, because h_t goes on to the next step"),
+        ("du @ self.W_h.T + dr @ self.U.T", "dr @ self.U.T",
          "you left out du W_hᵀ; dh_t needs it, because h_t meets the context in h̃_t"),
         ("dh = (M * de[:, :, None]).sum(1) + du", "dh = du",
          "you left out the gradient through the scores; dh_t needs it, because h_t is the query"),
         ("return np.array(dys[::-1])", "return np.array(dys)",
          "you returned dys from the last step to the first; reverse it at the end, because the "
          "loop fills it backwards"),
-        ("grads.F += fed_before.T @ dk", "grads.F += fed.T @ dk",
+        ("grads.F += fed_before.T @ dr", "grads.F += fed.T @ dr",
          "you took h̃ of this step for F; it should be that of the step before, which F met"),
-        ("grads.U += h_before.T @ dk", "grads.U += h.T @ dk",
+        ("grads.U += h_before.T @ dr", "grads.U += h.T @ dr",
          "you took the state after the step for U; it should be the one before it, which U met"),
         ("dM += de[:, :, None] * h[:, None] + alpha[:, :, None] * dc[:, None]",
          "dM += alpha[:, :, None] * dc[:, None]",
@@ -72,21 +72,21 @@ the first state, and dM.
         ("+ dalphas[t]", "", "you left out dα_t; it should be added, because the weights are an "
                              "output besides the context"),
         *tanh_mistakes("du = dfed * (1 - fed**2)", "fed", "h̃_t"),
-        *tanh_mistakes("dk = dh * (1 - h**2)", "h", "h_t"),
-        ("dk = dh * (1 - h**2)", "dk = dh * (1 - h_before**2)",
+        *tanh_mistakes("dr = dh * (1 - h**2)", "h", "h_t"),
+        ("dr = dh * (1 - h**2)", "dr = dh * (1 - h_before**2)",
          "you took the tanh's derivative at the state before; it should be 1 − h_t², because h_t "
          "is the tanh"),
-        ("dfed = dfeds[t] + dk @ self.F.T", "dfed = dk @ self.F.T",
+        ("dfed = dfeds[t] + dr @ self.F.T", "dfed = dr @ self.F.T",
          "you left out ∂L/∂h̃_t; it should be added, because every h̃_t is an output"),
-        ("            dfed = dfeds[t] + dk @ self.F.T",
-         "            dk = 0 * dk\n            dfed = dfeds[t] + dk @ self.F.T",
-         "you carried nothing to the step before; dk should go back through U and F, because the "
+        ("            dfed = dfeds[t] + dr @ self.F.T",
+         "            dr = 0 * dr\n            dfed = dfeds[t] + dr @ self.F.T",
+         "you carried nothing to the step before; dr should go back through U and F, because the "
          "next step reads h_t and h̃_t"),
         ("+ alpha[:, :, None] * dc[:, None]", "",
          "you left out the gradient through the context; dM has two terms, because a word is a "
          "value as well as a key"),
-        ("dk @ self.U.T, dM", "dh, dM",
-         "you returned the gradient of h_1; that of the first state should be dk Uᵀ, because h_0 "
+        ("dr @ self.U.T, dM", "dh, dM",
+         "you returned the gradient of h_1; that of the first state should be dr Uᵀ, because h_0 "
          "goes through U and the tanh"),
         ("grads.W_h += h.T @ du", "grads.W_h += h_before.T @ du",
          "you took the state before the step for W_h; it should be h_t, which W_h met"),
@@ -95,11 +95,11 @@ the first state, and dM.
         ("grads.C += c.T @ du", "grads.C += h.T @ du",
          "you took the state for C; it should be the context, because h̃_t = tanh(c_t C + h_t "
          "W_h)"),
-        ("dfeds[t] + dk @ self.F.T … dfed * (1 - fed**2)",
-         "dfeds[t] … dfed * (1 - fed**2) + dk @ self.F.T",
-         "you added dk Fᵀ after the tanh; it should be in dh̃_t, because the next step reads h̃_t, "
+        ("dfeds[t] + dr @ self.F.T … dfed * (1 - fed**2)",
+         "dfeds[t] … dfed * (1 - fed**2) + dr @ self.F.T",
+         "you added dr Fᵀ after the tanh; it should be in dh̃_t, because the next step reads h̃_t, "
          "the tanh's output"),
-        ("grads.b += dk.sum(0)", "grads.b += dk.mean(0)",
+        ("grads.b += dr.sum(0)", "grads.b += dr.mean(0)",
          "you averaged db over the batch; it should be a sum, because every sentence used b")))
 
 
@@ -109,7 +109,7 @@ FIND_IN_FEEDING = Exercise(
     text=FIND_THE_LINE,
     hints=(
         "Only one parameter is wrong. So every gradient that flows through the steps is right.",
-        "It is a product of two arrays, of which dk must be right.",
+        "It is a product of two arrays, of which dr must be right.",
         "which h̃ met F in step t?"),
     why="F met the h̃ of the step before, as U met its h.",
-    planted=("grads.F += fed_before.T @ dk", "grads.F += fed.T @ dk"))
+    planted=("grads.F += fed_before.T @ dr", "grads.F += fed.T @ dr"))

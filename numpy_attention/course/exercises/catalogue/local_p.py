@@ -46,9 +46,9 @@ return dh, dM, dW_p, dv_p.
          "weights jump, and no gradient shows it."),
     unseen="The jump at the window's edges: the slope is right on both sides of it.",
     mistakes=(
-        ("dh = de @ M + dk @ W_p.T ", "dh = de @ M ",
+        ("dh = de @ M + dr @ W_p.T ", "dh = de @ M ",
          "you left out the gradient through p; dh has two terms, because h is used in p too"),
-        ("dh = de @ M + dk @ W_p.T ", "dh = dk @ W_p.T ",
+        ("dh = de @ M + dr @ W_p.T ", "dh = dr @ W_p.T ",
          "you left out the gradient through the scores; dh has two terms, because h is used in the "
          "scores too"),
         ("dM = np.outer(de, h) + np.outer(alpha, dc)", "dM = np.outer(alpha, dc)",
@@ -71,7 +71,7 @@ return dh, dM, dW_p, dv_p.
          "the context"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (a * ",
          "you left out the height of the bell; ∂α_s/∂p should be α_s (s − p) / σ²"),
-        *tanh_mistakes("dk = dz * v_p * (1 - x**2)", "x"),
+        *tanh_mistakes("dr = dz * v_p * (1 - x**2)", "x"),
         ("de = a * (da - a @ da)", "de = a * da", ONE_TERM),
         ("de = a * (da - a @ da)", "de = a * (1 - a) * da", DIAGONAL),
         ("de = a * (da - a @ da)", "de = a * (da - da.mean())", UNWEIGHTED),
@@ -99,8 +99,8 @@ return dh, dM, dW_p, dv_p.
          "sigmoid(z)"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p / len(M) * (1 - p / len(M))",
          "you left out S; ∂p/∂z should be p (1 − p / S), because p = S sigmoid(z)"),
-        ("np.outer(h, dk), dz * x", "np.outer(h, dk), dk * x",
-         "you took dk for dv_p; it should be dz x, because v_p met x, after the tanh")))
+        ("np.outer(h, dr), dz * x", "np.outer(h, dr), dr * x",
+         "you took dr for dv_p; it should be dz x, because v_p met x, after the tanh")))
 
 
 FIND_IN_LOCAL_P = Exercise(
