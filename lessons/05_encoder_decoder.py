@@ -496,11 +496,13 @@ print(f"left after eleven steps: {np.prod(computed[:11]):.1%}, at best it would 
 # read forwards only, so that attention changes mainly what the decoder reads at each step: a new
 # mixture of all h_j instead of h_S.
 #
-# `GradientWatch` measures two things, before training and after one epoch. At each position of the
-# source, it takes the norm of ∂L/∂(embedded word), the gradient that the word gets. And inside the
-# encoder of the 64-number vector, it takes z at the first word and at the last, and two shares of
-# dc: what reaches h_1 on all paths, and what would arrive through the update gate alone, that is,
-# through the product of all z (lesson 04's term (1)).
+# `GradientWatch` looks at sequences of twelve symbols, before training and after one epoch. It
+# measures
+#
+# - at each position of the source, the norm of ∂L/∂(embedded word): the gradient of this word;
+# - in the encoder of the 64-number vector, z at the first word and at the last;
+# - there, too, the share of dc that reaches h_1, and the share that would arrive through the update
+#   gate alone, which is the product of all z (lesson 04's term (1)).
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -526,10 +528,10 @@ def copier(name, seed=0):
 
 
 # %% [markdown]
-# Before you train, draw the gradient over the twelve positions for the 64-number vector, as we
-# derived it. What will one epoch do to this curve? Draw your guess. After this epoch, how much of
-# dc will reach h_1, and how much would arrive through z alone? And where will z be larger, at the
-# first word or at the last?
+# Before you train, draw how large a gradient each of the twelve symbols gets in the model with the
+# 64-number vector, as we derived it. What will one epoch do to this curve? Draw your guess. After
+# this epoch, how much of dc will reach h_1, and how much would arrive through z alone? And where
+# will z be larger, at the first word or at the last?
 
 # %% tags=["training"]
 print(f"copying {SHORTEST} to {LONGEST} symbols out of 20: {len(train):,} sequences, {EPOCHS} "
@@ -566,11 +568,9 @@ assert 0.3 < share < 1 and z_last > z_first + 0.2
 # (blue) and with attention (green). Before training (left), all words get nearly the same with
 # attention. With the fixed vector, the derivation holds: each step multiplies the gradient by 0.65
 # to 0.73, within the range that we derived. So the first word gets 1/39, or 2.6 %, of what the last
-# one gets. Why not the 1.7 % from above? Both cover eleven steps. But the eleven above began at
-# `</s>`, and so include the first step, the one with the smallest factor. Our curve starts at the
-# last word, after that first step. Without the factor of this step, 0.57, and with one more step,
-# the computed factors leave 2.2 %, and 2.6 % is near that. From `</s>` to h_1, there are twelve
-# steps, and 1 % of dc is left.
+# one gets. Why not the 1.7 % from above? Those eleven steps began at `</s>`. Our curve begins at
+# the last word, one step later. So drop the first computed factor, 0.57, and add a twelfth at the
+# end: these eleven leave 2.2 %, which is near 2.6 %.
 #
 # But one epoch reverses the blue curve (right)! The model has learnt two things.
 #
@@ -720,13 +720,12 @@ for which, percentages in MEASURED.items():
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
 # (2015, figure 2) found the same for sentences. Without attention, their curve falls with length.
-#
-# With attention, the curve stays level for a model trained on sentences of up to 50 words; for one
-# trained on up to 30, it falls beyond 30 words. Ours, too, fails at lengths that did not occur in
-# training (right of the dotted line). The decoder computes from its state where to attend next.
-# Perhaps it gets lost because it never had to count that far. How many of these copies are right
-# depends on the seed, and even on the processor: from about half to four fifths (the last printed
-# line).
+# With attention, it stays level if the model was trained on sentences of up to 50 words. If it was
+# trained on up to 30, the curve falls beyond 30 words. Ours, too, fails at lengths that did not
+# occur in training (right of the dotted line). The decoder computes from its state where to attend
+# next. Perhaps it gets lost because it never had to count that far. How many of these copies are
+# right depends on the seed, and even on the processor: from about half to four fifths (the last
+# printed line).
 #
 # ## Read first, or written first?
 #

@@ -87,41 +87,41 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # ## Forward
 #
 # Why should a key and a value be different vectors? Take one step with numbers that are small
-# enough to follow. The text is *c k f a c*: two pairs of letters, *c k* and *f a*, and then the
-# first letter of one pair again. After this second *c*, the model should predict *k*, the letter
-# that followed the first *c*.
+# enough to follow. The text is *d u g s d*: two pairs of letters, *d u* and *g s*, and then the
+# first letter of one pair again. After this second *d*, the model should predict *u*, the letter
+# that followed the first *d*.
 #
-# How can it find the *k*? The present state has just read a *c*. So it looks for an earlier state
-# that had a *c* just *before* it. Because query and key share a part, k_i must hold two letters:
+# How can it find the *u*? The present state has just read a *d*. So it looks for an earlier state
+# that had a *d* just *before* it. Because query and key share a part, k_i must hold two letters:
 # the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
-# We write it as (before, now, 1), where the 1 serves as a bias. The letter c is written as 1 and f
-# as −1. The letters k and a, and *no letter*, are written as 0, because nobody ever asks for them.
-# For example, the key of *k* is (1, 0, 1): *c* before, *k* now.
+# We write it as (before, now, 1), where the 1 serves as a bias. The letter d is written as 1 and g
+# as −1. The letters u and s, and *no letter*, are written as 0, because nobody ever asks for them.
+# For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
-# for yes and 0 for no: Is the letter k? Is it a? Or is it the first letter of a pair, which is
+# for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
 # never an answer? The rows of K and V are the keys and values of the L = 4 earlier states.
 
 # %%
-letters = ["c", "k", "f", "a"]
-K = np.array([[0., 1, 1],           # the key of c, with nothing before it: (before, now, 1)
-              [1, 0, 1],            # the key of k, after c
-              [0, -1, 1],           # f, after k
-              [-1, 0, 1]])          # a, after f
-V = np.array([[0., 0, 1],           # c: the first letter of a pair
-              [1, 0, 0],            # k
-              [0, 0, 1],            # f: the first letter of a pair
-              [0, 1, 0]])           # a
-k_t = np.array([0., 1, 1])          # the second c, after a
+letters = ["d", "u", "g", "s"]
+K = np.array([[0., 1, 1],           # the key of d, with nothing before it: (before, now, 1)
+              [1, 0, 1],            # the key of u, after d
+              [0, -1, 1],           # g, after u
+              [-1, 0, 1]])          # s, after g
+V = np.array([[0., 0, 1],           # d: the first letter of a pair
+              [1, 0, 0],            # u
+              [0, 0, 1],            # g: the first letter of a pair
+              [0, 1, 0]])           # s
+k_t = np.array([0., 1, 1])          # the second d, after s
 p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 
 # %% [markdown]
-# The score should be large where *before* in the earlier key k_i equals *now* in the present key
-# k_t. How can a tanh layer detect that both numbers are 1, or both −1? It adds them. The sum is 2
-# if both numbers are 1, and −2 if both are −1. In all other cases, the sum is closer to 0. That
-# includes two zeros: they are equal, but must not count as a match. So the score should be large at
-# both ends, at 2 and at −2. Two tanh units can do this. One is largest when the sum is 2:
-# tanh(sum − 1). The other is largest when it is −2: tanh(−sum − 1).
+# The score should be large where the first number of the earlier key k_i (*before*) and the second
+# number of the present key k_t (*now*) are both 1, or both −1. How can a tanh layer detect this? It
+# adds them. The sum is 2 if both numbers are 1, and −2 if both are −1. In all other cases, also for
+# two zeros, it is closer to 0. So the score should be large at both ends, at 2 and at −2. Two tanh
+# units can do this. One is largest when the sum is 2: tanh(sum − 1). The other is largest when it
+# is −2: tanh(−sum − 1).
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -133,7 +133,7 @@ for total in (-2, -1, 0, 1, 2):
 # *now*. The last row of each matrix belongs to the 1 of its key, and is −0.5. The two rows together
 # give the −1 inside the tanh. So here M, the score's hidden layer, has two columns instead of n.
 #
-# The state of *k* should win. How large will its weight be, and which state will get the smallest?
+# The state of *u* should win. How large will its weight be, and which state will get the smallest?
 
 # %%
 W_Y = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
@@ -159,16 +159,16 @@ y = np.tanh(r @ W_r + p_t @ W_x)            # (O,)
 for letter, one_e, one_alpha in zip(letters, e, alpha):
     print(f"  {letter}   e = {one_e:5.2f}   α = {one_alpha:.2f}")
 print("  r =", r, "  y =", y)
-assert letters[alpha.argmax()] == "k"
+assert letters[alpha.argmax()] == "u"
 
 # %% [markdown]
-# The largest weight is on *k*, the letter after the first *c*. The smallest is on *a*, because for
-# *a* the sum is 0. The state of *k* was *found* by its key, which says "before me was c". What was
-# *fetched* is mostly its value, which says "I am k". So r says: k with 0.65, a with 0.05, and one
-# of the first letters, *c* or *f*, with 0.30.
+# The largest weight is on *u*, the letter after the first *d*. The smallest is on *s*, because for
+# *s* the sum is 0. The state of *u* was *found* by its key, which says "before me was d". What was
+# *fetched* is mostly its value, which says "I am u". So r says: u with 0.65, s with 0.05, and one
+# of the first letters, *d* or *g*, with 0.30.
 #
-# The key cannot say "I am k", because it writes k and a both as 0. It only has to be found. A
-# single vector would have to do both: be found by "before me was c", and say "I am k".
+# The key cannot say "I am u", because it writes u and s both as 0. It only has to be found. A
+# single vector would have to do both: be found by "before me was d", and say "I am u".
 #
 # Here are all symbols of the step, with the paper's letters and lesson 11's:
 #
@@ -463,7 +463,8 @@ for row in range(3):
 # On top of its LSTM, every model has one of the layers that you have just seen. We call it the
 # model's *reader*. The first comparison keeps the length of a part fixed, nearly as the paper does:
 # *every part has 8 numbers*. Models are named after their cut, with a bar between two parts. In
-# this table, one bar is the paper's key-value model, and two bars are its key-value-predict model.
+# this table, the name with one bar is the paper's key-value model, and the name with two bars is
+# its key-value-predict model.
 #
 # | model | length of its state | who reads what |
 # |---|---|---|
@@ -521,7 +522,7 @@ small = right["one vector of 8"]
 assert (right["query, key | value, predict"] > small).all()
 assert (right["query, key | value | predict"] > small).all()
 assert right["one vector of 16"].min() >= right["query, key | value, predict"].max()
-print("with every seed, parts of 8 beat one vector of 8, and one of 16 beats two parts of 8")
+print("with every seed, these parts of 8 beat one vector of 8, and one of 16 beats two parts of 8")
 
 # %% tags=["training"]
 figure, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
@@ -545,10 +546,11 @@ show(ax, "12_roles_or_room")
 # against 3,422. But it also beats three parts, with their 24 numbers and 5,246 parameters. So no
 # separation was needed.
 #
-# Two conjectures: much of what the parts seemed to win came from the longer state; and 16 numbers
-# do even better uncut because each role can read all of them. Mixing the roles need not do harm,
-# because each matrix can learn to read only the directions that it needs (question 1). Is a longer
-# state needed to *hold* the answers, or to *learn* the task fast? Question 4 has a surprise.
+# We conjecture two things. First, much of what the parts seemed to win came from the longer state.
+# Second, 16 numbers do better without a cut, because each role can read all of them. Mixing the
+# roles need not do harm: each matrix can learn to read only the directions that it needs (question
+# 1). Is a longer state needed to *hold* the answers, or to *learn* the task fast? Question 4 has a
+# surprise.
 #
 # ## Do the roles pull against each other?
 #
@@ -609,7 +611,7 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 # - *key, value, predict | query* separates them, too: the query has a part of its own;
 # - *query, key, predict | value* leaves them together.
 #
-# If the suspicion is right, the third model must be the worst.
+# If the suspicion is right, the third model should be the worst.
 
 
 # %% tags=["training"]
@@ -656,7 +658,7 @@ assert all((right[name] < right[together]).all() for name in separated)
 # (In our first example, k_i held *now* as well, only because the query shared its part.) So query
 # and value can share a part, and the key needs the other part. Predict can go anywhere. We put it
 # with the key: *query, value | key, predict*. (Question 3 tries the other place.) If this argument
-# is right, this cut by content must beat every cut that you have seen, including the paper's cut,
+# is right, this cut by content should beat every cut that you have seen, including the paper's cut,
 # *query, key | value, predict*. Even the three parts must lose, because their first part has to
 # hold both letters, one for the query and one for the key. Guess before you run: what share of the
 # questions will the new cut answer right?
@@ -673,11 +675,10 @@ print("with every seed, this cut answers more questions than any other cut above
 # refines the paper's idea: what matters is not only the number of parts, but also which roles share
 # one. Here the key and the value must hold different things, and the best cut separates them.
 #
-# With two parts of 8, the cut decides between about 7 % and 100 %. So 8 numbers per role are
-# enough. What hurt the paper's cut, *query, key | value, predict*, was which roles had to share
-# them. But no cut does better than one vector of 16. And three seeds are not many. The answer to
-# question 3 has ten, and with one of them, the cut by content answers only a third of the
-# questions.
+# With two parts of 8, the cut decides between about 7 % and 100 %. So parts of 8 are long enough.
+# What hurt the paper's cut, *query, key | value, predict*, was which roles share a part. But no cut
+# does better than one vector of 16. And three seeds are not many. The answer to question 3 has ten,
+# and with one of them, the cut by content answers only a third of the questions.
 #
 # ## Real text
 #
@@ -687,9 +688,9 @@ print("with every seed, this cut answers more questions than any other cut above
 # also an LSTM and the tanh layer without a past. All six models have 7 million parameters.
 #
 # Each word has two vectors, each as long as one part. With 33,280 words, they alone use up nearly
-# the whole budget of 7 million. This fixes a part at about 100 numbers in every model (with
-# attention 102, 100 or 97); a model with more parts has a longer state. The table below has one
-# column per seed. Compare within a column: another seed changes every model.
+# the whole budget of 7 million. So a part has about 100 numbers in every model: 102 with one part,
+# 100 with two, and 97 with three. A model with more parts therefore has a longer state. The table
+# below has one column per seed. Compare within a column: another seed changes every model.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text, of the seeds 0, 1, 2
@@ -723,8 +724,8 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
 # How far can you trust a column? An interval only says how much a perplexity could change with
 # another test *text*. It leaves out the effect of another *seed*: other initial values, and another
 # order of the articles. Five models were run with seed 1, too. Each of them has a lower perplexity,
-# and the drop is larger than a whole interval. Seed 2 is as good for the LSTM. For the 4-gram, it
-# is worse than seed 0.
+# and the drop is larger than a whole interval. For the LSTM, seed 2 is about as good as seed 1. For
+# the 4-gram, it is worse than seed 0.
 #
 # These runs do not show whether *one* vector of 291 would do as well as three parts. Other windows,
 # and a verdict on the paper's claim, are in `results/claims.md`.

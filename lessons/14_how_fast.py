@@ -299,8 +299,8 @@ ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(
 print(f"FirstWritten: {ms['first']:.1f} ms per training step")
 
 # %% [markdown]
-# Later times in the same run may differ by a tenth or more; compare only times that were measured
-# in turns.
+# Later times in the same run may differ by a tenth or more, so compare only versions that were
+# timed alternately, in the same rounds.
 #
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
@@ -480,8 +480,10 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# You can skip to change 5. This change saves little here, but it shows how to follow a speed to its
-# cause. What it finds holds for OpenBLAS on processors with AVX-512.
+# This change saves little here, but it shows how to follow a speed to its cause. Products of few
+# rows turn out to be slow. We find out why, meet an exception (five rows), look for its limit, and
+# use it. What we find holds for OpenBLAS on processors with AVX-512. If you are in a hurry, read
+# the next three paragraphs and go on at change 5.
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
 # backward pass. Does it matter how many rows a product has, when U and the arithmetic per row are
@@ -492,10 +494,10 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 # thread. A product of n rows takes 2 n · H · 4H operations: each of the n rows meets each entry of
 # U in one multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
-# They depend on the **BLAS**, the library that computes NumPy's products, and on its **kernels**,
-# inner loops that are written for one kind of processor. The text below quotes one core of an Intel
-# Xeon with AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's SkylakeX kernels.
-# The line `BLAS: …` names yours, which may differ.
+# These speeds depend on the **BLAS**, the library that computes NumPy's products, and on its
+# **kernels**, inner loops that are written for one kind of processor. The text below quotes one
+# core of an Intel Xeon with AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's
+# SkylakeX kernels. The line `BLAS: …` names yours, which may differ.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -671,9 +673,9 @@ for size, arrays in inputs_of.items():
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# On the Xeon, ten rows gained in every run. In the one recorded here, their four products, with U
-# and Uᵀ at two sizes, were 1.63 to 3.82 times as fast with panels. With our 20 rows, the gain
-# changed from run to run, and only Uᵀ at H = 200 gained clearly in all of them. With 200 rows,
+# On the Xeon, ten rows gained in every run. In the run recorded here, panels made the four products
+# of ten rows (with U and with Uᵀ, at both sizes) 1.63 to 3.82 times as fast. With our 20 rows, the
+# gain changed from run to run, and only Uᵀ at H = 200 gained clearly in all of them. With 200 rows,
 # panels are clearly slower: the plain product spends little on packing per row, and the panels need
 # more parts, each with one more pass over the result. With one row, there is nothing to gain,
 # because BLAS does not pack for a product with a vector.
@@ -976,8 +978,8 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 #
 # How much could still be saved? At most everything except the products. What share of version 7's
 # time do they take? Divide two numbers of the waterfall. Then guess how the rest is split between
-# softmax, update, gates and everything else. (The kernels of the first three were timed by
-# themselves in the same rounds, the gates for all time steps.)
+# softmax, update, gates and everything else. (The kernels for the softmax, the update and the gates
+# were timed separately, in the same rounds. The time of the gates is that of all T steps.)
 
 
 # %% tags=["training"]

@@ -94,7 +94,7 @@ def test_the_planted_bug_passes_with_one_role_and_is_named_with_three(lesson):
 
 
 def test_a_step_finds_the_state_behind_the_same_letter(lesson):
-    assert lesson["letters"][lesson["alpha"].argmax()] == "k"
+    assert lesson["letters"][lesson["alpha"].argmax()] == "u"
 
 
 # ---- what it measures ----------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_real_text_is_as_recorded():
     assert written(NAME, "WIKITEXT") == {
         name: [tuple(round(recorded(f"wikitext-{recipe}", what, seed=seed), 1)
                      for what in ("value", "low", "high"))
-               for seed in seeds_of(f"wikitext-{recipe}")[:2]]
+               for seed in seeds_of(f"wikitext-{recipe}")]
         for name, recipe in RECORDS.items()}
 
 
