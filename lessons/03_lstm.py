@@ -383,11 +383,11 @@ four_steps = caught(check, create(HalfModern), xs)
 # %% [markdown]
 # With a single step, only `input[1][1]` is wrong, the gradient of c_0. The report names the line
 # that computes it. Its hint, "a local derivative", means that `dc` should be multiplied by the
-# derivative of this step. Here this is f, because c_1 = f ∘ c_0 + …. With four steps everything is
-# wrong, because each step hands its error to the step before it. Here the report found the line all
-# the same. But a plain list of wrong gradients would leave you without a clue, so if you ever see
-# "right: none", **shorten the sequence**. And always check the gradient of the first state. With a
-# single step, no other gradient reveals this bug.
+# derivative of one equation. Here it is c_1 = f ∘ c_0 + …, whose derivative with respect to c_0 is
+# f. With four steps everything is wrong, because each step hands its error to the step before it.
+# Here the report found the line all the same. But a plain list of wrong gradients would leave you
+# without a clue, so if you ever see "right: none", **shorten the sequence**. And always check the
+# gradient of the first state. With a single step, no other gradient reveals this bug.
 #
 # ## A memory by hand
 #
@@ -615,8 +615,8 @@ for (n, cell), starts in RECALLED.items():
 # Now look at the two lines of n = 16. Of these four combinations, only Elman's cell *with* an
 # orthogonal U learns this distance, with two seeds of three. Neither the cell nor the start of U is
 # enough alone. A comparison of Elman's network with an orthogonal U and the LSTM with a small U
-# would have hidden this, because it changes both at once. **Two networks that differ in two things
-# need four runs: change U in each cell, and the cell with each U.**
+# would have hidden this, because it changes both at once. **If two networks differ in two things,
+# run all four combinations.**
 #
 # With the bias, we did change only one thing. At n = 32, b_f = 5 learns with every seed and either
 # U, and b_f = 0 with none (the last two lines). So starting the forget gate open does cure
@@ -766,9 +766,10 @@ for label, text in (("training text", ids), ("held-out text", others)):
 # In its training text, B gets about twice as far as A. In the held-out text, there is hardly a
 # difference. So B does know its text, but even B gets not quite one word right on average! Why so
 # few, if it predicts 59 % of the words? Suppose each word is right with a probability of 59 %. Then
-# there are 59 right words for 41 errors, about one and a half right words before each error.
-# Besides, the 59 % were measured with far more of the text before most words; here the model has
-# read only five words of it.
+# there are 59 right words for 41 errors, about one and a half right words before each error. That
+# is still too many. But the 59 % were measured with far more of the text before most words, and
+# without `<unk>`. Here the model has read only five words, and an `<unk>` in the text counts as an
+# error.
 #
 # So what became of your second guess? In the recital, B's first wrong word led it away from the
 # text. From there on, B sounds like A: both go on in phrases from the Bible. How they write does

@@ -461,10 +461,10 @@ report = caught(check, overwriting)
 # - Some vectors are hardly turned. Then the two parts have nearly the same direction, and the
 #   factor is up to ½ + ¼ = 0.75.
 #
-# But a random vector is a mixture. The rotation turns some parts of it by almost nothing and others
-# by almost 180°, and the right angle is only the average. The parts that are hardly turned shrink
-# most slowly, so their share grows with every step. So the factor should creep up from 0.56 towards
-# 0.75. Guess: how much of the gradient do eleven such steps leave?
+# But the right angle is only an average. The rotation turns each plane of its own by another angle,
+# from almost 0° to almost 180°, and a random vector has a part in every plane. The parts that are
+# hardly turned shrink most slowly, so their share grows with every step. So the factor should creep
+# up from 0.56 towards 0.75. Guess: how much of the gradient do eleven such steps leave?
 
 # %%
 rng = np.random.default_rng(6)
@@ -501,8 +501,8 @@ print(f"left after eleven steps: {np.prod(computed[:11]):.1%}, at best it would 
 #
 # - at each position of the source, the norm of ∂L/∂(embedded word): the gradient of this word;
 # - in the encoder of the 64-number vector, z at the first word and at the last;
-# - there, too, the share of dc that reaches h_1, and the share that would arrive through the update
-#   gate alone, which is the product of all z (lesson 04's term (1)).
+# - in the same encoder, the share of dc that reaches h_1, and the share that would arrive if each
+#   step passed on only its z-term, lesson 04's (1): the product of all z.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -568,9 +568,9 @@ assert 0.3 < share < 1 and z_last > z_first + 0.2
 # (blue) and with attention (green). Before training (left), all words get nearly the same with
 # attention. With the fixed vector, the derivation holds: each step multiplies the gradient by 0.65
 # to 0.73, within the range that we derived. So the first word gets 1/39, or 2.6 %, of what the last
-# one gets. Why not the 1.7 % from above? Those eleven steps began at `</s>`. Our curve begins at
-# the last word, one step later. So drop the first computed factor, 0.57, and add a twelfth at the
-# end: these eleven leave 2.2 %, which is near 2.6 %.
+# one gets. Why not the 1.7 % from above? Those eleven steps start at `</s>`. The curve starts at
+# the last word, which the backward pass reaches one step after `</s>`. So drop the first computed
+# factor, 0.57, and add a twelfth at the end: these eleven leave 2.2 %, which is near 2.6 %.
 #
 # But one epoch reverses the blue curve (right)! The model has learnt two things.
 #

@@ -448,9 +448,9 @@ assert location_points < diagonal + 0.1 < dot_points
 # Location is a surprise: it translates as well as dot, and points hardly better than the diagonal.
 # Dot is a surprise, too. In lesson 06, on the Bible, the largest weight was right for only three
 # links in five, and we blamed that on y_t, which was not yet chosen. It is not chosen here either.
-# Dot's query does know one word more, since s_t has read y_{t−1}. But on the Bible it knows that
-# word as well, and dot is right there for only 68.9%. Perhaps our artificial French is so regular
-# that dot can foresee y_t.
+# Is it the one word more, since s_t has read y_{t−1}? No: dot has read it on the Bible, too, and is
+# right there for only 68.9% of the links. Perhaps our artificial French is so regular that dot can
+# foresee y_t.
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -585,12 +585,11 @@ show(figure, "07_forward_only")
 #
 # ## Local-m: a window that runs along
 #
-# Location's largest weight is on the right word or a neighbour for 97.8% of the links. So one can
-# know roughly where to look with a score that reads no word. **Local attention** uses this: it
-# looks only into a *window* around a position p, and a score that reads the words chooses within
-# it. The window holds the positions at a distance of at most D from p, its centre. In **local-m**,
-# m for monotonic, the window moves on by one position with each target word, as far as the last
-# position:
+# Location's largest weight is on the right word or a neighbour for 97.8% of the links. So even a
+# score that reads no word can tell roughly where to look. **Local attention** uses this: it looks
+# only into a *window* around a position p, and a score that reads the words chooses within it. The
+# window holds the positions at a distance of at most D from p, its centre. In **local-m**, m for
+# monotonic, the window moves on by one position with each target word, as far as the last position:
 #
 #     p = min(t, S − 1)      from here on, positions and target words count from 0, as in the code
 #

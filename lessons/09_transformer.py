@@ -17,8 +17,8 @@
 # In this lesson, other parts take over these jobs, one at a time, until a translator works without
 # recurrence. The gain is that in training, no word waits for the word before it.
 #
-# Guess now: which bug in job 3 lets a decoder read the answer during training, while every gradient
-# check passes?
+# Guess now: how could a decoder pass every gradient check, and still read the answer during
+# training?
 
 # %%
 print("Lesson 09: the Transformer", flush=True)
@@ -147,9 +147,9 @@ print("x̂ =", x_hat_of(x))
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# LN gives the same x̂ if we add a constant to all of x, which is a step along the vector of ones,
-# or stretch x around its mean, which is a step along x̂. (Because of ε, this second one is not
-# quite exact.) So the loss has no slope in these two directions.
+# Two kinds of step leave x̂ as it is. Adding a constant to all of x is a step along the vector of
+# ones. Stretching x around its mean is a step along x̂. (Because of ε, x̂ changes a little here.)
+# So the loss has no slope in these two directions.
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -477,7 +477,7 @@ for name, residual in (("with", 1), ("without", 0)):
 #
 # After six layers, even with residual connections, little difference is left (about 1%). The
 # paper's model has six layers, too, and it learnt to translate. How can training start from so
-# little?
+# little? We do not know. Question 5 trains models of six layers.
 #
 # ## Job 2: keep the order
 #
@@ -538,9 +538,8 @@ for p in (2, 50):
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
 #
 # This product is largest at offset 0. Turning is multiplication by a matrix, so a head can learn it
-# as a part of W_q. If W_q turns PE(p) into PE(p − 3) and W_k leaves PE(j) as it is, the score is
-# largest at j = p − 3. So the head asks for "the word three before me". (d_k < d_model leaves room
-# for only some pairs.)
+# as a part of W_q. Then, as far as positions alone count, the score is largest at j = p − 3: the
+# head asks for "the word three before me". (d_k < d_model leaves room for only some pairs.)
 #
 # The figure shows PE, one column per position, and these products for two positions p.
 
@@ -715,10 +714,11 @@ assert np.mean(repeats) > 0.5
 # all words again. Guess how many rows have gone through W_k of the decoder's self-attention after
 # ten words.
 #
-# But by the law of job 3, a new word does not change any earlier output, so the keys and values of
-# earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
-# only one row through each matrix. Decoding has no backward pass, so no gradient check can test the
-# cache. Another law can: the outputs computed word by word must equal those computed all at once.
+# Most of these rows are computed again and again. By the law of job 3, a new word does not change
+# any earlier output, so the keys and values of earlier words stay the same in every layer. If we
+# keep them (a **KV cache**), each new word sends only one row through each matrix. Decoding has no
+# backward pass, so no gradient check can test the cache. Another law can: the outputs computed word
+# by word must equal those computed all at once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 
@@ -852,9 +852,9 @@ assert min(own) < min(cross)
 # %% [markdown]
 # Of layer 2's heads, the one that is needed most belongs to self-attention: without it, fewer than
 # half of the translations are right. (Another self-attention head costs least.) The surprise is
-# cross-attention. Of its four heads, the best pointer costs least to remove, and the worst pointer
-# costs most! How well a head points does not tell us how much the translation needs it. (This is
-# one model and 300 sentences. Question 6 tries other seeds.)
+# cross-attention. Its best pointer costs hardly less to remove than the others, or even least! How
+# well a head points does not tell us how much the translation needs it. (This is one model and 300
+# sentences. Question 6 tries other seeds.)
 #
 # Each job now has its part, and each part its test:
 #

@@ -116,12 +116,12 @@ k_t = np.array([0., 1, 1])          # the second d, after s
 p_t = np.array([0.5, -0.2, 0.3])    # the predict part: any numbers
 
 # %% [markdown]
-# The score should be large where the first number of the earlier key k_i (*before*) and the second
-# number of the present key k_t (*now*) are both 1, or both −1. How can a tanh layer detect this? It
-# adds them. The sum is 2 if both numbers are 1, and −2 if both are −1. In all other cases, also for
-# two zeros, it is closer to 0. So the score should be large at both ends, at 2 and at −2. Two tanh
-# units can do this. One is largest when the sum is 2: tanh(sum − 1). The other is largest when it
-# is −2: tanh(−sum − 1).
+# Compare *before* in the earlier key k_i with *now* in the present key k_t. The score should be
+# large where both are 1, or both are −1. How can a tanh layer detect this? It adds them. The sum is
+# 2 if both numbers are 1, and −2 if both are −1. In all other cases, also for two zeros, it is
+# closer to 0. So the score should be large at both ends, at 2 and at −2. Two tanh units can do
+# this. One is largest when the sum is 2: tanh(sum − 1). The other is largest when it is −2:
+# tanh(−sum − 1).
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -532,7 +532,7 @@ ax.set_xticks(range(len(right)), [name.replace(" | ", "\n| ") for name in right]
 ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
 ax.legend(loc="upper left")
 ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104),
-       title=f"Separate parts of 8 beat one vector of 8 ({100 * small.mean():.0f} %), but one "
+       title=f"These parts of 8 beat one vector of 8 ({100 * small.mean():.0f} %), but one "
              f"vector of 16 beats them all ({100 * right['one vector of 16'].mean():.0f} %)")
 show(ax, "12_roles_or_room")
 
@@ -714,12 +714,13 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
 # 4-gram, and worse than the LSTM. Among the three, three parts have the lowest perplexity, as in
 # the paper.
 #
-# What makes them worse than the LSTM? The control, run with seed 0 only, shows it: the tanh layer
-# alone raises the LSTM's perplexity by 21 points. Attention wins back 4 of them with one or two
-# parts, and 15 with three. The 4-gram wins back all 21. With the other seeds, though, it is behind
-# the LSTM: 198.0 against 193.2, and 227.7 against 195.4. **So in these runs, three parts help, but
-# the cheap way of looking back helps more.** A longer state is not the reason: the 4-gram and three
-# parts both have 3 · 97 numbers. In the paper, three parts are slightly better than the N-gram.
+# What makes them worse than the LSTM? The control, run with seed 0 only, suggests it: the tanh
+# layer alone raises the LSTM's perplexity by 21 points. Attention wins back 4 of them with one or
+# two parts, and 15 with three. The 4-gram wins back all 21. With the other seeds, though, it is
+# behind the LSTM: 198.0 against 193.2, and 227.7 against 195.4. **So in these runs, three parts
+# help, but the cheap way of looking back helps more.** The 4-gram does not owe its lead over three
+# parts to a longer state: both have 3 · 97 numbers. In the paper, three parts are slightly better
+# than the N-gram.
 #
 # How far can you trust a column? An interval only says how much a perplexity could change with
 # another test *text*. It leaves out the effect of another *seed*: other initial values, and another

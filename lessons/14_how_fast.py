@@ -13,8 +13,8 @@
 # The second question has an answer, because every version has to do the same multiplications.
 # Arrange them in as few and as large matrix products as possible, and time these and nothing else.
 # That time is the **floor**. You will write the obvious version first. Then you will make one
-# change at a time, check that the new version computes the same as the previous one, and measure
-# how much time the change saves.
+# change at a time, check that the new version computes the same as the previous one, and at the end
+# measure how much time each change saves.
 #
 # Guess now: does the first version take twice, three times, five or ten times as long as the floor?
 # These are the seven changes:
@@ -370,9 +370,9 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 # %% [markdown]
 # The number of multiplications stays the same, so what is there to gain? A product of 20 rows
 # fetches all of W, and uses each of its numbers 20 times. A product of 400 rows also fetches W
-# once, but uses each number 400 times. If you guessed a large saving, look at the size of W. If W
-# fits into a core's **cache**, a small and fast memory of the processor (not the cache that the
-# backward pass reads), then fetching it is cheap, and this change saves little.
+# once, but uses each number 400 times. If you guessed a large saving, look at the size of W. A core
+# has a small, fast memory of its own, its **cache**. (This is not the cache that the backward pass
+# reads.) If W fits into it, fetching W is cheap, and this change saves little.
 #
 # ## 2. The weight gradients can wait
 #
@@ -481,9 +481,10 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 # ## 4. Few rows at full speed: U in panels
 #
 # This change saves little here, but it shows how to follow a speed to its cause. Products of few
-# rows turn out to be slow. We find out why, meet an exception (five rows), look for its limit, and
-# use it. What we find holds for OpenBLAS on processors with AVX-512. If you are in a hurry, read
-# the next three paragraphs and go on at change 5.
+# rows turn out to be slow. We find out why, and meet an exception: five rows. Then we look for the
+# size at which the exception ends, and use it to make larger products fast. What we find holds for
+# OpenBLAS on processors with AVX-512. If you are in a hurry, read the next three paragraphs and go
+# on at change 5.
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
 # backward pass. Does it matter how many rows a product has, when U and the arithmetic per row are
@@ -673,9 +674,9 @@ for size, arrays in inputs_of.items():
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# On the Xeon, ten rows gained in every run. In the run recorded here, panels made the four products
-# of ten rows (with U and with Uᵀ, at both sizes) 1.63 to 3.82 times as fast. With our 20 rows, the
-# gain changed from run to run, and only Uᵀ at H = 200 gained clearly in all of them. With 200 rows,
+# On the Xeon (the numbers in brackets above), ten rows gained in every run. In the recorded one,
+# the four products of ten rows became 1.63 to 3.82 times as fast. With our 20 rows, the gain
+# changed from run to run, and only Uᵀ at H = 200 gained clearly in all of them. With 200 rows,
 # panels are clearly slower: the plain product spends little on packing per row, and the panels need
 # more parts, each with one more pass over the result. With one row, there is nothing to gain,
 # because BLAS does not pack for a product with a vector.

@@ -58,9 +58,12 @@ def recorded():
 
 
 def sides(claim, figures):
-    """The recorded values of control and mechanism, by seed; a baseline has no seeds."""
-    return [one if isinstance(one, float) else figures[one, claim["metric"]]
+    """The recorded values of control and mechanism, by the seeds of both; a baseline has none."""
+    both = [one if isinstance(one, float) else figures[one, claim["metric"]]
             for one in claim["compare"]]
+    seeds = set.intersection(*(set(one) for one in both if not isinstance(one, float)))
+    return [one if isinstance(one, float) else {seed: one[seed] for seed in sorted(seeds)}
+            for one in both]
 
 
 def difference(claim, figures):
@@ -69,7 +72,7 @@ def difference(claim, figures):
     control, ours = sides(claim, figures)
     if isinstance(control, float):
         control = dict.fromkeys(ours, control)
-    seeds = sorted(control.keys() & ours.keys())
+    seeds = sorted(ours)
     if claim["metric"] == "perplexity":
         panel = "nats"
         values = [np.log(control[seed] / ours[seed]) for seed in seeds]

@@ -83,8 +83,8 @@ class Cell(Module):
     def __post_init__(self):
         check_parameters(self, W="IG", U="HG", b="G")
         if self.gates and self.gates_size != self.gates * self.hidden_size:
-            raise ValueError(f"U (H, G) has shape {self.U.shape}, but a {type(self).__name__} has "
-                             f"G = {self.gates} · H columns")
+            raise ValueError(f"U (H, G) has shape {self.U.shape}, but the class "
+                             f"{type(self).__name__} has G = {self.gates} · H columns")
 
     @property
     def hidden_size(self):

@@ -66,7 +66,7 @@ class LanguageModel(Module):
         cell: a name of `registry.CELLS`
         embedding: the size of a word vector, by default hidden
         tied: whether input and output use one table, which requires embedding = hidden
-        dropout: the rate of D in the class
+        dropout: the dropout rate of D in the equations of the class
         init: every weight is from U(−init, init)
         forget_bias: the forget bias of an LSTM; it is 0 in Zaremba et al.
 

@@ -1,4 +1,4 @@
-"""Plots by distance back in time: of attention weights, and of the norm of the gradient."""
+"""Plots of attention weights and of gradient norms against the distance back in time."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -198,7 +198,7 @@ class Trainer:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save and raise Stopped if any rank has received a signal.
+        """Save if any rank has received a signal, and raise Stopped unless it is only a warning.
 
         saved: whether the checkpoint of this step is already written.
         """
