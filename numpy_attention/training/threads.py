@@ -1,7 +1,6 @@
 """Threads that each run a whole step on their rows, and reuse of freed memory."""
 
 import ctypes
-import gc
 import math
 import os
 import sys
@@ -54,17 +53,12 @@ class Threads:
         self._pool = ThreadPoolExecutor(self.count)      # starts threads when they have work
         self._interval = sys.getswitchinterval()
         sys.setswitchinterval(min(SWITCH, self._interval))
-        self._frozen = gc.get_freeze_count() == 0       # else an outer block has done it
-        if self._frozen:
-            gc.freeze()             # collections then visit only what is created from here on
         return self
 
     def __exit__(self, *error: object) -> None:
         self._pool.shutdown()
         self._limits.restore_original_limits()
         sys.setswitchinterval(self._interval)
-        if self._frozen:
-            gc.unfreeze()
 
     def map(self, f: Callable[[int], Any]) -> list[Any]:
         try:
