@@ -461,7 +461,7 @@ report = caught(check, overwriting)
 # - Some vectors are hardly turned. Then the two parts have nearly the same direction, and the
 #   factor is up to ½ + ¼ = 0.75.
 #
-# But the right angle is only an average. The rotation turns each plane of its own by another angle,
+# But the right angle is only an average. A rotation turns each of its planes by a different angle,
 # from almost 0° to almost 180°, and a random vector has a part in every plane. The parts that are
 # hardly turned shrink most slowly, so their share grows with every step. So the factor should creep
 # up from 0.56 towards 0.75. Guess: how much of the gradient do eleven such steps leave?

@@ -448,9 +448,9 @@ assert location_points < diagonal + 0.1 < dot_points
 # Location is a surprise: it translates as well as dot, and points hardly better than the diagonal.
 # Dot is a surprise, too. In lesson 06, on the Bible, the largest weight was right for only three
 # links in five, and we blamed that on y_t, which was not yet chosen. It is not chosen here either.
-# Is it the one word more, since s_t has read y_{t−1}? No: dot has read it on the Bible, too, and is
-# right there for only 68.9% of the links. Perhaps our artificial French is so regular that dot can
-# foresee y_t.
+# Is it the one word more, since s_t has read y_{t−1}? Not alone: dot has read it on the Bible, too,
+# and is right there for only 68.9% of the links. Perhaps our artificial French is so regular that
+# dot can foresee y_t.
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]

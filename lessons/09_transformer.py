@@ -851,10 +851,10 @@ assert min(own) < min(cross)
 
 # %% [markdown]
 # Of layer 2's heads, the one that is needed most belongs to self-attention: without it, fewer than
-# half of the translations are right. (Another self-attention head costs least.) The surprise is
-# cross-attention. Its best pointer costs hardly less to remove than the others, or even least! How
-# well a head points does not tell us how much the translation needs it. (This is one model and 300
-# sentences. Question 6 tries other seeds.)
+# half of the translations are right. (Another self-attention head costs least.) In cross-attention,
+# the head that points best costs least to remove, though not by much. So how well a head points
+# does not tell us how much the translation needs it. (This is one model and 300 sentences. Question
+# 6 tries other seeds.)
 #
 # Each job now has its part, and each part its test:
 #

@@ -67,7 +67,7 @@ TRANSLATOR = (
               "those around a predicted position", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of heads; a transformer needs no --attention for it",
+    of_models("heads", "number of heads; a transformer has them without --attention",
               read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
               "RNNsearch", choices=registry.QUERIES),
