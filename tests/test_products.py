@@ -40,7 +40,7 @@ def test_each_product_of_panels_is_small(rng):
     for rows, K, N in SIZES:
         for block in Panels(rng.standard_normal((K, N)), rows).blocks:
             assert rows * block.shape[1] * block.shape[2] <= products.SMALL
-            assert block.ctypes.data % products.LINE == 0
+            assert block.size == 0 or block.ctypes.data % products.LINE == 0
 
 
 def test_panels_are_used_for_few_rows_and_many_steps_of_a_large_matrix(rng, monkeypatch):
