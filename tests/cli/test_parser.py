@@ -200,8 +200,7 @@ def test_help_imports_nothing_heavy(words):
     assert "argparse" in imported and not imported & {"numpy", "numba", "matplotlib"}
 
 
-@pytest.mark.parametrize("words, text", [
-    ([], "train lm"), (["--version"], f"numpy-attention {__version__}")])
+@pytest.mark.parametrize("words, text", [([], "train lm"), (["--version"], __version__)])
 def test_the_command_alone_prints_its_help_or_version(words, text, capsys):
     with pytest.raises(SystemExit) as ended:
         main(words)

@@ -1,5 +1,7 @@
 """Lessons 05, 07 and 08 quote the records correctly."""
 
+from statistics import stdev
+
 import pytest
 from lesson_files import recorded, seeds_of, written
 
@@ -52,6 +54,7 @@ def test_what_lesson_05_says_of_its_records():
                                ("additive-one-direction", "clauses-additive"))]
     assert second == [[1.5, 1.5, 0.2], [0.7, 1.1, 0.5]]
     assert abs(bleu("fixed-reversed") - bleu("clauses-fixed")) < 0.5
+    assert written("05_encoder_decoder.py", "REVERSED") == round(bleu("fixed-reversed"), 1)
 
 
 def test_what_lesson_06_says_of_the_papers_settings():
@@ -63,6 +66,9 @@ def test_what_lesson_06_says_of_the_papers_settings():
 
 def test_what_lessons_07_and_08_say_of_their_records():
     quoted = written("07_luong_attention.py", "RECORDED")
+    recipes = map(QUOTED["07_luong_attention.py"][2].get, quoted)
+    assert written("07_luong_attention.py", "DEVIATION") == tuple(
+        round(stdev(recorded(recipe, seed=seed) for seed in SEEDS), 2) for recipe in recipes)
     by_words = [quoted[name] for name in ("dot", "general", "concat")]
     spread = max(by_words) - min(by_words)
     too_early = quoted["concat with the query s_{t−1}"] - quoted["concat"]
