@@ -78,13 +78,13 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
     Raises GradientError if gradients are wrong. The message lists the correct and the wrong
     gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
-    GradientError is also raised if the code breaks a law (`laws`) that central differences cannot
-    test; report.laws of the exception then gives the law and the line. Raises TypeError if an array
-    is not float64, the forward computes in float32, or the target lacks one of the two passes.
-    Raises ValueError if an array has no elements or contains NaN, outputs are not finite, or
-    nothing can be measured. Warns (NotAParameter) if the forward of a user-defined Module computes
-    with a float field, and (NotFloat32) if a Module's passes return float64 although parameters and
-    inputs are float32.
+    GradientError is also raised if user code raises an exception, or breaks a law (`laws`) that
+    central differences cannot test; report.laws of the exception then has the law and the line.
+    Raises TypeError if an array is not float64, the forward computes in float32, or the target
+    lacks one of the two passes. Raises ValueError if an array has no elements or contains NaN,
+    outputs are not finite, or nothing can be measured. Warns (NotAParameter) if the forward of a
+    user-defined Module computes with a float field. Warns (NotFloat32) if a Module's passes return
+    float64 although parameters and inputs are float32.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")

@@ -2,7 +2,7 @@
 
 
 class GradientError(AssertionError):
-    """A backward pass disagrees with central differences, or breaks a law.
+    """A gradient disagrees with central differences, or a pass breaks a law or raises an error.
 
     The message lists the correct and the wrong gradients, the first wrong line if the source can be
     traced, and the likely kind of mistake. `report` is the Report, or the message if no gradients

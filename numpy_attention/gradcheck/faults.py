@@ -162,7 +162,7 @@ def returned(dinputs, inputs):
     return " and ".join(missing + more)
 
 
-# ---- numbers that are no parameters -------------------------------------------------------------
+# ---- numbers that are not parameters ------------------------------------------------------------
 
 
 def warn_of_numbers(check, stacklevel):
@@ -223,7 +223,7 @@ def moves(check, module, name):
         for step in (0, STEP, 2 * STEP):
             module.__dict__[name] = moved(kept, step)
             losses.append(check.loss())
-    except Exception:                       # a number that may not be moved is none to train
+    except Exception:                       # a number that cannot change is not trained
         return False
     finally:
         module.__dict__[name] = kept

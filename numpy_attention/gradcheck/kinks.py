@@ -1,11 +1,11 @@
-"""Kinks: elements of an array where the slopes of the loss on the left and on the right differ.
+"""Kinks: values of an element at which the loss has different slopes on the left and on the right.
 
 The central difference at a kink is the mean of the two slopes, for instance 0.5 for max(x, 0) at 0.
-It is not a gradient, so a backward pass may return any number between the two slopes. An element
-that disagrees with its central difference is therefore measured again with smaller steps. These do
-not reach a kink next to the element. If the kink is at the element, the slopes still differ, and
-the gradient must lie between them. If the loss jumps there, the difference grows as 1/ε. Elements
-at kinks and jumps are not compared with the central difference, but reported.
+This mean is not a gradient: a backward pass may return any number between the two slopes. An
+element whose gradient disagrees with the central difference is therefore measured again with
+smaller steps. Smaller steps do not reach a kink next to the element. At the kink itself, the slopes
+still differ, and the gradient must lie between them. If the loss jumps, the difference grows as
+1/ε. Elements at kinks and jumps are reported instead of compared.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from numpy_attention.gradcheck.locate.watching import first_line_with
 from numpy_attention.gradcheck.passes import describe_place, forward_of
 
 FACTORS = 1, 1e-1, 1e-2, 1e-3       # of ε
-FELT = 0.1                          # a kink bends the slopes by more, relative to the disagreement
-BENT = 1e-2                         # of the largest gradient: a kink where the difference is right
-CELL = 5e-6                         # between two losses of a scan over several kinks
-MOST = 200                          # elements that are scanned
+FELT = 0.1                          # a smaller bend / disagreement cannot be due to a kink
+BENT = 1e-2                         # a larger bend / largest gradient may be due to a kink
+CELL = 5e-6                         # step between two losses of a scan over several kinks
+MOST = 200                          # largest number of elements that are scanned
 STILL = 1.37e-8                     # below float32's precision, far above float64's
 WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
         "steep": "the slope of the function is infinite",
@@ -29,10 +29,7 @@ WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
 
 @dataclass(frozen=True)
 class Kink:
-    """The reason why an element is not checked, and the slopes on its two sides.
-
-    what: the reason, a key of WHAT.
-    """
+    """Why an element is not checked (`what`, a key of WHAT), and the slopes on its two sides."""
 
     what: str
     left: float
@@ -73,9 +70,9 @@ def resolve(check, report, bends, middle):
 def doubtful(report, name, bends):
     """Return an array of booleans, True for elements that may lie on a kink or next to a kink.
 
-    bends: how much the slopes around each element differ (`differences.bend`). A kink can explain
-    why an element is wrong. But a kink also counts if the element agrees with the difference, as
-    for |x| at 0: the central difference is 0, and so is sign(0).
+    bends: how much the slopes around each element differ (`differences.bend`). If the slopes differ
+    enough, a kink can explain why an element is wrong. An element that agrees with the difference
+    may also lie on a kink: for |x| at 0, both the central difference and sign(0) are 0.
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
@@ -86,10 +83,11 @@ def doubtful(report, name, bends):
 
 
 def measured(check, flat, i, analytic, middle, wrong):
-    """Measure one element again with smaller steps. Return (gradient, Kink) at a kink.
+    """Measure one element again with smaller steps; return (gradient, Kink or None), or None.
 
-    Without a kink, return (gradient, None), with the central difference of a smaller step, or None
-    if the first difference remains valid. For the gradient at a kink, see `at_kink`.
+    At a kink, `at_kink` chooses the gradient. If a kink is only next to the element, the gradient
+    is the central difference of a smaller step, without a Kink. The result is None if the first
+    difference remains valid.
 
     flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
     backward. middle: the loss without a step. wrong: whether the first difference disagrees with
@@ -111,12 +109,12 @@ def measured(check, flat, i, analytic, middle, wrong):
 
 
 def at_kink(found, analytic, middle):
-    """Return (gradient, Kink), or None if the loss is smooth.
+    """Return (gradient, Kink) for an element at a kink, or None if the loss is smooth there.
 
-    gradient: the number between the one-sided slopes closest to `analytic`, the gradient from
-    backward, or `analytic` itself where the loss is steep. found: [(step, losses, bend)] for three
-    decreasing steps, where `losses_around` returned the losses and `bend` tells how much the slopes
-    differ. middle: the loss without a step.
+    gradient: the number between the one-sided slopes that is closest to `analytic`, or `analytic`
+    itself where the loss is steep. analytic: the gradient from backward. found: [(step, losses,
+    bend)] for three decreasing steps, where `losses_around` returned the losses and `bend` measures
+    how much the slopes differ. middle: the loss without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
@@ -153,10 +151,10 @@ def at_kink(found, analytic, middle):
 def among_kinks(check, flat, i, analytic, middle):
     """Return the Kink of element i where several kinks meet, or None if its gradient is wrong.
 
-    For example, the kinks of all units meet at an input of 0. The gradient `analytic` may include
-    or omit each unit, so it may lie outside the interval between the slopes on the left and on the
-    right. Moving all variables a little separates the kinks. The slope along `flat`, the variable,
-    then rises or falls at each kink in turn. middle: the loss without a step.
+    For example, the kinks of all units max(x, 0) meet at an input of 0. The gradient `analytic` may
+    include the slope of each unit or not, so it may lie outside the interval between the slopes on
+    the left and on the right. Moving all variables a little separates the kinks. The slope along
+    `flat`, the variable, then rises or falls at each kink in turn. middle: the loss without a step.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)
@@ -218,7 +216,7 @@ def low_precision(check):
     """Describe why the loss is too imprecise for differences, or return "" if it is precise enough.
 
     The variables are moved by less than float32 can resolve. A loss computed in float64 then
-    changes linearly, and one computed in float32 changes in steps.
+    changes linearly. A loss computed in float32 changes abruptly.
     """
     variables = check.variables.values()
     kept = [array.copy() for array in variables]

@@ -24,7 +24,7 @@ from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, res
 
 
 def attention(rng, dtype, create, queries=Q):
-    """Return the Case of an attention on three sentences: no, some, or all words are masked."""
+    """Return the Case of an attention on three sentences, with no, some and all words masked."""
     layer = randomize(create(rng, dtype), rng)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
@@ -133,7 +133,7 @@ def size_of_queries(create):
 
 
 def multi_head_at_once(rng, dtype):
-    """Return the Case of multi-head attention, all queries at once. One query sees nothing."""
+    """Return the Case of multi-head attention with all queries at once. One query sees no word."""
     layer = randomize(multi_head(rng, dtype, scaled=False), rng)
     visible = rng.random((B, T, S)) < 0.6
     visible[0, 0] = False
@@ -152,7 +152,7 @@ def scaled_dot(rng, dtype):
 
 # ---- over a history ------------------------------------------------------------------------------
 
-# nothing remembered of the third row; a hole in the first; T = 4 steps after 2 remembered positions
+# visible positions (B, 2 + T): the first 2 are in the memory, which hides both in the third row
 KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], bool)
 
 

@@ -91,7 +91,7 @@ def part_of(shape, index):
 
 
 def lies_over(shape, whole):
-    """Return whether a shape with at least one axis, but fewer than `whole`, broadcasts to it."""
+    """Return whether `shape` broadcasts to `whole`, with fewer axes than `whole`, at least one."""
     try:
         return 0 < len(shape) < len(whole) and np.broadcast_shapes(shape, whole) == whole
     except ValueError:

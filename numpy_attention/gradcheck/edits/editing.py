@@ -71,7 +71,7 @@ class Edit:
 
     @property
     def adds(self):
-        """Whether the edit only adds to the old code, and not only a ~ in front of it."""
+        """Whether the new code is the old code with additions, other than just a ~ in front."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -106,7 +106,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add the edits that move an addition to behind its loop, so that it runs only once."""
+        """Add the edits that move an addition from a loop to behind the loop, to run only once."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -158,7 +158,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add edits of the subexpressions of `node`, then of `node`; `more` are more variants."""
+        """Add edits of the subexpressions of `node`, then of `node`. more: its other variants."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]

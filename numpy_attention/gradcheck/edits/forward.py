@@ -20,9 +20,9 @@ from numpy_attention.gradcheck.locate.rewriting import path_of, targets_of
 DIRECTIONS = 3
 STEP = 1e-5
 CLOSE = 1e-6            # of a directional derivative, relative to the size of the gradient
-NEARER = 1e-2           # of the error before the edit
+NEARER = 1e-2           # largest error, relative to the error before the edit
 ROUNDING = 1e-9
-LEAST = 1e-2            # of the gradients' size that an edit may leave: 0 is right for a constant
+LEAST = 1e-2            # the least factor by which an edit may scale the gradients
 SEED = 13
 
 
@@ -106,7 +106,7 @@ class EditingForward(Editing):
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """Yield np.where(mask, a, b) with another b, unless the present b is −∞."""
+        """Yield (kind, np.where(mask, a, b)) with another b, unless the present b is −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -115,12 +115,12 @@ class EditingForward(Editing):
                 yield "mask forward", with_argument(node, 2, parsed(other))
 
     def causal_variants(self, node):
-        """Yield np.tril(np.ones(…, bool)) to replace np.ones(…, bool)."""
+        """Yield (kind, np.tril(np.ones(…, bool))) to replace np.ones(…, bool)."""
         if path_of(node.func) == "np.ones" and "bool" in ast.unparse(node):
             yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
     def buffer_variants(self, node):
-        """Yield a call without `out`, which returns a new array instead of writing to a buffer."""
+        """Yield (kind, call), a call without `out`, which returns a new array instead."""
         if any(one.arg == "out" for one in node.keywords):
             yield "buffer", without_keyword(node, "out")
 
@@ -131,7 +131,7 @@ def is_constant(node):
 
 
 class ForwardRepairs(Repairs):
-    """The edits of a forward pass, tried in turn, up to `most`, to correct all gradients.
+    """Tries up to `most` edits of a forward pass, one at a time, until all gradients are correct.
 
     check: the Check. functions: the functions of its forward. laws: the broken laws, which should
     hold after the edit. accused: the Place of the statement whose edits are tried first, or None.

@@ -87,7 +87,7 @@ class ValueEdits(Alternatives):
                         f"{text} - {name} * ({name} * {text}).{method}({axis}, keepdims=True)")
 
     def products(self, shape):
-        """Yield code dY @ W.T of this shape for known dY and W. It is dX if Y = X @ W."""
+        """Yield code dY @ W.T of this shape for known dY and W. This is dX if Y = X @ W."""
         for matrix, (one, *_) in self.names.items():
             if len(one) != 2 or one[:1] != shape[-1:] or is_gradient(matrix):
                 continue

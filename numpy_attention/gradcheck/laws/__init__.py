@@ -10,9 +10,9 @@
     the future              changes no earlier output, if `causal` is given       `masking`
     float32                 parameters and inputs give float32 results            `precision`
 
-The last column names the module of a law. Laws without a module there are in this one. A central
-difference is compared with one call of backward, with zeroed grads. It cannot see these mistakes.
-A law is a function of a Check, or of its First run. It returns [Broken], or [] if the law holds.
+The last column names the module of a law; a law without a name there is in this module. Central
+differences are compared with a single call of backward, with zeroed grads, so they cannot test the
+laws. A law is a function of a Check or of a First. It returns [Broken], or [] if the law holds.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def backward_accumulates(first):
-    """Check that a second backward with the same cache and grads adds the same gradients."""
+    """Check that a second backward with the same cache adds the same gradients to grads."""
     check = first.check
     once = first.parameter_gradients
     try:

@@ -60,7 +60,7 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Return whether a mask hides positions, only the last along `axis`, and never all of them."""
+    """Return whether a mask hides positions, all at the end of `axis`, but no whole sequence."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
@@ -106,7 +106,7 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return [text]: how outputs depend on values where `mask` is False, or [] if they do not."""
+    """Return texts on how outputs depend on values where `mask` is False, or [] if they do not."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
@@ -150,7 +150,7 @@ def outputs_at(check, inputs):
 
 
 def visible(outputs, mask):
-    """Return {name: the output at visible positions}. At hidden ones, it may be anything."""
+    """Return {name: the output at visible positions}. Hidden positions may have any output."""
     return {name: at_mask(array, mask) for name, array in outputs.items()}
 
 

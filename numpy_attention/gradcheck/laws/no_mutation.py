@@ -75,7 +75,7 @@ def named_upstream(check, upstream, seen):
 
 
 def changes(what, names, held, run):
-    """Return a Broken for each line that changes one of the arrays `names`.
+    """Return [Broken], with an item for each line that changes one of the arrays `names`.
 
     what: the pass, "forward" or "backward". held: a Watch of the arrays. run: a function that
     repeats the pass.

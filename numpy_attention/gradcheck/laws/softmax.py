@@ -82,8 +82,8 @@ def is_softmax(alpha, e, axis):
 def may_be_shifted(derivatives, number, axis):
     """Return whether adding one number to all values along an axis leaves the loss unchanged.
 
-    Return False if no other change of the values changes the loss either. number: the index, in
-    `derivatives.places`, of the Place that computes the values.
+    Also return False if the loss does not depend on the values, or they are computed too often.
+    number: the index, in `derivatives.places`, of the Place that computes the values.
     """
     shapes = derivatives.times(number)
     if len(shapes) > MOST_TIMES:

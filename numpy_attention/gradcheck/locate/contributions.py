@@ -10,7 +10,7 @@ from numpy_attention.gradcheck.report.kinds import Kind
 from numpy_attention.gradcheck.report.notebooks import file_label
 
 CLOSE = 1e-4
-MOST_PARTS = 16         # uses of a name, or executions of one, that are distinguished
+MOST_PARTS = 16         # uses of a name, or executions of a use, that are distinguished
 
 
 class Contributions:
@@ -28,7 +28,7 @@ class Contributions:
         found = ReadListener(derivatives.places, number, n, array)
         with derivatives.rewritten.reporting_to(found):
             derivatives.run()
-        self.times = found.times            # [(place of the use, which time of it)]
+        self.times = found.times            # [(number of a use, execution of the use)]
         self.shape = found.shape
 
     def parts(self):

@@ -65,7 +65,7 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return ([∂L/∂X · δ], [δ]), δ random. None if X cannot change or the budget is spent."""
+        """Return ([∂L/∂X · δ], [random δ]), or None if X cannot change or the budget is spent."""
         if (number, n) not in self.known:
             if self.is_late():
                 return None

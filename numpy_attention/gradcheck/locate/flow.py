@@ -65,7 +65,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return "X" for a Value named dX, dY.X or grads.X. Returned ones give "return", others ""."""
+    """Return "X" for a Value dX, dY.X or grads.X, "return" for a returned Value, "" for others."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

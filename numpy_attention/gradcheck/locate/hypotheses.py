@@ -9,8 +9,8 @@ from numpy_attention.gradcheck.locate.localize import nested, rows
 from numpy_attention.gradcheck.report.finding import Finding
 from numpy_attention.gradcheck.report.kinds import array_kinds
 
-MOST_RUNS = 6000        # of the forward, for the gradients of one accused name
-MOST_TRIED = 8          # places of the forward that one may be meant to be the gradient of
+MOST_RUNS = 6000        # of the forward, for the correct values of one group
+MOST_TRIED = 8          # places of the forward whose gradients a group may hold
 
 
 class Hypotheses:
@@ -84,8 +84,9 @@ class Hypotheses:
     def behind(self, group, compared, wrong):
         """Return a Finding that blames `group` for wrong values computed from it, or None.
 
-        It blames `group` if correct values of a wrong group that is computed from `group` make a
-        wrong gradient correct. compared: the Comparison. wrong: the names of wrong gradients.
+        For each wrong group computed from `group`, correct values are tried. If they make a wrong
+        gradient correct, `group` is blamed. compared: the Comparison. wrong: names of wrong
+        gradients.
         """
         if group.state == "part":
             return None
@@ -131,10 +132,10 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the places in `others` whose values have the shapes of a group's values, sorted.
+        """Return those of the places `others` whose values have the shapes of a group's values.
 
-        others: numbers of places. The group reads gradients of some X. Places nearest above the
-        uppermost line of these X come first. Places below this line come last.
+        Places are given by their numbers. The group reads gradients of some X. Places nearest above
+        the uppermost line of these X come first. Places below this line come last.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)

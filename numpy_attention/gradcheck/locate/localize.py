@@ -77,13 +77,13 @@ class Comparison:
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
         self.derivatives = derivatives
         self.groups = []
-        self.tried: dict[int, Any] = {}     # {id of a group: what was found of it}
+        self.tried: dict[int, Any] = {}     # {id of a group: Finding or None}
         self.unjudged: set[Place] = set()
         # {parameter: the values that its gradient had}
         self.parameter_gradients: dict[str, list[Value]] = {}
         self.carrying = carrying(values, {place.name for place in derivatives.places})
         by_place: dict[Place, Group] = {}
-        # the values of statements that make something without gradients once more
+        # {statement that may recompute a forward value: the Values that it computes}
         again: dict[Place, list[Value]] = {}
         for value in values:
             if id(value.base) in grads_names:
@@ -114,7 +114,7 @@ class Comparison:
         self.parameter_gradients.setdefault(full, []).append(value)
 
     def judge(self, group):
-        """Compare the gradients dX in `group` with ∂L/∂X; set its state, number, fits and times."""
+        """Compare the gradients dX in `group` with ∂L/∂X, and store the results in the Group."""
         group.fits = [False] * len(group.values)
         argument = group.begins.kind == "argument"
         if argument or not self.reads_gradients(group):
@@ -233,7 +233,7 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether every wrong value of a group has a wrong operand, and a value is right.
+        """Return whether every wrong value of a group has a wrong operand, and some value is right.
 
         The group must be judged "right" or "wrong", as gradients of the X of its own name.
         """
@@ -285,7 +285,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return the groups to try: parts completed before all suspects, suspects, other parts."""
+        """Return the groups to try: parts that precede the first suspect, suspects, other parts."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -293,7 +293,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return False if a Value is known to be wrong. For an argument, judge the passed Value."""
+        """Return whether a Value is right, or not in a group. For an argument, judge its source."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]

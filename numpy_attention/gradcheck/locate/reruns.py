@@ -1,8 +1,8 @@
 """Repeat a failed check with one output, a full mask, or one position along an axis.
 
-A smaller check that passes narrows the search. If one step passes, the mistake is in what is passed
-from step to step, or in a sum over steps. If a full mask passes, the mistake is in the use of the
-mask. If one output passes, the mistake is in the other outputs.
+A smaller check that passes narrows the search. If the check passes with one time step, the mistake
+is in what is passed from step to step, or in a sum over steps. If it passes with a full mask, the
+mistake is in the use of the mask. If it passes with one output, the mistake is in the others.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def reruns(check, wrong):
 
 
 def rerun_outputs(check, wrong):
-    """Yield a line if a loss that reads only one output has correct gradients for some, not all."""
+    """Yield a line if a loss of only one output has correct gradients for some outputs, not all."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return

@@ -24,7 +24,7 @@ LISTENER = "__gradcheck__"          # the listener's name within rewritten funct
 INNER = "__inner__"
 PACKAGE = Path(__file__).parents[2]
 CHECK = PACKAGE / "gradcheck"
-MADE = "<string>", "__init__"       # by dataclass, of a list of fields
+MADE = "<string>", "__init__"       # the __init__ that dataclass generates
 # code that checks, copies and traverses, and computes no values
 PLUMBING = CHECK, PACKAGE / "validation", PACKAGE / "module.py", PACKAGE / "trees.py"
 # folders of Python, of this environment, and of NumPy, which may be installed elsewhere
@@ -173,7 +173,7 @@ def compiled(function, node):
     """Return the code of `node`, the changed FunctionDef of `function`. May raise Declined."""
     free = function.__code__.co_freevars
     module = ast.parse(f"def outer({', '.join(free)}): pass")
-    node.name = INNER                           # or what it reads by its own name were outer's
+    node.name = INNER                           # a recursive call must not find outer's variable
     module.body[0].body = [node]
     try:
         code = compile(module, function.__code__.co_filename, "exec")

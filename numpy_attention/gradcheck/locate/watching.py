@@ -14,7 +14,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
     qualname_of,
 )
 
-# what has a __dict__, and holds no cache
+# types whose objects have a __dict__, but hold no cache
 OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 
 

@@ -20,7 +20,7 @@ from numpy_attention.gradcheck.locate.watching import traced
 SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 METHODS = {"astype", "copy", "mean", "reshape", "sum", "swapaxes", "transpose"}
-MOST_TERMS = 2          # that are written out
+MOST_TERMS = 2          # terms that are written out
 
 
 def arithmetic(check, finding):

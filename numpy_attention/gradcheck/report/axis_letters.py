@@ -14,7 +14,7 @@ def letters_of_line(place):
 
 
 def letters_of_input(forward, name):
-    """Return the axis letters that the docstring of forward gives for "input[1]", or ()."""
+    """Return the axis letters of an input, such as "input[1]", from forward's docstring, or ()."""
     number = re.fullmatch(r"input\[(\d+)\]", name)
     names = names_of(forward)
     if number is None or int(number[1]) >= len(names):

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 
-# {kind: the description of a statement that an edit repairs}
+# {kind: what is wrong with a statement that an edit of this kind repairs}
 INTRODUCTIONS = {
     "assigned": "assigned where it is to be added",
     "no return": "a gradient that is computed and not returned",
@@ -33,7 +33,7 @@ INTRODUCTIONS = {
     "extra term": "a term too many",
 }
 CLOSE = 1e-4
-BLOCKS = (2, 3, 4)      # of the gates of a cell
+BLOCKS = (2, 3, 4)      # numbers of gates that a cell may have
 
 # local derivatives as functions of a value z of the forward: {source: function}
 LOCAL = {

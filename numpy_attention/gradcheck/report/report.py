@@ -27,11 +27,11 @@ from numpy_attention.gradcheck.report.notebooks import file_label
 from numpy_attention.validation.messages import plural
 
 MOST_LINES = 14         # of a report that is not the full one
-MOST_KINDS = 2          # kinds of mistake, of each finding
-WHOLE = 2               # findings, where there are more than the lines hold
+MOST_KINDS = 2          # kinds of mistake reported for each finding
+WHOLE = 2               # findings reported with details if the report is too long
 MOST_NAMES = 12         # of gradients, in one line
 INPUTS_ARE_RIGHT = "its inputs are right"      # of a line; the exercises search for this
-SIZE_KINDS = "factor", "sign"      # that the operands of a line may have as well
+SIZE_KINDS = "factor", "sign"      # mistakes that wrong operands of a line may also cause
 
 
 @dataclass
@@ -138,7 +138,7 @@ class Report:
 
     @property
     def full(self):
-        """The report as text, with the corrections and every element of the wrong gradients."""
+        """The report as text, with corrections and the wrong gradients, abbreviated if large."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
@@ -219,7 +219,7 @@ def stop_error(text, check):
 
 
 def short(report):
-    """Return the lines of text about a failed check, with fewer details if they exceed 14."""
+    """Return the lines of text about a failed check, without some details if they exceed 14."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:
@@ -363,7 +363,7 @@ def array_lines(report, name):
 
 
 def elements_of(report, name):
-    """Yield a line: how many elements of a gradient are wrong, or how its shape is wrong."""
+    """Yield a line on how many elements of a gradient are wrong, or on its wrong shape."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return
