@@ -46,10 +46,10 @@ from numpy_attention.gradcheck import source_line as line_of
 from numpy_attention.validation.messages import cut, typed_repr
 from numpy_attention.validation.paths import short_path
 
-# what would take the task away
+# packages that would do the work of an exercise
 FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
 LONGEST = 400       # characters of an error of the user's code
-TRIED = 0.3         # of what the gradient check would try, so that an answer takes some two seconds
+TRIED = 0.3         # fraction of a search's trials, so that an answer takes about two seconds
 
 
 @dataclass
@@ -59,8 +59,8 @@ class Verdict:
     stage: the stage that failed, or "" if everything is correct. message: why the stage failed.
     mistakes: descriptions of the known mistakes whose outputs and gradients are the same as the
     user's. place: where in the code these mistakes are, in words, or "". proven: whether the
-    message names a line and a change of this line that fixes everything. blank: whether nothing has
-    been written yet.
+    message proves which line causes everything that is wrong. blank: whether nothing has been
+    written yet.
     """
 
     stage: str = ""
@@ -115,7 +115,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
             found.message = "\n".join([found.message, *guesses(exercise, text)])
         else:
             found.message = with_given(found.message, Given(exercise, tree))
-            if failure.stage != "runs":             # where it does, its numbers can be had
+            if failure.stage != "runs":             # the code runs, so it has numbers
                 known = recognized(exercise, numbers_of(exercise, its), names_in(exercise, tree))
                 if failure.stage in ("protocol", "laws"):       # has named what is broken
                     known = [one for one in known if exercise.has_curated(one)]
@@ -315,7 +315,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Raise Failed if an output has wrong values. The message lists the outputs that are right.
+    """Raise Failed if an output has wrong values. The message also lists the correct outputs.
 
     labels: {name of an output: what to call the output in the message}.
     """
@@ -381,14 +381,14 @@ def check_no_stop(case: Case, seed: int) -> None:
     except Exception as error:                      # whatever a user's code may raise
         place = line_that_stops(error)
         if place is None:
-            return                                  # what it returns is no gradient, say
+            return                                  # it returns no gradient, for example
         words = cut(f"{type(error).__name__}: {error}", LONGEST)
         raise Failed("runs", "\n".join([f"backward raises in {describe_place(place)}: {words}",
                                         f"    {line_of(place)}", *shapes_at(error)])) from None
 
 
 def symptoms(error: GradientError) -> str:
-    """Return text on which gradients are right and wrong, in how many elements, without code."""
+    """Say which gradients are right and wrong, and in how many elements, but not in which line."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
         return str(error)

@@ -12,14 +12,14 @@ from numpy_attention.course.exercises.source import Source, run
 
 STAGES = ("runs", "returns", "shapes", "protocol", "values", "gradients", "laws")
 SEEDS = (11, 12)
-APART = " … "       # between two changes of one curated mistake
+APART = " … "       # separates the changes of a curated mistake with several changes
 # the task of an exercise in which a mistake is planted
 FIND_THE_LINE = """
 All of it is written, and one line is wrong. The check reports what is right and what is wrong, but
 not the line: find it by thinking of what the wrong gradients have in common and the right ones do
 not. Change only that line.
 """
-# how often a softmax's backward pass goes wrong, in every exercise that contains one
+# common mistakes in the backward pass of a softmax, for every exercise that contains one
 ONE_TERM = ("you took α dα, the first term of the Jacobian diag(α) − α αᵀ alone; subtract the mean "
             "Σ α dα, because every weight depends on every score")
 DIAGONAL = ("you took the Jacobian's diagonal α (1 − α) alone; it should be α (dα − Σ α dα), "
@@ -128,8 +128,8 @@ class Case(NamedTuple):
     The functions are as for `gradcheck`. backward: called as backward(doutput, …, cache, grads). If
     it is None, `forward` returns no cache, and only the values of its outputs are checked. target:
     the Module with the parameters, or None. causal: the time axis, if the mechanism must not read
-    the future. differ: a function differ(found, right) that describes in words how an output is
-    wrong. Used where printing the numbers would not help the user.
+    the future. differ: None, or a function differ(found, right) that describes in words how an
+    output is wrong, for outputs whose numbers would not help the user.
     """
 
     forward: Callable
@@ -190,7 +190,8 @@ class Exercise:
     def changed(self, right: str, wrong: str) -> str:
         """Return the source with `wrong` instead of `right`.
 
-        Raises LookupError unless `right` occurs exactly once in the source.
+        Both may have several parts, separated by APART. Raises LookupError unless each part of
+        `right` occurs exactly once in the source.
         """
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):

@@ -58,10 +58,10 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def with_given(message: str, its: Given) -> str:
-    """Return a message, with notes added about the provided functions. its: these functions.
+    """Return a check's message, with notes on the functions that the exercise provided (`its`).
 
-    A line that was provided, or that may be correct, is not called wrong. One note marks a provided
-    line; another note lists the provided functions that were changed.
+    A line that was provided, or that may be correct, is not called wrong. A provided line gets a
+    note. The last note lists the provided functions that the user changed.
     """
     lines: list[str] = []
     before = message.splitlines()
@@ -81,7 +81,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Yield a sentence for each line that the user changed, on whether the line was correct."""
+    """Yield a sentence for each block of lines that the user changed: whether it was correct."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():
@@ -92,7 +92,7 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 
 
 def is_doubted(note: str) -> bool:
-    """Return whether a line may be correct, according to the note below the line.
+    """Return whether a line may be correct, judging by `note`, the line of text below it.
 
     A line may be correct if no change of the line fixed the gradient. The line may also be correct
     if the note says which gradient the line should compute, but not that its operands are right.

@@ -16,7 +16,7 @@ from numpy_attention.course.exercises.process import SECONDS, checked
 from numpy_attention.validation.messages import typed_repr
 
 MOST_LINES = 6      # of a verdict in brief
-# first lines of a report that the law in its next line says better
+# first lines of a report that are omitted, because the law in the next line says more
 GENERAL = "a law that they cannot test is broken", "no gradient can be compared"
 # lines of a report that a known mistake makes superfluous: "  the wrong sign: `h - n`"
 GUESS = re.compile("  (no small change|no kind of mistake|[a-zA-Z ,]+: `)")

@@ -1,4 +1,4 @@
-"""Find the place of a known mistake in a user's file."""
+"""Find the line of a user's file that contains a known mistake."""
 
 import ast
 import re
@@ -14,19 +14,17 @@ EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
-    """Find known mistakes in a user's file. Return (mistakes, place, whether the place is certain).
+    """Find known mistakes in a user's file; return (mistakes, place, whether the place is certain).
 
     mistakes: descriptions of known mistakes that have the same signature as the user's code. tree:
     the user's file. first_wrong: the line that computes the first wrong gradient, or None.
 
     The place is a line number, or the name of a function from which a line is missing. If the file
     contains the wrong line of a curated mistake, only this mistake is returned. Its line is the
-    place, and is certain. Otherwise all mistakes are returned. The place is then only probable:
-    the only line that computes the variable of the mistaken line, or the only line that differs
-    from the solution.
-
-    The place is None if it is unknown. It is also None if first_wrong is another line that differs
-    from the solution.
+    place, which is certain. Otherwise all mistakes are returned, and the place is only probable. It
+    is then the only line that computes the variable of the mistaken line, or the only line that
+    differs from the solution. The place is None if it is unknown. It is also None if first_wrong is
+    another line that differs from the solution.
     """
     mine = list(statements(tree, exercise.blanks))
     correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))

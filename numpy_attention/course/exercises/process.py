@@ -20,9 +20,9 @@ except ImportError:                                     # Windows
     resource = None                                     # type: ignore[assignment]
 
 SECONDS = 30
-LATER = 20          # seconds in which a process must have ended after its time
+LATER = 20          # seconds from the time limit until the process is killed
 MEMORY = 4 * 2**30  # bytes of address space
-WRITTEN = 2**20     # bytes of a file: of what is printed, above all
+WRITTEN = 2**20     # bytes of a file, such as the one with the output
 SHOWN = 2_000       # characters of what the user's code prints
 ROOM = 2**17        # bytes that are kept free for a Verdict
 START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "

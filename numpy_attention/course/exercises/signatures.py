@@ -43,7 +43,7 @@ ENVIRONMENT = "NUMPY_ATTENTION_CACHE"
 FOLDER = "mistake_signatures"
 PACKAGED = Path(__file__).with_name(FOLDER)
 DIGITS = 8
-NEAR = 1e-6         # relative: what rounding may change
+NEAR = 1e-6         # relative difference that rounding may cause
 Numbers = dict[str, float]
 
 
@@ -61,8 +61,8 @@ class Mistake(NamedTuple):
 def signature(exercise: Exercise, its: Any) -> Numbers:
     """Return the signature of an implementation, such as {"11 output[0]": 2.5, …}.
 
-    Each key is a seed of the inputs and the name of an array. The number is a sum over the cases.
-    its: the module with the functions to run. Exceptions that these functions raise are not caught.
+    A key is a seed of the inputs and the name of an array. The number is a weighted sum over the
+    cases. its: the module with the functions to run, whose exceptions are not caught.
     """
     found: Numbers = {}
     for seed in SEEDS:
@@ -112,8 +112,8 @@ def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 def projected(name: str, array: np.ndarray) -> float:
     """Return Σ array · R, where R has random numbers that depend on the name and the shape.
 
-    The sum is NaN if no element is finite. Otherwise, elements that are not finite count as 3, so
-    that a mistake in some rows can be recognized.
+    Elements that are not finite count as 3, so that a mistake in some rows can be recognized. If no
+    element is finite, the result is not finite either.
     """
     if np.isfinite(array).any():
         array = np.nan_to_num(array, nan=3, posinf=3, neginf=3)
@@ -179,7 +179,7 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
         with at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             numbers = signature(exercise, run(text, exercise.name))
-    except Exception:                               # whatever a mistake may come to
+    except Exception:                               # a mistake may raise anything
         return None
     return numbers if np.isfinite(list(numbers.values())).all() else None
 

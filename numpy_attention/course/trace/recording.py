@@ -22,7 +22,7 @@ from numpy_attention.module import Module
 
 HERE = Path(__file__).parent
 CALL = "__call__"       # the number of the call, within rewritten functions
-# the content of an array of np.empty until it is written: NaN with bits of its own
+# marks elements of arrays from np.empty that are not written yet: a NaN with unusual bits
 UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
@@ -167,13 +167,13 @@ def owners_of(model):
 
 # ---- the functions, rewritten -------------------------------------------------------------------
 
-# with names of their own, or parts that may not be read
+# expressions with variables of their own, or with parts that are not always read
 PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp,
            ast.BoolOp, ast.NamedExpr)
 
 
 class Lines(Backward):
-    """Rewriter like `Backward` that also reports loops, filled arrays, and assignments to x[i].
+    """BackwardRewriter that also reports loops, filled arrays, and assignments to x[i].
 
     extents: a dict, to which the rewriter adds {(file, first line of a loop): its last line}.
     """

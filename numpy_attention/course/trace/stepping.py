@@ -14,8 +14,8 @@ from numpy_attention.course.trace.lessons import RecordedCall, Reference
 from numpy_attention.course.trace.recording import Entry, recorded, written
 from numpy_attention.course.trace.table import format_shape
 
-MOST = 60           # numbers of an array that are printed whole
-EDGE = 3            # of a larger one this many at each end
+MOST = 60           # size of the largest array that is printed whole
+EDGE = 3            # numbers printed at each end of a larger array
 PROMPT = "Enter: on, q: end "
 
 

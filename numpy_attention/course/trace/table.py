@@ -19,7 +19,7 @@ from numpy_attention.validation.arguments import as_list, check_text
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.validation.messages import plural, short_repr
 
-# not computed there, but handed over, read, or counted
+# kinds of Lines that do not compute a value, but pass, read or count one
 GIVEN = "argument", "unpacked", "packed", "step"
 
 
@@ -99,7 +99,7 @@ class Row:
 class Block:
     """A call or a loop in a trace, with its rows and inner Blocks in order.
 
-    head: the line of text above it. call: the Call; None: a loop. labels: the loop's step numbers.
+    head: the line of text above the rows. call: the Call, or None for a loop. labels: step numbers.
     """
 
     head: str = ""

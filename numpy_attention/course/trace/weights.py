@@ -27,7 +27,7 @@ from numpy_attention.module import Array
 END = "</s>"
 GRADIENTS = "dalpha", "dweights"
 WEIGHTS = "weights", "alpha"
-AS_LARGE = 1e-5     # how far weights may be apart that are the same
+AS_LARGE = 1e-5     # largest difference between weights that count as equal
 
 
 class WeightGradients(NamedTuple):

@@ -29,7 +29,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A Mutation that is not applied yet: `other` is to replace `node` in a syntax tree."""
+    """A Mutation that is not applied yet: it replaces `node` in a syntax tree by `other`."""
 
     node: ast.AST
     what: str

@@ -20,7 +20,7 @@ from numpy_attention.gradcheck import (
 )
 
 AXES = ("0", "1", "-1", "None")
-# its description, and what replaces it
+# {operator: ((description, code that replaces the operation on {0} and {1}), …)}
 OPERATIONS: dict[type, tuple[tuple[str, str], ...]] = {
     ast.Mult: (
         ("a missing factor", "{0}"),

@@ -23,7 +23,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield Changes that scale a computed or returned value by 2, ½, 0 or 1 / a length."""
+    """Yield Changes that scale a value by 2, ½, 0 or 1 / a length, or that turn -= into +=."""
     for statement in statements(function):
         where = place_of(statement)
         value = getattr(statement, "value", None)
