@@ -51,10 +51,10 @@ class Guarded:
         return getattr(self.compiled, "py_func", self.compiled)
 
     def in_loop(self, first):
-        """Return the guarded kernel if `first`, else `compiled`.
+        """Return the guarded kernel for the first step of a loop, and `compiled` for later steps.
 
-        first: whether this is the first step of a loop over arguments with the same shapes. In a
-        small step, the check takes 10 % of the time.
+        first: whether this is the first step. All steps must have arguments of the same shapes. In
+        a small step, the check would take 10 % of the time.
         """
         return self if first else self.compiled
 

@@ -35,11 +35,11 @@ from numpy_attention.module import Array, Module, join
 from numpy_attention.registry import PRECISIONS
 from numpy_attention.validation.arguments import check_name
 
-# how a page says that base64 text takes 4 characters for 3 bytes
+# base64 text has 4 characters for 3 bytes
 CHARACTERS_A_BYTE = 4 / 3
 LARGEST = 60_000_000        # characters of a page's arrays, which a browser still opens at once
 ENGINE = Path(__file__).parent / "engine"
-# what of a training decides how a text is read
+# settings of a training that determine how a text is read
 READING = ("reverse_source", "state", "unit")
 
 

@@ -1,4 +1,4 @@
-"""Threads that each run a whole step on their rows, and reuse of freed memory."""
+"""Threads that share the rows of a step, the processors they may use, and reuse of freed memory."""
 
 import ctypes
 import math
@@ -23,7 +23,7 @@ M_ARENA_MAX = -8
 
 # time and period, of version 2 and of version 1
 QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
-# parameters × tokens of a step below which two threads wait for each other longer than they work
+# parameters × tokens of a step, below which several threads are slower than one
 SMALL_STEP = 3e8
 SWITCH = 1e-4       # seconds until a thread asks for the interpreter lock; Python's are 5e-3
 
@@ -68,7 +68,7 @@ class Threads:
         try:
             first = f(0)
         finally:
-            # no thread is still at work when the first one's error is raised
+            # wait for all threads, so that none is running when an error of f(0) is raised
             for other in others:
                 other.exception()
         return [first] + [other.result() for other in others]

@@ -31,9 +31,9 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
     """Call do(index) for the index of each job that rank 0 sends, until rank 0 sends None.
 
-    The result, or the exception that do(index) has raised, is sent to rank 0. If a signal arrives
-    while this rank waits for an index, the exception of the signal is sent as the result of the
-    next job. If this rank ended instead, rank 0 would wait forever.
+    The result, or the exception that do(index) has raised, is sent to rank 0. A KeyboardInterrupt
+    while this rank waits for an index does not end this rank, because rank 0 would then wait
+    forever. It is sent as the result of the next job.
     """
     stopped: BaseException | None = None
     while True:
