@@ -23,7 +23,7 @@ from numpy_attention.validation.arrays import check_whole
 
 NAACL = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)(?:\s+([SPsp])(?:\s+[\d.]+)?)?\s*", re.ASCII)
 PHARAOH = re.compile(r"(\d+)([-p?])(\d+)", re.ASCII)
-NUMBERED = re.compile(r"\d+\t", re.ASCII)   # a line's own number, as some corpora have it
+NUMBERED = re.compile(r"\d+\t", re.ASCII)   # the number of a line, in some corpora
 SHOWN = 8           # words of a sentence in a message
 
 
@@ -39,9 +39,9 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Return (copies of the pairs with the links of a file, index of a sentence's first word).
+    """Return (copies of the pairs with the links of a file, number of a sentence's first word).
 
-    count_from: this index, 0 or 1. With None, the content decides, as the docstring of the module
+    count_from: this number, 0 or 1. With None, the content decides, as the docstring of the module
     describes. Raises ValueError with file and line for a line in neither format and for a link
     outside its pair. Also raises ValueError for a file without sure links, and for a file in
     Pharaoh's format that does not have one line for each pair.

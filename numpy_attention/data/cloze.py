@@ -99,9 +99,9 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     vocabulary must be in the order of their frequency, as `Vocabulary.build` returns them.
 
     The candidates are words that can be a gap, that occur in the context, and that do not occur in
-    the rest of the query. Either all candidates begin with a capital or none does. If all such
-    words are sorted by frequency, the candidates are neighbours. The place of the answer among them
-    is random, so the most frequent candidate is correct as often as any other. Grammar still
+    the rest of the query. Either all candidates begin with a capital or none does. The candidates
+    are neighbours when all such words are sorted by frequency. The position of the answer among
+    them is random, so the most frequent candidate is correct as often as any other. Grammar still
     distinguishes many candidates, because parts of speech are not known here.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
@@ -151,7 +151,7 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
     alike = [one for one in known if one[0].isupper() == word[0].isupper()]
     fitting = sorted(alike, key=ranks.__getitem__)
     place = fitting.index(word)
-    # as many on either side as the draw may ask for, or it would not be even
+    # enough neighbours on both sides, so that all positions of the answer are equally likely
     if not candidates - 1 <= place <= len(fitting) - candidates:
         return None
     first = place - int(rng.integers(candidates))

@@ -10,7 +10,7 @@ import unicodedata
 from contextlib import suppress
 
 MARK = b"\xef\xbb\xbf"      # U+FEFF in UTF-8
-# WikiText-2 has it as a word between spaces, which stays; anywhere else it is no text
+# WikiText-2 has the mark as a word between spaces, which is kept; other marks are removed
 MARKED = re.compile(rb"(?<! )\xef\xbb\xbf|\xef\xbb\xbf(?! )")
 # byte order marks; that of UTF-32 begins like that of UTF-16
 MARKS = {
@@ -29,11 +29,11 @@ ENCODINGS = (
 )
 ICONV = {"mac_roman": "MACINTOSH", "iso8859_2": "ISO-8859-2"}
 HIRAGANA = re.compile("[\u3041-\u3096]")     # only in Japanese
-SIGNS = ("No", "Sc", "Sk", "So")            # such as ¹ and ¤, rare in text
+SIGNS = ("No", "Sc", "Sk", "So")            # categories of ¹, ¤ etc., rare in text
 SAMPLE = 4096       # bytes from which an encoding is guessed
 SHOWN = 16          # characters of a word
 HEAD = 2048         # bytes or characters that show the kind of a file
-MOST = 40           # lines of the same
+MOST = 40           # lines that show the kind of a file
 
 UNPACK = "unpack it, and use the text file in it"
 EXPORT = "export it as plain text (UTF-8)"
@@ -134,7 +134,7 @@ def check_not_markup(lines: list[str], name: str) -> None:
             raise ValueError(f"{name} is {kind}, not plain text; {advice}")
     if name.endswith(".csv") and len(lines) > 1:
         columns = set()
-        with suppress(csv.Error):       # a long field, say: this is no CSV
+        with suppress(csv.Error):       # such as a long field: not CSV
             columns = {len(row) for row in csv.reader(lines[:MOST]) if row}
         if len(columns) == 1 and columns != {1}:
             raise ValueError(f"{name} is CSV, not plain text; {COLUMNS}")
@@ -177,7 +177,7 @@ def iconv_name(encoding: str) -> str:
 
 
 def first_wrong(data: bytes) -> int:
-    """Return the position of the first NUL or the first byte that is not UTF-8, or -1."""
+    """Return the position of the first byte that is NUL or not UTF-8, or -1 if there is none."""
     nul = data.find(b"\0")
     try:
         data.decode()

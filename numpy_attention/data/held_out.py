@@ -14,7 +14,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     """Split pairs at random into training and validation pairs; return (training, validation).
 
     share: the fraction of pairs for validation; there is at least one. Pairs with the same source
-    sentence stay together. Raises ValueError unless there are two different source sentences.
+    sentence stay together. Raises ValueError without at least two different source sentences.
     """
     check_pairs(pairs)
     check_generator(rng)

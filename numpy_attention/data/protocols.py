@@ -15,7 +15,7 @@ AnyVocabulary = Vocabulary | Subwords
 class Batch:
     """A batch of sentences or streams."""
 
-    rows: Array     # (B,) ids of the rows, by which dropout knows them in any share
+    rows: Array     # (B,) ids of the rows; dropout depends on them, not on the share of the batch
 
     @property
     def size(self) -> int:
@@ -46,7 +46,7 @@ class Batches(Protocol):
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
         """Return the place of each batch of an epoch, in the order of training.
 
-        A place is an argument of `batch`. Without rng, the order is always the same.
+        A place identifies a batch: it is the argument of `batch`. Without rng, the order is fixed.
         """
 
     def batch(self, place: Any) -> Batch:

@@ -17,7 +17,7 @@ from numpy_attention.validation.arguments import check_flags, check_function, ch
 from numpy_attention.validation.arrays import check_whole
 from numpy_attention.validation.paths import existing_file, path_errors
 
-TABBED = 0.9        # share of lines with a tab from which they have columns
+TABBED = 0.9        # share of lines with a tab, from which a file is taken to have columns
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
 COMPRESSED = {

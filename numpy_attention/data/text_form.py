@@ -126,7 +126,7 @@ class TextForm:
         return self if lowercase is None else replace(self, lowercase=lowercase)
 
     def tokens(self, text: str) -> list[str]:
-        """Return the tokens of a raw sentence, without its line end."""
+        """Return the tokens of raw text. With the tokenizer "characters", a line end is a token."""
         check_kind("text", text, str, "a string")
         text = composed(lowered(text) if self.lowercase else text)
         return TOKENIZERS[self.tokenizer](text)

@@ -1,7 +1,7 @@
 """Check the user's text for likely problems before training.
 
-Each finding is one sentence with its remedy. A text without problems has no findings. Only a sample
-of the sentences is checked, so the cost does not grow with the text.
+Each finding is one sentence with its remedy. A text without problems has no findings. Most checks
+read only a sample of the sentences, so that a long text does not take much longer than a short one.
 """
 
 import re
@@ -16,10 +16,10 @@ from numpy_attention.data.protocols import AnyVocabulary
 Sentences = Sequence[Sequence[str]]
 
 SAMPLE = 5_000          # sentences
-UNKNOWN = 0.15          # share of words from which a model learns little
-LONG = 100              # tokens; with LONGER, what is far longer than the rest
+UNKNOWN = 0.15          # share of unknown words above which a model learns little
+LONG = 100              # tokens: longer sentences are reported if they exceed LONGER, too
 LONGER = 8              # times the length that 95 % of the sentences keep to
-FEW = 0.01              # share of sentences that is no accident
+FEW = 0.01              # share of sentences up to which a finding is not reported
 SPACED = 20             # letters of a token, on average, in a text without spaces
 
 RESERVED = re.compile(r"(?:^| )(<s>|</s>|<pad>|<eos>|<bos>|\[PAD\]|\[CLS\]|\[SEP\])(?= |$)")
@@ -37,7 +37,7 @@ SIGNS = {
     "the word {}, which marks the ends of sentences here": (
         RESERVED, "remove it from the text: sentences end where lines do"),
 }
-# what a tokenizer leaves behind, cut again
+# marks of a tokenizer, in a text that was tokenized twice
 TWICE = re.compile(r"@ - @|& (?:apos|quot|amp|lt|gt) ;|(?:^| )(?:n't|'s|'re|'ve|'ll)(?= |$)")
 LICENCE = re.compile(r"project gutenberg", re.IGNORECASE)
 ENDED = re.compile(r"\w[.!?,]$")

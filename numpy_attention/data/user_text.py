@@ -26,7 +26,7 @@ from numpy_attention.validation.arguments import check_flags, check_kind
 from numpy_attention.validation.arrays import at_least, check_whole
 from numpy_attention.validation.paths import as_path, existing_file, short_path
 
-NEWER = ("drawn", "skip_blank")     # not saved where off, as in runs of version 1.0
+NEWER = ("drawn", "skip_blank")     # saved only if set, because version 1.0 lacks them
 
 
 @dataclass(kw_only=True)
@@ -42,9 +42,9 @@ class UserFiles:
     OSError or ValueError for a file that is not a regular file or not readable.
     """
 
-    FILES: ClassVar[tuple[str, ...]]  # the fields that name files, the one to learn from first
+    FILES: ClassVar[tuple[str, ...]]  # the fields that name files; the first file is for training
     splits: ClassVar[tuple[str, ...]] = ("train", "valid")
-    _parts: ClassVar[Callable[..., tuple[Any, Any]]]  # what it learns from, what it validates on
+    _parts: ClassVar[Callable[..., tuple[Any, Any]]]  # (training text, validation text)
 
     lowercase: bool = False
     tokenize: bool = False
@@ -104,7 +104,7 @@ class UserFiles:
     def _found(self) -> dict[str, Path]:
         """Return {field: path} for the files whose digest is that of the run.
 
-        They are at their paths or near the run, or have exchanged their names. Raises
+        The files are at their paths or near the run, or have exchanged their names. Raises
         FileNotFoundError if a file is missing, and ValueError if a file has changed.
         """
         saved = self._paths()
@@ -193,12 +193,12 @@ class UserPairs(UserFiles):
     valid_source, valid_target: files for validation; None: some of the pairs are held out
     held_out_seed: the seed that chooses the held-out pairs, and the pairs of `drawn`
     max_length: the largest number of tokens of either sentence
-    count: the number of pairs of a split; None: all
+    count: the largest number of pairs of a split; None: all
     drawn: use random pairs, instead of the first `count` pairs
     columns: the columns of source and target in tab-separated files, from 1
     skip_blank: leave out pairs with an empty line
 
-    Raises ValueError if there is only one validation file, or unless there are two columns.
+    Raises ValueError if there is only one validation file, or if `columns` does not have two items.
     """
 
     FILES = ("source", "target", "valid_source", "valid_target")

@@ -22,7 +22,7 @@ AnyCorpus = TypeVar("AnyCorpus", bound="Corpus")
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """An entry in the table of corpora. `CORPORA[entry.name] = entry` adds a corpus.
+    """An entry in the table of corpora, CORPORA. `CORPORA[entry.name] = entry` adds the entry.
 
     origin: "shipped" with the package, "generated" on demand, or "downloaded"
     read: the function that reads the corpus; each subclass documents its arguments

@@ -2,8 +2,8 @@
 
 If the environment variable NUMPY_ATTENTION_DATA names a folder, files are read only from that
 folder. Otherwise a file is downloaded once, with a progress bar, into pooch's cache folder for this
-package. Its SHA-256 is checked at every use, except for a file that changes over the years. A
-download goes to a temporary file, which gets its final name only after the check.
+package. The SHA-256 of a file is checked at every use, except for a file that changes over the
+years. A download goes to a temporary file, which gets its final name only after the check.
 """
 
 import hashlib

@@ -18,7 +18,7 @@ class Adjective(NamedTuple):
     english: str
     french: tuple[str, ...]
     before: bool  # French puts it before the noun
-    living: bool  # said of people and animals only
+    living: bool  # used only for people and animals
 
     def form(self, gender: str, plural: bool, vowel_follows: bool = False) -> str:
         if vowel_follows and gender == "m" and not plural:
