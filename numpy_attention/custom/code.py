@@ -18,12 +18,12 @@ from numpy_attention.validation.arguments import check_kind
 from numpy_attention.validation.messages import EXPECTED, cut, format_error, short_repr
 from numpy_attention.validation.paths import as_path, existing_file, path_errors, short_path
 
-# "mine.py:Bilinear", as a run keeps it: no folder, so that no file is searched for, and no
-# character that is special to a shell
+# "mine.py:Bilinear", as a run stores it: without a folder, so that no file is searched for, and
+# without characters that are special to a shell
 NAME = re.compile(r"\w[\w.+-]{0,99}\.py:[^\W\d]\w{0,99}")
 MOST = 10**6        # bytes
 SHOWN = 8           # letters of a digest
-REASON = 200        # characters of what went wrong in the code
+REASON = 200        # characters of an error message from the code
 # {the path of a file: its Code} of the files that have been run
 RUN: dict[str, "Code"] = {}
 
@@ -198,9 +198,9 @@ def place_in_code(error: BaseException) -> str:
 def text_of(error: BaseException, code: str = "") -> str:
     """Return the message of an error, with the line of user-defined code in which it was raised.
 
-    code: the name of the user-defined code, such as "mine.py:Mine", if every error must come from
-    this code. Any other error outside of user-defined code is raised again if it is not one of
-    EXPECTED, because it is a bug.
+    code: the name of the user-defined code, such as "mine.py:Mine", if the error is known to come
+    from this code, or "". Without such a name, an error that neither comes from user-defined code
+    nor is one of EXPECTED is raised again, because it is a bug.
     """
     place = place_in_code(error)
     if isinstance(error, EXPECTED):

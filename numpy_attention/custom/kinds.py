@@ -1,4 +1,4 @@
-"""Find the kind of a user-defined class by its methods, and check that objects can be built."""
+"""Recognize the kind of a user-defined class (attention, cell, …) by its methods, and check it."""
 
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
@@ -16,7 +16,7 @@ CELL = "cell"
 MODEL = "model"
 LAYER = "layer"
 
-# the methods by which each kind is recognized, those with more methods first
+# {kind: the methods by which it is recognized}; kinds with more methods come first
 METHODS = {
     CELL: ("zero_state", "project", "begin", "step", "state", "hidden", "begin_backward",
            "step_backward", "end_backward", "project_backward", "forward", "backward"),
@@ -26,13 +26,13 @@ METHODS = {
     LAYER: ("forward", "backward"),
 }
 NAMES = {name for names in METHODS.values() for name in names}
-# a base class that has the rest, and the methods that its subclass must have
+# {kind: (base class, methods that a subclass must define)}; the base has all other methods
 BASES: dict[str, tuple[type, tuple[str, ...]]] = {
     CELL: (Cell, ("_step", "_step_backward")),
     ATTENTION: (SoftmaxAttention, ("score", "score_backward")),
     SCORE: (HistoryAttention, ("score", "score_backward")),
 }
-# arguments that the builders of each kind offer to its `create`
+# {kind: arguments that the library may pass to `create` of a class of this kind}
 OFFERED = {
     ATTENTION: ("query_size", "value_size", "outputs", "size", "longest", "heads", "width",
                 "backwards", "init", "init_v", "dtype"),
@@ -44,7 +44,7 @@ OFFERED = {
 def mechanism_kind(one: type) -> str:
     """Return the kind of a class, such as "attention".
 
-    Raises ValueError if the class is incomplete. The message lists what is missing.
+    Raises ValueError if the class is incomplete or malformed. The message says what is wrong.
     """
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
@@ -62,7 +62,7 @@ def mechanism_kind(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """Describe the methods that a class lacks to be of the kind whose methods it mostly has.
+    """Describe the methods that a class lacks to be of the kind that it resembles most.
 
     has: {kind: names of the methods that the class has}.
     """
@@ -81,7 +81,7 @@ def lacking(has: dict[str, list[str]]) -> str:
 def check_part(one: type, kind: str) -> None:
     """Raise ValueError unless `one` is a Module and a dataclass, so that its arrays are parameters.
 
-    kind: the kind of the class. If this kind needs a method `create`, its arguments are checked.
+    kind: the kind of the class. The method `create` is also checked, if the library calls it.
     """
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "

@@ -14,7 +14,7 @@ from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.models.budget import within_budget
 from numpy_attention.training.settings import LanguageModelTraining
 
-SIZE = 200      # of a language model's word vectors
+SIZE = 200      # default size of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """Return a translator's settings, with the setting `longest` if its score needs this.
+    """Return a translator's settings, with the setting `longest` if its score needs `longest`.
 
     `longest` is the number of ids of the longest source, including </s>. vocabulary: the source
     vocabulary. parts: the pairs of each split that the translator will read.
@@ -43,7 +43,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name for a translator: its model, then attention and window if not the default."""
+    """Return a name: model, attention (unless RNNSearch's concat), window (unless global)."""
     parts = [model]
     if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
         parts.append(brief_name(settings["attention"]))
@@ -53,7 +53,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a form of a setting that fits a folder name: the string itself, or the class name."""
+    """Return a setting in a form that fits a folder name: a string itself, a class by its name."""
     return choice.__name__ if isinstance(choice, type) else choice
 
 
@@ -78,7 +78,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
         settings["attention"] = attention
         parts = ReadoutConfig(**registry.accepted_kwargs(ReadoutConfig, **settings)).roles
     if attention == "ngram" and settings.get("carried"):
-        settings["carried"] = settings["order"] - 2         # all that it can see
+        settings["carried"] = settings["order"] - 2         # all positions that it can see
     if parameters:
         words = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
         sizes, _ = within_budget(parameters, len(words), **settings)

@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One training: a recipe and a seed. name: for messages. drawn: whether the plots show it."""
+    """One training: a recipe and a seed. name: for messages. drawn: whether it is in the plots."""
 
     recipe: Recipe
     seed: int
@@ -108,7 +108,7 @@ def budget_of(training: Training) -> str:
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return a run's folder name, as `reproduce` uses it; a changed budget is part of the name."""
+    """Return a run's folder name, as `reproduce` uses it, with the budget if that was changed."""
     usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe(
         "clauses-dot").training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
@@ -131,7 +131,7 @@ def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
     """Raise an error before any training if one of the jobs cannot be trained or resumed."""
     def check_all() -> None:
         recipe = None
-        for job in jobs:                    # those of one recipe follow each other
+        for job in jobs:                    # jobs of one recipe follow each other
             if job.recipe is not recipe:
                 recipe = job.recipe
                 trained = recipe.create(texts.train, job.seed)
@@ -163,7 +163,7 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
     """Train or resume a job, and measure it. With several ranks, errors contain the job's name."""
     alone = ranks.count == 1
     if alone:
-        # its usual number of epochs is not that of the budget
+        # without the number of epochs, which the budget may change
         print(f"{job.name}: {re.sub(', [0-9]+ epochs?', '', job.recipe.description)}", flush=True)
     try:
         beam = job.recipe.beam

@@ -22,8 +22,8 @@ from numpy_attention.registry import SPLITS
 from numpy_attention.validation.messages import plural
 
 COLUMNS = (1, 2, 5, 10, 20)     # distances in the table of recoveries
-EXAMPLES = 3                    # of a corpus
-MANY_UNKNOWN = 0.2              # share of the words to predict
+EXAMPLES = 3                    # examples of a corpus
+MANY_UNKNOWN = 0.2              # share of <unk> among the words to predict
 NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, and no translation, "
                  "or no reference, has four; look at chrF instead")
 
@@ -33,7 +33,7 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 def describe(run: Any) -> str:
     """Return one line that describes a run's model and ends with its number of parameters.
 
-    It is the name of a translator, or the cells, sizes and attention of a language model.
+    The line has the name of a translator, or the cells, sizes and attention of a language model.
     """
     line = run.name
     if run.KIND == "writer":

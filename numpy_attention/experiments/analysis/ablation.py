@@ -14,9 +14,9 @@ from numpy_attention.models.transformer_layers import DecoderLayer
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arguments import check_generator, check_methods, check_name
 
-USED = 0.01         # nats a token that equal weights must cost
+USED = 0.01         # nats a token; attention is used if equal weights cost at least this much
 
-Weigh = Callable[[Array, Array], Array]     # weights from scores and what is visible
+Weigh = Callable[[Array, Array], Array]     # f(scores, visible) returns weights
 
 # ---- other weights -------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
     return weights
 
 
-# name: what is changed
+# {name: how the attention is changed}
 CHANGES = {
     "no context": "the context is 0",
     "equal weights": "the same weight for all visible positions",

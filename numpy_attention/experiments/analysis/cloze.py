@@ -29,7 +29,7 @@ from numpy_attention.validation.arguments import (
 )
 from numpy_attention.validation.arrays import LARGEST, at_least
 
-TOGETHER = 20       # questions that are read side by side
+TOGETHER = 20       # largest number of questions in a batch
 
 
 @dataclass

@@ -21,7 +21,7 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
     of the readout, or a quarter of the time steps of the longest batch. Only time steps with at
     least `longest` positions before them count, because the start of a text would look like a short
     span. The means add up to 1 if the window is `longest`. Raises ValueError for a model without
-    attention, or if there are no such time steps.
+    attention, or if no time step has that many positions before it.
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
@@ -81,7 +81,7 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
     dh = model.dropout.backward(dy, cache.dropped)
     if hasattr(model, "reader"):
         dh = model.reader.backward(dh, None, cache.reader, grads.reader)         # (T, B, H)
-    # the top cell's own way back, step by step
+    # the backward pass of the top cell, step by step
     top = cache.read.cells.cells[-1].steps
     dstate = cell.zero_state(batch.size)
     dsteps = cell.begin_backward(top)

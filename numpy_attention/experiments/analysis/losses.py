@@ -10,7 +10,7 @@ from numpy_attention.data.vocabulary import PAD
 from numpy_attention.module import Array
 from numpy_attention.validation.arguments import check_kind, check_methods
 
-# how far back the word to predict may have occurred, in tokens: the last of each group
+# groups of targets by how many tokens ago they last occurred: the largest number of each group
 RECENT = (5, 15, 35)
 
 

@@ -18,7 +18,7 @@ from numpy_attention.module import Array
 from numpy_attention.validation.arguments import check_generator, check_kind, check_methods
 from numpy_attention.validation.arrays import check_sizes, check_whole
 
-ROWS = 50       # passages read side by side
+ROWS = 50       # passages in a batch
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from numpy_attention.experiments.analysis.losses import check_texts, in_order, n
 from numpy_attention.module import Array
 from numpy_attention.validation.arguments import check_generator, check_methods
 
-# as a state is read: it asks, later steps score it, later steps sum it, the layer above reads it
+# uses of a state: to ask, to be scored, to be summed (both by later steps), and to predict
 ROLES = ("query", "key", "value", "predict")
 PAIRS = tuple(combinations(ROLES, 2))
 

@@ -25,7 +25,7 @@ else:
 
 Tables = Mapping[str, Mapping[str, Any]]
 
-MERGED = {"settings", "training", "baselines"}      # entry by entry with those of the base
+MERGED = {"settings", "training", "baselines"}      # dicts that add to those of the base
 ENTRIES: dict[str, Schema] = {
     "base": TEXT,
     "description": TEXT,
@@ -57,7 +57,7 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
             if unknown:
                 raise ValueError(f"{name} has the unknown entries {', '.join(sorted(unknown))}; "
                                  f"allowed entries are {', '.join(ENTRIES)}")
-    except ValueError as error:         # TOMLDecodeError is one, too
+    except ValueError as error:         # including TOMLDecodeError
         raise ValueError(f"{path}: {error}") from None
     return tables
 

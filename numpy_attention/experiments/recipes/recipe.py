@@ -59,7 +59,7 @@ class Recipe:
         return LanguageModelRun if self.is_language_model else Translator
 
     def digest(self) -> str:
-        """Return an eight-digit digest of everything that affects the results, except the seed.
+        """Return an eight-digit digest of all settings that affect the results, except the seed.
 
         Default training settings are left out, so a new option does not change any digest.
         """
@@ -81,7 +81,7 @@ class Recipe:
     def measure(self, trained: Any, data: Any, wanted: set[str],
                 ranks: SingleProcess = SINGLE_PROCESS,
                 rng: "np.random.Generator | None" = None) -> dict[str, float]:
-        """Return {metric: value} with the metrics in `wanted` that the corpus has, and often more.
+        """Return {metric: value} with the metrics in `wanted` that the corpus has, and others.
 
         trained: a run, as from `create`. data: a split of the corpus. rng: if given, add the ends
         of each metric's confidence interval, `…_low` and `…_high`.

@@ -69,7 +69,7 @@ def read_file(path: str | Path) -> list[Line]:
     for number, text in enumerate(read_lines(path), 1):
         try:
             lines.append(check(json.loads(text)))
-        except (ValueError, RecursionError) as error:               # JSONDecodeError is one too
+        except (ValueError, RecursionError) as error:               # including JSONDecodeError
             raise ValueError(
                 f"{path}, line {number}: {error}; correct or remove the line") from None
     return lines
@@ -102,7 +102,7 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     """Append those of `lines` that the file does not contain yet, and return the appended lines.
 
-    Either all of them are written or none. Raises the errors of `check` and `existing_figures`,
+    Either all new lines are written or none. Raises the errors of `check` and `existing_figures`,
     ValueError if the file does not end with a newline, and OSError if the disk is full.
     """
     path = as_path(path)
@@ -146,7 +146,7 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> s
     for line in lines:
         measured = groups.setdefault(line["recipe"], {})
         figure = measured.setdefault((line["split"], line["metric"]), {})
-        figure[line["seed"]] = line                         # of one seed the last one counts
+        figure[line["seed"]] = line                         # the last line of a seed counts
     names = [name for name in recipes if name in groups]
     names += [name for name in groups if name not in recipes]
     alike: dict[tuple[Figure, ...], dict[str, Measured]] = {}

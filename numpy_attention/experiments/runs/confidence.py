@@ -55,7 +55,7 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
     """Return the metrics of translations by beam search (`found`) and by greedy search.
 
-    For the beam they are BLEU and chrF, for greedy search BLEU and exact matches. If no
+    Beam search has the metrics BLEU and chrF, greedy search BLEU and exact matches. If no
     translation, or no reference, has four tokens, BLEU measures nothing. Then `bleu_empty` is 1,
     and `empty` is 1 if every translation is empty, otherwise 0.
     """

@@ -24,14 +24,14 @@ from numpy_attention.training.schema import Kind
 from numpy_attention.validation.arguments import as_list
 from numpy_attention.validation.paths import atomic_write
 
-MOST = 8            # classes of one run
+MOST = 8            # largest number of user-defined classes of one run
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def is_own(value: Any) -> bool:
     """Return whether a value is a dict {"mine.py:Bilinear": SHA-256 of mine.py, …}.
 
-    It has 1 to MOST classes, and classes of the same file have the same digest.
+    The dict must have 1 to MOST classes. Classes of the same file must have the same digest.
     """
     if not (isinstance(value, dict) and 0 < len(value) <= MOST):
         return False

@@ -16,7 +16,7 @@ from numpy_attention.training.settings import THREADS, Training
 from numpy_attention.validation.arguments import check_methods
 from numpy_attention.validation.paths import as_path, exists, is_folder
 
-CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # these leave every step as it was
+CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # they do not affect any step
 Configuration = dict[str, Any]
 MOST = 4            # differences in a message
 FILES = [f"corpus {name}" for name in UserPairs.FILES + UserText.FILES]
@@ -51,7 +51,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     there, here = (one.get("corpus digest") for one in (before, now))
     if there and here:
         files = [before.pop(name) for name in FILES if name in before]
-        for name in FILES:          # a path stands for a text, and the digest is the text's
+        for name in FILES:          # the digest, not the path, identifies a text
             now.pop(name, None)
         if there != here:
             raise ValueError(f"the text has changed since the run in {folder} began: the digest of "
@@ -65,7 +65,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
 
 
 def raise_different(folder: str | Path, what: str) -> NoReturn:
-    what = " ".join(what.split())       # in one line, whatever the checkpoint has
+    what = " ".join(what.split())       # one line, even if the checkpoint has more
     raise ValueError(f"{folder} holds a run with different settings: {what}. Use the same settings "
                      "to resume it, or train again in another folder")
 
@@ -92,7 +92,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 def differences(before: Configuration, now: Configuration) -> list[str]:
     """Describe the differences between two flat configurations that prevent resuming a run."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
-    if now.get("schedule") == "linear":                 # its rate at each step knows the last epoch
+    if now.get("schedule") == "linear":                 # the last epoch determines each step's rate
         fixed |= {"epochs"}
     model_first = sorted(fixed, key=lambda name: (name != "model", name))
     return [difference(name, before.get(name), now.get(name)) for name in model_first

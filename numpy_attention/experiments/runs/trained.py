@@ -63,8 +63,8 @@ class Trained:
     VOCABULARIES: ClassVar[tuple[str, ...]]
     EMBEDDINGS: ClassVar[tuple[str, ...]]           # the model's part for each vocabulary
     TRAINING: ClassVar[type[Training]]
-    batches: ClassVar[Callable[..., Batches]]       # (text): what the model reads of it
-    sentences: ClassVar[Callable[..., list]]        # (text): its sentences of tokens
+    batches: ClassVar[Callable[..., Batches]]       # batches(text): the Batches of a text
+    sentences: ClassVar[Callable[..., list]]        # sentences(text): lists of tokens
 
     model: Module
     name: str
@@ -72,10 +72,10 @@ class Trained:
     training: Any                   # a TRAINING
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
-    own: dict[str, CustomClass]             # user-defined classes, by the names that settings have
-    vectors: dict[str, dict[str, Any]]      # {part of the model: what was read of a file}
-    threads: int | None = None      # those that `fit` took
-    folder: Path | None = None      # the one that `load` read
+    own: dict[str, CustomClass]             # {name in settings: user-defined class}
+    vectors: dict[str, dict[str, Any]]      # {part of the model: result of set_vectors}
+    threads: int | None = None      # the number that `fit` used
+    folder: Path | None = None      # the folder that `load` read
 
     @classmethod
     def _checked(
@@ -154,12 +154,12 @@ class Trained:
             progress=progress and ranks.is_first,
             ranks=ranks)
         trainer = Trainer(**accepted_kwargs(Trainer, **settings) | own)
-        # only it knows how its epochs are shuffled, and so how many steps they have
+        # only the Trainer knows how many steps its epochs have
         trainer.schedule = schedule_of(how, trainer.steps_of)
         return trainer
 
     def frozen(self) -> tuple[str, ...]:
-        """The names of the parameters that training does not change."""
+        """Return the names of the parameters that training does not change."""
         return tuple(f"{part}.E" for part in self.vectors) if self.training.freeze_vectors else ()
 
     def fit(self: One, train: Any, valid: Any = None, folder: str | Path | None = None,
@@ -188,7 +188,7 @@ class Trained:
                 print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
                       f"{how_shared(trainer)}")
             if moved:
-                trainer.save()      # with the paths that the text has now
+                trainer.save()      # with the present paths of the text
             warning = crowded(ranks, trainer.threads_here()) if ranks.count > 1 else ""
             if warning and trainer.progress:
                 print(f"numpy-attention: {warning}", file=sys.stderr)
@@ -205,7 +205,7 @@ class Trained:
     def configuration(self) -> dict[str, Any]:
         """Return what identifies the run, as a dict that JSON can represent.
 
-        This is its kind, name, settings, corpus, training, vocabularies, user code and vectors.
+        The dict has kind, name, settings, corpus, training, vocabularies, user code and vectors.
         """
         vocabularies = {name: getattr(self, name).saved() for name in self.VOCABULARIES}
         return {
@@ -289,7 +289,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
 
 
 def how_shared(trainer: Trainer) -> str:
-    """Describe how a resumed run changes its number of ranks; return "" if it does not."""
+    """Describe how a resumed run changes its number of ranks; return "" if it does not change."""
     ranks, before = trainer.ranks.count, trainer.ranks_before
     if ranks == before:
         return ""

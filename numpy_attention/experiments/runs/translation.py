@@ -22,8 +22,8 @@ class Translation:
     target: list[str]
     log_probability: float
     weights: Array                      # (target words and </s>, source words and </s>)
-    score: float | None = None          # what search ranks by
-    finished: bool = True               # False: cut off before </s>, as `longest` says
+    score: float | None = None          # the score by which beam search ranks
+    finished: bool = True               # False: the limit was reached before </s>
 
     def unknown_replaced(self) -> list[str]:
         """Return the target with each <unk> replaced by the source word with the largest weight.

@@ -234,7 +234,7 @@ class Translator(Trained):
     def attend(self, pairs: Sequence[Pair]) -> list[Array]:
         """Return attention weights (target + 1, source + 1) for each Pair, with </s> last.
 
-        They are weights of words. The decoder reads the target of the Pair (teacher forcing).
+        Weights of subwords become weights of words. The decoder reads the target (teacher forcing).
         """
         batches = self.batches(pairs)
         found: dict[int, Array] = {}
