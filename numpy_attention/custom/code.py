@@ -1,4 +1,4 @@
-"""A user's Python file. It is parsed first, and executed only if the user named it."""
+"""A user's Python file, which is executed only if the user named the file."""
 
 import copyreg
 import hashlib

@@ -1,8 +1,8 @@
 """Check a user's file in stages, and stop at the first stage that fails.
 
 The stages check that the file runs, what its functions return, shapes, the protocol (no argument is
-changed, no memory is left uninitialized), values, gradients, and at last the laws that central
-differences cannot see.
+changed, no memory is left uninitialized), values, gradients, and finally the laws that central
+differences cannot test.
 """
 
 import ast

@@ -43,8 +43,8 @@ class TextBatch(Batch):
 class TextBatches:
     """One long text as `batch_size` streams of equal length, read `steps` tokens at a time.
 
-    ids: those of the text. Batches are in the order of the text (Zaremba et al. 2014). Each batch
-    continues the previous one, and the state is carried. Every token except the very first is
+    ids: the ids of the text. Batches are in the order of the text (Zaremba et al. 2014). Each batch
+    continues the previous batch, and the state is carried. Every token except the very first is
     predicted. The last stream is padded.
     """
 

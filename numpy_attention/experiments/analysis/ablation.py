@@ -38,7 +38,7 @@ def hard(scores: Array, visible: Array) -> Array:
 
 
 def sampled(rng: np.random.Generator) -> Weigh:
-    """Return a function that gives weight 1 to one position, drawn with the attention weights."""
+    """Return a function that gives weight 1 to one position, sampled from the attention weights."""
     def attention_weights(scores: Array, visible: Array) -> Array:
         totals = masked_softmax(scores, visible).cumsum(-1)
         drawn = rng.random(totals.shape[:-1] + (1,)) * totals[..., -1:]

@@ -53,7 +53,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     themselves. In a document, the replaced words end at a random position, at least words + 1
     tokens after the start of the document.
 
-    A passage is one chunk, so an attentive model has the whole passage in memory, up to its window.
+    A passage is read at once: an attentive model has all of it in memory, up to its window.
     The new words are drawn by their frequency in this text, without special tokens. A new word may
     equal the old word.
 

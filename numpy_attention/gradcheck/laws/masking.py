@@ -43,9 +43,9 @@ def masked_values_unused(check):
 def padding_ignored(check):
     """Check that one more hidden position at the end of all masked arrays changes no output.
 
-    The values at the added position are 0. An axis of the mask is skipped if one of its rows has no
-    visible position. If hidden positions come last along both axes, nothing is checked, because
-    either axis may be the one of positions.
+    The values at the added position are 0. An axis of the mask is skipped if a row along it has no
+    visible position. If hidden positions come last along both axes, nothing is checked, because it
+    is unknown which axis has the positions.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides

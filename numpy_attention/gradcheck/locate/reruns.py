@@ -97,7 +97,7 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether an output or the cache has an array of ones, as a softmax over one position.
+    """Return whether an output or the cache has an array of ones, such as a softmax of one score.
 
     No gradient flows through such weights, so a mistake in their gradient cannot be seen.
     """
