@@ -110,7 +110,7 @@ def translation(rng, dtype, model, create=translator, **settings):
 def text(rng, dtype):
     """Return the Case that checks forward and backward of a language model, without its loss.
 
-    The loss depends on the last state, and the gradient of the initial state is checked.
+    The last state also has an upstream gradient, and the gradient of the initial state is checked.
     """
     model = language_model(rng, dtype, cell="gru")
     states = tuple(array(rng, dtype, B, 5) for _ in range(2))
