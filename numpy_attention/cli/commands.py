@@ -62,8 +62,8 @@ ROWS: list[Any] = [
      "Measure a trained model: perplexity, and for a translator also BLEU, chrF and alignment",
      f"{RUN} --split test", options.EVALUATE, BOTH, True),
     ("ablate", "evaluate:ablate",
-     "Evaluate a model without context, or with weights that are equal, of another sentence "
-     "(shuffled), or all on one position (hard, sampled)",
+     "Evaluate a model with its attention changed: no context, equal weights, the states of "
+     "another sentence (shuffled), or one position only: the best (hard) or a sampled one",
      f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
      "Ask a language model which of ten words is missing, with and without the text before it",

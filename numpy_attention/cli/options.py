@@ -216,8 +216,8 @@ STEP: Groups = {"": (
            note="lessons in the current folder, or those of the course"),
 )}
 GRADCHECK: Groups = {"": (
-    positional("names", "checks, or parts of their names (default: all), or a user-defined class, "
-               "FILE.py:CLASS", "NAME", "*"),
+    positional("names", "names of checks, or parts of names (default: all checks); or one "
+               "user-defined class, FILE.py:CLASS", "NAME", "*"),
     SEED,
     Option("seconds", "time limit for a user-defined class", values.seconds, 60.0),
     flag("full", "print all details of a wrong gradient, with all of its elements"),

@@ -54,8 +54,8 @@ TRANSLATOR = (
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values; paper: as published, for the paper's sizes; modern: "
-              "Glorot and orthogonal", choices=registry.INITIAL_VALUES),
+    of_models("init", "initial values; paper: those of the model's paper, which suit its sizes; "
+              "modern: Glorot and orthogonal", choices=registry.INITIAL_VALUES),
     of_models("readout", "predict a word from the state before or after reading the context",
               choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
@@ -67,8 +67,8 @@ TRANSLATOR = (
               "those around a predicted position", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of heads; a transformer has them without --attention",
-              read=whole(1), needs={"attention": ("multi-head",)}),
+    of_models("heads", "number of attention heads; a transformer always has them, other models "
+              "only in multi-head attention", read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
               "RNNsearch", choices=registry.QUERIES),
     of_models("input_feeding", "feed the last attentional state into the cell", kind="switch"),
@@ -79,8 +79,8 @@ TRANSLATOR = (
     of_models("discount", "factor of each later word's loss in the gradient of hard attention",
               read=not_negative),
     of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
-    of_models("smoothing", "label smoothing as in Szegedy et al. 2016: fraction of the target "
-              "probability that is divided over all words", read=share),
+    of_models("smoothing", "label smoothing (Szegedy et al. 2016): fraction of the target "
+              "probability that is spread evenly over all words", read=share),
 )
 
 
@@ -118,7 +118,7 @@ LANGUAGE_MODEL = (
     Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),
     Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
     Option("dropout", "fraction of values set to 0 in training", share, 0.2),
-    Option("init", "range of the uniform initial weights, on both sides of 0", positive, 0.1),
+    Option("init", "initial weights are uniform between −X and X", positive, 0.1),
     Option("forget_bias", "initial bias of the forget gate", not_negative, 1.0,
            needs={"cell": ("lstm",)}),
 )
