@@ -62,7 +62,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | x | (T, d_model) | input of a layer; the first layer's is √d_model E[word] + PE(p) |
 # | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
 # | heads(x, m) | (T, d_model) | queries from x; keys and values from m, any matrix of S rows |
-# | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; W_1 (d_model, d_ff), W_2 (d_ff, d_model) |
+# | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2, with d_ff numbers per word in between |
 # | x̂ | (T, d_model) | x with every row shifted to mean 0 and scaled to standard deviation 1 |
 # | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
@@ -165,9 +165,10 @@ print("dx =", dx, "  by central differences:", numeric)
 print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
 
 # %% [markdown]
-# As dx_1 shows, x̂_1 rises by only 0.175 δ. In a whole sentence, each row is normalized separately.
-# Then two learnt vectors, g and b, rescale and shift the columns. Our sentence is *my wolf eats
-# your cow*, with random numbers as x for now.
+# As dx_1 shows, x̂_1 rises by only 0.175 δ.
+#
+# In a whole sentence, each row is normalized separately. Then two learnt vectors, g and b, rescale
+# and shift the columns. Our sentence is *my wolf eats your cow*, with random numbers as x for now.
 
 
 # %%
@@ -237,17 +238,17 @@ report = caught(check, Stiff(norm.g, norm.b), x)
 #
 # ## Job 1: connect the words
 #
-# Through heads, a word collects what the words around it contribute. Lesson 08 put the heads'
-# outputs, Y_1, Y_2, …, side by side and multiplied the result by W_o. Column c of [Y_1, Y_2, …]
-# meets only row c of W_o, and each column comes from one head. So the product is a *sum*, with one
-# term per head:
+# Through heads, a word collects what the words around it contribute. But how do several heads add
+# to one stream? Lesson 08 put their outputs, Y_1, Y_2, …, side by side and multiplied the result by
+# W_o. Column c of [Y_1, Y_2, …] meets only row c of W_o, and each column comes from one head. So
+# the product is a *sum*, with one term per head:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# So each head adds its own term to the stream. `attend` computes one such term, for one sentence,
-# with the equations of lesson 08. A layer has **h** heads. Each has queries q, keys k and values v
-# with d_k = d_model / h numbers per word, scores e and weights A. `visible` (T, S) is True where a
-# query may see a key.
+# So each head adds its own term to the stream. A layer has **h** heads. Each has queries q, keys k
+# and values v with d_k = d_model / h numbers per word, scores e and weights A. `attend` computes
+# the term of one head, for one sentence, with the equations of lesson 08. `visible` (T, S) is True
+# where a query may see a key.
 
 
 # %%
@@ -350,11 +351,12 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # %% [markdown]
 # ### A whole encoder layer
 #
-# As in the paper, the norm comes *after* each sum (**post-norm**). Again, `backward` goes through
-# `forward` in reverse. (`looked`, `fed` and `normed_1` are caches.) A sum x + f(x) passes its
-# gradient (`dsum`) to both of its terms, x and f(x). In FF, max(0, a) passes its gradient on where
-# a > 0, and 0 elsewhere. And x is used several times in `forward`. How many gradients of x must the
-# backward pass add up?
+# Now we put the parts together. As in the paper, the norm comes *after* each sum (**post-norm**).
+# In the backward pass, only two things are new. A sum x + f(x) passes its gradient, `dsum`, to both
+# of its terms, x and f(x). And max(0, a) passes its gradient on where a > 0, and 0 elsewhere.
+#
+# When you read `forward`, count how often x is used. How many gradients of x must `backward` add
+# up? (`looked`, `normed_1`, `fed` and `normed_2` are caches.)
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -424,17 +426,17 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 
 # %% [markdown]
 # Three: dsum, because x is a term of the first sum, and two that the heads return: dx_q from the
-# queries, and dx_kv from the keys and values. To see every array of this layer, line by line, run
-# `numpy-attention step 9`.
+# queries, and dx_kv from the keys and values. (`numpy-attention step 9` shows every array of this
+# layer, line by line.)
 #
 # ### What the residual connection is for
 #
-# What goes wrong without residual connections? The layer then computes z = LN(FF(y)) from y =
-# LN(heads(x, x)). We send twenty random words through six untrained layers and measure after each
-# layer how different the words still are. The measure is mean((x − x̄)²) / mean(x²), where x̄ is
-# the mean of the twenty words. It is 0 if all words are the same, and 1 if they have nothing in
-# common (x̄ = 0). Guess how it changes, with residual connections and without. As a control, we
-# also put x itself in place of heads(x, x).
+# What goes wrong without residual connections, where y = LN(heads(x, x)) and z = LN(FF(y))? We send
+# twenty random words through six untrained layers. After each layer, we measure how different the
+# words still are, by mean((x − x̄)²) / mean(x²), where x̄ is the mean of the twenty words. It is 0
+# if all words are the same, and 1 if they have nothing in common (x̄ = 0). Guess: after how many
+# layers without residual connections are the words practically the same? (To see whether the heads
+# matter, we also run the layers without them, with x in place of heads(x, x).)
 
 
 # %%
@@ -467,17 +469,14 @@ for name, residual in (("with", 1), ("without", 0)):
     assert min(control) > 0.1
 
 # %% [markdown]
-# Without residual connections, the twenty words are practically the same after four layers. This is
-# **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is an average of the
-# same twenty values, and averages differ less than the values that they average. In the next layer,
-# similar words have similar queries, so their averages differ even less. The control shows that the
-# heads cause the collapse: without them, a seventh to a third is left after six layers. In this
-# untrained stack, residual connections do not prevent the collapse, but they slow it down. That is
-# their third advantage.
+# After four. This is **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is
+# an average of the same twenty values, and averages differ less than the values that they average.
+# In the next layer, similar words have similar queries, so their averages differ even less. It is
+# the heads that cause the collapse: without heads, a seventh to a third is left after six layers.
 #
-# After six layers, even with residual connections, little difference is left (about 1%). The
-# paper's model has six layers, too, and it learnt to translate. How can training start from so
-# little? We do not know. Question 5 trains models of six layers.
+# Residual connections do not prevent the collapse in this untrained stack, but they slow it down:
+# after six layers, about 1% is left. That is their third advantage. (Question 5 trains models of
+# six layers.)
 #
 # ## Job 2: keep the order
 #
@@ -492,22 +491,20 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
       f"“{' '.join(sentence[order])}”")
 
 # %% [markdown]
-# The layer cannot tell who eats whom, because a head computes a sum over words, and a sum does not
-# depend on the order of its terms. So x must also contain the word's position p. The paper adds an
-# encoding of p to the word's embedding:
+# None! The layer cannot tell who eats whom, because a head computes a sum over words, and a sum
+# does not depend on the order of its terms. So x must also contain the word's position p. The paper
+# adds an encoding of p to the word's embedding (√d_model makes the two terms similar in size):
 #
 #     x = √d_model E[word] + PE(p)
 #
-# (The factor √d_model makes the two terms similar in size, because the entries of E start at about
-# 1 / √d_model.) PE(p) is a list of pairs, each a sine and a cosine. Pair i = 0, 1, … has its own
-# frequency ω_i, from 1 for the first pair down towards 1 / 10000 for the last (the larger d_model,
-# the closer it gets):
+# PE(p) is a list of pairs, each a sine and a cosine. Pair i = 0, 1, … has its own frequency ω_i,
+# from 1 for the first pair down towards 1 / 10000 for the last:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
-# Each pair is the hand of a clock. From position p to position p + offset, the hand turns by the
-# angle ω_i offset, *whatever p is*. So for each pair there is one matrix R that turns the pair at
-# any p into the pair at p + offset. With a = ω_i p and b = ω_i offset:
+# Why sines and cosines? Each pair is the hand of a clock. From position p to position p + offset,
+# the hand turns by the angle ω_i offset, *whatever p is*. So for each pair there is one matrix R
+# that turns the pair at any p into the pair at p + offset. With a = ω_i p and b = ω_i offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -532,16 +529,14 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# Each pair has its own R, the same for all p. The dot product of two encodings also depends only on
-# the offset:
+# One R turns PE(2) into PE(5), and PE(50) into PE(53). What can a head do with this? The dot
+# product of two encodings also depends only on the offset, and it is largest at offset 0:
 #
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
 #
-# This product is largest at offset 0. Turning is multiplication by a matrix, so a head can learn it
-# as a part of W_q. Then, as far as positions alone count, the score is largest at j = p − 3: the
-# head asks for "the word three before me". (d_k < d_model leaves room for only some pairs.)
-#
-# The figure shows PE, one column per position, and these products for two positions p.
+# A head that learns to turn PE(p) into PE(p − 3), as a part of W_q, has its largest product at
+# j = p − 3: it asks for "the word three before me". The figure shows PE, one column per position,
+# and these products for two positions p.
 
 # %%
 products = PE @ PE.T
@@ -549,7 +544,7 @@ assert np.allclose(products[1:, 1:], products[:-1, :-1])    # both positions mov
 show(positions_picture(PE), "09_positions")
 
 # %% [markdown]
-# We add PE to x and shuffle again. The word *eats* keeps its place. Does its output change?
+# We add PE to x and shuffle again. All words move except *eats*. Does its output change?
 
 # %%
 straight, _ = layer.forward(x + positions(T, d_model))
@@ -560,22 +555,20 @@ print("largest change in a word's output:",
 assert changes.min() > 1e-3
 
 # %% [markdown]
-# Every output changes, even that of *eats*, because the other words have moved. Now the layer can
-# tell who eats whom. The sines and cosines take over job 2.
+# Yes, because the other words have moved, and *eats* attends to them. Now the layer can tell who
+# eats whom. The sines and cosines take over job 2.
 #
 # ## Job 3: hide the words to come
 #
 # In training, a decoder reads the reference translation, not its own output (**teacher forcing**).
 # A Transformer's decoder gets the whole reference at once. But the output at position t has to
-# predict word t + 1. A recurrent decoder has not read that word yet, whereas a query at t could
-# attend to it. The **causal mask**, a triangle of ones, lets the query at t see only the positions
-# j ≤ t.
+# predict word t + 1, and a query at t could simply attend to this word. The **causal mask**, a
+# triangle of ones, lets the query at t see only the positions j ≤ t.
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 #
 # A decoder layer also has to read the source. So it has one more part, in the middle: heads whose
 # queries come from the target, and whose keys and values come from M. This is **cross-attention**.
-# (Its backward pass is question 3.)
 
 
 # %%
@@ -606,13 +599,25 @@ check_same_decoder(decoder, decode, x, m)
 print("the decoder layer: its output equals the library's")
 
 # %% [markdown]
+# You will write the backward pass of `decode` in question 3. Only one thing in it is new: which
+# gradients add up where? Each use of an array adds one term to its gradient. So look for the lines
+# that read x, y and m:
+#
+#     array   used in                                      its gradient
+#     x       the first sum; queries; keys and values      dx = dsum + dx_q + dx_kv
+#     y       the second sum; queries of cross-attention   dy = dsum + dx_q
+#     m       keys and values of cross-attention           dm
+#
+# (Each dsum is the gradient of the sum in its own row, and dx_q comes from the heads in its own
+# row.) M is not a term of any sum here, so its gradient has no dsum. But all N decoder layers read
+# the same M, so the encoder gets the sum of their N gradients dm.
+#
 # ### What no gradient check sees
 #
-# Here is the bug that you were asked to guess: the triangle is one place too wide, j ≤ t + 1, or it
-# is left out. The backward pass is still the derivative of the forward pass, so the gradient check
-# passes. But the forward pass computes the wrong function. As in lesson 08, a *law* catches this
-# bug: no word may change an earlier output. We change one word j at a time and see which outputs
-# move. We test the encoder layer, where we can choose the mask, and then `decode`.
+# Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
+# gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
+# output. We change one word j at a time and see which outputs move, first those of the encoder
+# layer, where we can choose the mask, and then those of `decode`.
 
 
 # %%
@@ -645,16 +650,17 @@ print(f"decode: an earlier output moves in {np.triu(moves, 1).sum()} of {T * (T 
 assert (moves == np.tri(T)).all()
 
 # %% [markdown]
-# All three gradient checks pass, but only the first mask and `decode` obey the law. With a triangle
-# one place too wide, the layer reads *cow* to predict *cow*, a word that will not exist yet when
-# the model translates. The triangle takes over job 3, and the law checks it. Test this law for
-# every decoder that you build.
+# All three gradient checks pass! So this is how a decoder can pass every check and still read the
+# answer. With a triangle one place too wide, the layer reads *cow* to predict *cow*, a word that
+# will not exist yet when the model translates. The backward pass is still the derivative of the
+# forward pass, but the forward pass computes the wrong function. Only the law catches this bug.
+# Test it for every decoder that you build. The triangle takes over job 3.
 #
 # ### The whole model
 #
-# Now we can assemble the parts, here with N = 1, and with one E for source, target and output. The
-# decoder reads a start token, `<s>`, and then the words so far, so its last row predicts the next
-# word. (The output layer's bias, b in the diagram, is 0 before training, so we leave it out.)
+# Now we can assemble a whole translator, here with N = 1, and with one E for source, target and
+# output. The decoder reads a start token, `<s>`, and then the words so far, so its last row
+# predicts the next word. (The output layer's bias is 0 before training, so we leave it out.)
 
 # %%
 vocabulary = "<s> </s> my wolf eats your cow mon loup mange ta vache".split()
@@ -757,9 +763,7 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # Can these parts replace recurrence? Our small Transformer has N = 2, h = 4 and d_model = 64, where
 # the paper has N = 6, h = 8 and d_model = 512. It learns from 8,000 artificial sentence pairs, the
 # `grammar-en-fr` of lessons 07 and 08: `trained` gives the library's Transformer 500 steps of Adam,
-# with 64 pairs in each. Lesson 07's recurrent network, with the dot score, learnt from the same
-# pairs, and about 99% of its translations of held-out sentences were exactly right. What will the
-# Transformer's share be?
+# with 64 pairs in each.
 #
 # As in the paper (equation 3), the learning rate first rises (**warm-up**) and then falls:
 #
@@ -767,6 +771,9 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 #
 # It peaks at step = warmup (here 200), with 1 / √(d_model warmup). The argument `rate` in the code
 # is this peak. (`smoothing` belongs to question 8.)
+#
+# Lesson 07's recurrent network, with the dot score, learnt from the same pairs, and about 99% of
+# its translations of held-out sentences were exactly right. What will the Transformer's share be?
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -807,8 +814,8 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 # ## What each head attends to
 #
 # Does each head of cross-attention point at the word that is being translated? For each head, we
-# measure the share of target words whose largest weight is on the right source word. Layer 1's
-# queries have not seen the source yet; layer 2's have. Which heads will point better?
+# measure the share of target words whose largest weight is on the right source word. Guess: which
+# heads point better, those of layer 1 or those of layer 2?
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
@@ -822,9 +829,13 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
 # In layer 2, every head points at the right word most of the time. In layer 1, no head comes close.
-# But does that show which head is *needed*? We remove one head of layer 2 at a time, by setting its
-# rows of W_o to 0. Guess which costs more to remove: a head that points at the right word, or one
-# of self-attention, which does not look at the source?
+# Perhaps that is because layer 1's queries have not seen the source yet, and layer 2's have.
+#
+# ## Which head is needed
+#
+# Layer 2 of the decoder has four heads of self-attention and four of cross-attention. Without which
+# of the eight does the translation suffer most? Guess. We remove one head at a time, by setting its
+# rows of W_o to 0.
 
 
 # %% tags=["training"]
@@ -850,11 +861,13 @@ print("  self-attention   " + ", ".join(f"{share:.0%}" for share in own))
 assert min(own) < min(cross)
 
 # %% [markdown]
-# Of layer 2's heads, the one that is needed most belongs to self-attention: without it, fewer than
-# half of the translations are right. (Another self-attention head costs least.) In cross-attention,
-# the head that points best costs least to remove, though not by much. So how well a head points
-# does not tell us how much the translation needs it. (This is one model and 300 sentences. Question
-# 6 tries other seeds.)
+# The head that is needed most belongs to self-attention, which attends only to target words:
+# without it, fewer than half of the translations are right. And in cross-attention, the head that
+# points best costs least to remove, though not by much. So how well a head points does not tell us
+# how much the translation needs it. (This is one model and 300 sentences. Question 6 tries other
+# seeds.)
+#
+# ## Four jobs, four tests
 #
 # Each job now has its part, and each part its test:
 #
