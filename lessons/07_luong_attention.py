@@ -193,7 +193,7 @@ check_intermediate("alpha", dalpha)
 check_intermediate("e", de)
 
 # %% [markdown]
-# de_3 is negative: the loss falls if *student* gets more weight.
+# de_3 is negative: if the score of *student* rises, and its weight with it, the loss falls.
 #
 # > **Exercise.** Write dot's two passes before you read on:
 # > `numpy-attention exercise start dot`.
@@ -205,8 +205,8 @@ check_intermediate("e", de)
 #     ds   = de M  +  du W_hᵀ                 through the score, and through s̃
 #     dh_j = de_j s  +  α_j dc                as key, and as value
 #
-# That is all of dot. It has no parameters that could map states to annotations, so the encoder and
-# the decoder must learn to use the same coordinates for the same things.
+# Dot has no parameters that could map states to annotations, so the encoder and the decoder must
+# learn to use the same coordinates for the same things.
 
 # %%
 check_gradient("ds", de @ M + du @ W_h.T, L, s)
@@ -325,10 +325,9 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 
 # %% [markdown]
 # The gradients of `input[0]` (s) and `input[2]` (W_a) are wrong, and those of M, U_a and v_a are
-# right. The gradients of M and U_a are computed from da, so da must be right. The wrong line must
-# be one that only the gradients of s and W_a use, and that is the line of `total`. It takes a mean
-# where a sum belongs, so both wrong gradients are too small by the same factor, the number of
-# words. Since s was used with every word, the gradients of its uses must *add up*.
+# right. Those of M and U_a are computed from da, so da must be right. Only the gradients of s and
+# W_a use the line of `total`: it takes a mean where a sum belongs. Since s was used with every
+# word, the gradients of its uses must *add up*.
 #
 # ## Location: a score that reads no word
 #
@@ -392,8 +391,9 @@ print("four scores: context, weights and all gradients are equal to the library'
 #
 # `grammar-en-fr` generates English sentences with their French translations and the alignment of
 # their words. French puts most adjectives after the noun, and *ne … pas* around the verb. We train
-# one model with dot and one with location. Both have GRUs and a bidirectional encoder. How good
-# will location's translations be? And how often will its largest weight be on the right word?
+# one model with dot and one with location, whose W_a gets 24 columns (`longest`). Both have GRUs
+# and a bidirectional encoder, and no input feeding yet. How good will location's translations be?
+# And how often will its largest weight be on the right word?
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -436,21 +436,16 @@ location_exact, location_weights = measure("location", by_location)
 diagonal = metrics.diagonal_pointing(test)
 dot_points = metrics.pointing_accuracy(dot_weights, test)
 location_points = metrics.pointing_accuracy(location_weights, test)
-print(f"Location translates as well as dot: {location_exact:.1%} and {dot_exact:.1%} of the "
-      "sentences are exactly right.")
-print(f"But its largest weight is on the right word for only {location_points:.1%} of the links. "
-      f"Always looking along the diagonal is right for {diagonal:.1%}.")
+print(f"Always looking along the diagonal is right for {diagonal:.1%} of the links.")
 print("recorded on clauses of the Bible (results/claims.md): dot is right for 68.9% of the links")
 assert abs(location_exact - dot_exact) < 0.05
 assert location_points < diagonal + 0.1 < dot_points
 
 # %% [markdown]
 # Location is a surprise: it translates as well as dot, and points hardly better than the diagonal.
-# Dot is a surprise, too. In lesson 06, on the Bible, the largest weight was right for only three
-# links in five, and we blamed that on y_t, which was not yet chosen. It is not chosen here either.
-# Is it the one word more, since s_t has read y_{t−1}? Not alone: dot has read it on the Bible, too,
-# and is right there for only 68.9% of the links. Perhaps our artificial French is so regular that
-# dot can foresee y_t.
+#
+# Dot points far better here than on the Bible (last line). Perhaps our artificial French is so
+# regular that dot can foresee y_t, which is not yet chosen when it attends.
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -577,8 +572,8 @@ show(figure, "07_forward_only")
 # The other two rows do not contradict us: the largest weight of a swapped adjective is hardly ever
 # on the adjective, and nearly all swapped nouns are still translated.
 #
-# (Both scores translate worse with the forward-only encoder, presumably because a word is easier to
-# translate if you know what follows it.)
+# (Both scores translate worse now, presumably because a word is easier to translate if you know
+# what follows it.)
 #
 # Remember two things. A heatmap that points at the wrong words does not prove that the
 # translator is bad. And a good translation does not prove that its heatmap shows how it was made.
@@ -622,9 +617,9 @@ for t in range(8):
 # ## Local-p: a window that is predicted
 #
 # Local-m's window only moves to the right. But a translation can put its words in another order. In
-# lesson 06, the Spanish for *the holy ghost came on them* began with *vino*, "came". For this first
-# word the decoder needs position 3, far from t = 0. So in **local-p**, p for predictive, the state
-# *predicts* the centre p, a real number such as 2.3.
+# lesson 06, the Spanish for *the holy ghost came on them* began with *vino*, "came", which is at
+# position 3, far from t = 0. So in **local-p**, p for predictive, the state *predicts* the centre
+# p, a real number such as 2.3.
 #
 # How can a model learn to predict it? A position is either in the window or outside, so a small
 # change of p changes no weight, and p gets no gradient. Luong et al. therefore multiply the weights
@@ -700,8 +695,9 @@ show(figure, "07_pull")
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# r is the sum inside the tanh. The sigmoid is between 0 and 1, so p is between 0 and S. (The last
-# position is S − 1.) In the backward pass only the slope of the sigmoid is new:
+# W_p (N, P) and v_p (P,) are new parameters, and r is the sum inside the tanh. The sigmoid is
+# between 0 and 1, so p is between 0 and S. (The last position is S − 1.) In the backward pass only
+# the slope of the sigmoid is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -746,7 +742,6 @@ _, _, cache = local_p(long_s, M, W_p, v_p)
 p = cache[5]
 edge = np.abs(np.abs(positions - p) - D).min()
 assert edge > 1e-3, "a word is at an edge of the window, where there is no derivative"
-rng_check = np.random.default_rng(2)
 
 
 def back(dc, dalpha, cache, grads):
@@ -754,8 +749,8 @@ def back(dc, dalpha, cache, grads):
 
 
 print(f"p = {p:.2f}; no word is nearer than {edge:.2f} to an edge of the window")
-print(gradcheck(None, long_s, M, W_p, v_p, rng=rng_check, forward=local_p, backward=back,
-                title="local-p with dot"))
+print(gradcheck(None, long_s, M, W_p, v_p, rng=np.random.default_rng(2), forward=local_p,
+                backward=back, title="local-p with dot"))
 library = LocalPredictive(DotAttention(), W_p, v_p, width=D)
 check_same_look(library, local_p, local_p_backward, long_s, M, W_p, v_p)
 print("local-p: context, weights and all gradients are equal to the library's")
@@ -764,10 +759,9 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-local-p`.
 #
-# Why does the last cell make sure that no word is at an edge of the window? When p moves to the
-# right past a whole number, a word leaves the window, and usually another enters. The softmax then
-# covers a different set of words, so all its weights jump. A gradient is the slope on one side of
-# the jump and does not see it, but a central difference measures across it.
+# Why does the last cell make sure that no word is at an edge of the window? When p moves past a
+# whole number, a word leaves the window, and usually another enters, so all weights of the softmax
+# jump. A gradient does not see the jump, but a central difference measures across it.
 #
 # Now train `general` twice: with all words in view, and in local-p. Will the window help? In the
 # heatmap of our sentence, dots mark p. Guess where they are for *étudiant* and *bleu*.
@@ -780,10 +774,7 @@ _, _, cache = aimed.model.forward(aimed.batches([pair]).batch([0]))
 centres = np.array([step.lengths[0] * step.share[0] for step in cache.attend_caches])
 written, = aimed.translate([pair.source], beam=1)
 print(f"It translates our sentence as: {' '.join(written.target)}")
-right_word = {t: j for j, t in pair.sure} | {len(pair.target): len(pair.source)}
-for t, target_word in enumerate([*pair.target, "</s>"]):
-    j = right_word[t]
-    print(f"  {target_word:<9} p = {centres[t]:.2f}   right word {j} ({[*pair.source, '</s>'][j]})")
+print("p:", *(f"  {word} {p:.1f}" for word, p in zip([*pair.target, "</s>"], centres)))
 
 # %% tags=["training"]
 pas = [rows[t, :-1].argmax() == j for rows, pair in zip(aimed_weights, test)
@@ -799,14 +790,45 @@ print("recorded (question 8), general in local-p: 36, 99 and 30% exactly right w
 # link outside the window cannot be found at all. And this is the good seed: with seeds 1 and 3,
 # most sentences are wrong. Question 8 asks why.
 #
-# Most dots are less than one position from the right word, and that of the full stop is a little
-# farther. For *étudiant* and *bleu*, p is almost the same: the window contains both words, and the
-# score chooses. But two dots are far off. Which?
+# For *étudiant* and *bleu*, p is almost the same: the window contains both words, and the score
+# chooses. But two dots are far from the right word, those of *pas* and `</s>`. In the test
+# sentences, the largest weight of *pas* is never on *not*. Yet both are written. How?
 #
-# One is the dot of *pas*. Its window does not contain *not*, and in the test sentences the largest
-# weight of *pas* is never on *not*. The other is the dot of `</s>`: its p is near *carry*, far from
-# the source's `</s>`. Yet both are written. Perhaps the decoder's own state is enough, because
-# *pas* must follow *ne portez*, and `</s>` the full stop.
+# Is the decoder's state enough? (The rival said so of location's nouns.) Test it: set the matrix C
+# to 0, so that s̃_t = tanh(s_t W_h) contains no context, and predict each word from the correct
+# previous words. The states do not change, because what attention finds does not enter them. Guess:
+# which of the nine words of our sentence, `</s>` included, will still be right? And will location
+# still write the swapped nouns?
+
+
+# %% tags=["training"]
+def by_state(translator):
+    """The most probable words of each test sentence if C is 0."""
+    model = translator.model.copy()
+    model.C[...] = 0
+    for pair in test:
+        read_out, _, _ = model.forward(translator.batches([pair]).batch([0]))       # s̃ (T, K)
+        best = model.output.logits(read_out).argmax(1)
+        yield [translator.target_vocabulary.token(word) for word in best]
+
+
+# %% tags=["training"]
+print("From the state only, our sentence is:", *list(by_state(aimed))[shown])
+print("From the state only, these are right in the test sentences:")
+for name, translator in {"general in local-p": aimed, "location": by_location}.items():
+    right = {"pas": [], "</s>": [], "the swapped nouns": []}
+    for best, pair in zip(by_state(translator), test):
+        nouns = [t for _, t in phenomena(pair)["swapped adjective"][1::2]]
+        for t, word in enumerate([*pair.target, "</s>"]):
+            right.get("the swapped nouns" if t in nouns else word, []).append(best[t] == word)
+    print(f"  {name:<18}", *(f"  {np.mean(hits):.0%} of {what}" for what, hits in right.items()))
+    assert np.mean(right["pas"]) > 0.8 > 0.4 > np.mean(right["the swapped nouns"])
+
+# %% [markdown]
+# Four words are still right: *vous*, *pas*, the full stop and `</s>`. In all test sentences, the
+# state is enough for *pas* and `</s>`. So it does not matter where their windows are: little pulls
+# them to the right place, and these rows of the heatmap explain nothing. But the rival is wrong
+# about location's nouns, because nearly all of them need the context.
 #
 # ## Input feeding, and the loop over words
 #
@@ -816,11 +838,11 @@ print("recorded (question 8), general in local-p: 36, 99 and 30% exactly right w
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# Again r_t is the sum inside the tanh. At the start, s̃_0 is 0. Without the term of F, this step is
-# lesson 02's **Elman cell**. Input feeding has a price. In training, the previous word always comes
-# from the reference, so without F the states do not depend on what attention found: all T states
-# can be computed first, and then all their scores in one product. With F, step t + 1 must wait for
-# s̃_t.
+# At the start, s̃_0 is 0. Without the term of F, this step is lesson 02's **Elman cell**.
+#
+# Input feeding has a price. In training, the previous word always comes from the reference, so
+# without F the states do not depend on what attention found: all T states can be computed first,
+# and then all their scores in one product. With F, step t + 1 must wait for s̃_t.
 #
 # Guess: what does F add to the backward pass? (Even without F, the backward pass carries dr_{t+1}
 # from step t + 1 back to step t, because s_t goes on to that step through U.)
@@ -854,7 +876,7 @@ class PlainDecoder(Module):
 
     def forward(self, ys, h, M, mask):
         """ys (T, B, E), h (B, H), M (B, S, H), mask (B, S) → s̃ (T, B, K), α (T, B, S), cache."""
-        fed = np.zeros((len(h), len(self.F)), h.dtype)
+        fed = np.zeros((len(h), len(self.F)), h.dtype)                      # s̃_0
         steps = []
         for y in ys:
             before = (y, h, fed)
@@ -868,7 +890,7 @@ class PlainDecoder(Module):
         return np.array(feds), np.array(alphas), (M, steps)
 
     def backward(self, dfeds, dalphas, cache, grads):
-        """→ dys (T, B, E), dh (B, H) of the first state, dM (B, S, H)."""
+        """∂L/∂s̃, ∂L/∂α → dys (T, B, E), dh (B, H) of the first state, dM (B, S, H)."""
         M, steps = cache
         dM = np.zeros_like(M)
         dr = np.zeros_like(M[:, 0])                             # of step t + 1; none at the end
@@ -912,9 +934,7 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 # > **Exercise.** One line of working code is wrong; find it from its report alone:
 # > `numpy-attention exercise start find-in-feeding`.
 #
-# Last, a comparison with the library. Its `LuongTranslator` contains a decoder like ours, except
-# that it accepts any score, window and cell, with or without input feeding. `check_same_decoder`
-# compares s̃, α and all parameter gradients.
+# Last, compare it with the library's decoder, which also accepts any other score, window and cell.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
@@ -926,10 +946,10 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # Which of all these parts matter on real text? Our small task cannot answer this, because dot is
 # almost perfect on it. But `results/claims.md` has records of larger models: 3 million parameters,
 # six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are test perplexities,
-# each the mean of three seeds ± their standard deviation. One variant is ours, not the paper's:
-# `concat` with the query s_{t−1}, the state *before* the decoder has read y_{t−1}, as in Bahdanau's
-# decoder. Guess first: which change costs most? A score that reads no word, a window, input
-# feeding, or a query that has not read the previous word?
+# each the mean of three seeds ± their standard deviation.
+#
+# First the four scores. Dot has no parameters, `general` has a matrix, `concat` has two matrices
+# and a vector, and location reads no word. Guess their order. Which two will be closest?
 
 # %% tags=["training"]
 RECORDED = {
@@ -938,22 +958,36 @@ RECORDED = {
     "concat with the query s_{t−1}": 7.30,
 }
 DEVIATION = (0.02, 0.10, 0.07, 0.13, 0.01, 0.05, 0.01, 0.09)
+records = list(zip(RECORDED, RECORDED.values(), DEVIATION))
 print("\nrecorded on clauses of the Bible: test perplexity (lower is better)")
-for (name, perplexity), deviation in zip(RECORDED.items(), DEVIATION):
-    base = "dot" if name == "location" else name.split()[0]
-    change = f"   {perplexity - RECORDED[base]:+.2f} against {base}" if name != base else ""
-    print(f"  {name:<29} {perplexity:.2f} ± {deviation:.2f}{change}")
+for name, value, spread in records[:4]:
+    against = f"   {value - RECORDED['dot']:+.2f} against dot" if name != "dot" else ""
+    print(f"  {name:<29} {value:.2f} ± {spread:.2f}{against}")
 
 # %% [markdown]
-# Three changes cost about the same, a little more than 1, and three seeds cannot put them in order:
-# a score that reads no word (location against dot, 1.10), a window (local-p against global
-# `general`, 1.03), and the older query (for `concat`, 1.02). Local-m costs about half as much.
-# Input feeding gains in the paper, but it costs dot 0.27 here. We do not know why; question 6 tries
-# it on the small task.
+# The three scores that read the words are close. Dot and `general` differ by less than the spread
+# of seeds, although dot has no parameters, and `concat`, the score of lesson 06, is a little better
+# than both. Location is far behind.
 #
-# The three scores that do read the words differ less: `general` and `dot` by less than the spread
-# of seeds, and `concat` is a little better than both. So what the query has read can matter more
-# than the score that compares it with annotations.
+# Now keep the score and change something else: a window, input feeding, or the query. The last
+# change is ours, not the paper's: `concat` with the query s_{t−1}, the state *before* the decoder
+# has read y_{t−1}, as in Bahdanau's decoder. Guess: will one of these changes cost as much as a
+# score that reads no word?
+
+# %% tags=["training"]
+for name, value, spread in records[4:]:
+    base = name.split()[0]
+    print(f"  {name:<29} {value:.2f} ± {spread:.2f}   {value - RECORDED[base]:+.2f} against {base}")
+
+# %% [markdown]
+# Two of them do: local-p (1.03) and the older query (1.02) cost about as much as location (1.10),
+# and three seeds cannot put the three in order. Local-m costs about half as much. Input feeding
+# gains in the paper, but it costs dot 0.27 here. We do not know why; question 6 tries it on the
+# small task.
+#
+# The older query has only read one word less, and yet it costs 1.02, while the three scores that
+# read the words differ by 0.26 at most. So what the query has read can matter more than the score
+# that compares it with annotations.
 #
 # So can a score that reads no word translate? Yes, where neighbouring annotations suffice. On real
 # text it raises the perplexity by more than 1.

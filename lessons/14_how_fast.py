@@ -283,7 +283,10 @@ def check(kind):
 print(check(FirstWritten))
 
 # %% [markdown]
-# All gradients are right. Now time a training step (the median of nine, in one thread):
+# All gradients are right. Now time a training step. The timings of this lesson come from
+# `in_turns`, which calls each of several functions once per round, in a random order, so a machine
+# that is busy for a while slows them all alike. Its clock counts the processor's time, in one
+# thread. Here there is only one function, and nine rounds:
 
 
 # %% tags=["training"]
@@ -299,8 +302,8 @@ ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(
 print(f"FirstWritten: {ms['first']:.1f} ms per training step")
 
 # %% [markdown]
-# Later times in the same run may differ by a tenth or more, so compare only versions that were
-# timed alternately, in the same rounds.
+# The same version may take a tenth more or less later in the run, so compare only versions that
+# were timed in the same rounds.
 #
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
@@ -341,6 +344,10 @@ def check_same(kind, before):
 # Can any product leave the loop? x_t W can, because it does not depend on the state. All T · B rows
 # of x go through W in one product, before the first time step. Only h_{t−1} U has to wait for
 # h_{t−1}.
+#
+# The new version also prepares change 4. The loop multiplies by the same U in every time step, so
+# before the loop it calls `laid_out`, which may copy U into an order that makes these products
+# faster. For now, `laid_out` returns U as it is.
 
 
 # %% tags=["plain"]
@@ -360,7 +367,7 @@ class InputsAtOnce(FirstWritten):
         return hs[1:], (xs, hs, kept)
 
     def laid_out(self, W, rows):
-        """W for products x W with this many rows: unchanged, until change 4."""
+        """A weight matrix, ready for products x W with this many rows: here, W itself."""
         return W
 
 
@@ -483,22 +490,19 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 # This change saves little here, but it shows how to follow a speed to its cause. Products of few
 # rows turn out to be slow. We find out why, and meet an exception: five rows. Then we look for the
 # size at which the exception ends, and use it to make larger products fast. What we find holds for
-# OpenBLAS on processors with AVX-512. If you are in a hurry, read the next three paragraphs and go
-# on at change 5.
+# OpenBLAS on processors with AVX-512.
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
 # backward pass. Does it matter how many rows a product has, when U and the arithmetic per row are
 # the same? Guess: per row, how much faster is a product of 1,000 rows than one of 20, or of 10?
 #
-# `in_turns` runs all the products in many rounds. The order is random in each round, so a machine
-# that is busy for a while slows them all alike. The clock counts the processor's time, in one
-# thread. A product of n rows takes 2 n · H · 4H operations: each of the n rows meets each entry of
-# U in one multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second.
+# A product of n rows takes 2 n · H · 4H operations: each of the n rows meets each entry of U in one
+# multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
 # These speeds depend on the **BLAS**, the library that computes NumPy's products, and on its
-# **kernels**, inner loops that are written for one kind of processor. The text below quotes one
-# core of an Intel Xeon with AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's
-# SkylakeX kernels. The line `BLAS: …` names yours, which may differ.
+# **kernels**, inner loops that are written for one kind of processor. The line `BLAS: …` names
+# yours. For comparison, text and output quote *the Xeon*: one run on one core of an Intel Xeon with
+# AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's SkylakeX kernels.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -546,15 +550,18 @@ print(f"a row takes {1e6 * of_row:.2f} µs, packing {1e6 * packing:.0f} µs, as 
 for n in (200, 50, 10, 5):
     predicted = 2 * n * U.size / (packing + n * of_row) / 1e9
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
-# on the Xeon, five rows were 1.6 to 2.5 times as fast as the line predicts
 print(f"the whole product of five rows takes {1e6 * time_of[5]:.0f} µs, "
       f"packing alone {1e6 * packing:.0f} µs")
 
 # %% [markdown]
 # At 200 and 50 rows, the line is close, and at ten it still explains most of the fall. Five rows
-# are the surprise: on the Xeon, they were about twice as *fast* as the line predicts, and faster
-# than ten. Now look at the last line. If the whole product of five rows takes less time than
+# are the surprise: on the Xeon, they are much *faster* than the line predicts, and faster than ten.
+# Now look at the last line of the output. If the whole product of five rows takes less time than
 # packing alone, then U cannot have been packed.
+#
+# If you are in a hurry, you may skip what follows and go on reading at change 5. You know why the
+# loop's products are slow: BLAS packs U again in each of them. Change 4 packs U only once per
+# training step, by cutting it into pieces so small that BLAS does not pack them again.
 #
 # ### A limit in OpenBLAS
 #
@@ -567,7 +574,6 @@ print(f"the whole product of five rows takes {1e6 * time_of[5]:.0f} µs, "
 # columns must the speed drop?
 
 # %%
-WIDTH = 64          # columns of a panel: see below
 SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (64, 128, 256, 384, 448, 496, 512, 576, 640, 800)
 # each begins at a multiple of 64 bytes, or chance would make some of them slower than others
@@ -577,14 +583,13 @@ seconds = in_turns(sides, 15, np.random.default_rng(7))
 print("ten rows, columns: GFLOP/s   ",
       listed({n: rate(seconds[n], 10, H * n) for n in COLUMNS}))
 print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product with 512 columns "
-      f"takes {ratio(seconds[496] / 496, seconds[512] / 512)} times as long as the one with 496 "
-      "(Xeon 2.4)")
+      f"takes {ratio(seconds[496] / 496, seconds[512] / 512)} times as long as the one with 496")
 
 # %% [markdown]
-# If the speed drops sharply at 500 columns (on the Xeon, the ratio in the last line is 2.4), your
-# BLAS has small-matrix kernels. If the ratio is near 1, your BLAS has no such kernels (without
-# AVX-512, for example), or its limit is elsewhere. Then the panels below may not make products with
-# U faster, and change 4 may save nothing.
+# If the speed drops sharply at 500 columns, so that the ratio in the last line is far above 1, your
+# BLAS has small-matrix kernels, as on the Xeon. If the ratio is near 1, it has no such kernels
+# (without AVX-512, for example), or its limit is elsewhere. Then the panels below may not make
+# products with U faster, and change 4 may save nothing.
 #
 # ### Panels
 #
@@ -611,6 +616,9 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 
 
 # %% tags=["plain"]
+WIDTH = 64          # columns of a panel
+
+
 def in_panels(W):
     """W (K, P · 64) → (P, K, 64), one contiguous panel after the other."""
     return np.ascontiguousarray(W.reshape(len(W), -1, WIDTH).transpose(1, 0, 2))
@@ -674,12 +682,14 @@ for size, arrays in inputs_of.items():
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# On the Xeon (the numbers in brackets above), ten rows gained in every run. In the recorded one,
-# the four products of ten rows became 1.63 to 3.82 times as fast. With our 20 rows, the gain
-# changed from run to run, and only Uᵀ at H = 200 gained clearly in all of them. With 200 rows,
-# panels are clearly slower: the plain product spends little on packing per row, and the panels need
-# more parts, each with one more pass over the result. With one row, there is nothing to gain,
-# because BLAS does not pack for a product with a vector.
+# Panels help where packing takes much of the time. On the Xeon (the numbers in brackets), the four
+# products of ten rows became 1.63 to 3.82 times as fast. With our 20 rows, the gain is smaller, and
+# other runs gave other numbers: only Uᵀ at H = 200 gained clearly in all of them.
+#
+# At 200 rows, panels are clearly slower: the plain product spends little on packing per row, and
+# the panels need more parts, each with one more pass over the result. At one row, there is nothing
+# to gain, because BLAS does not pack for a product with a vector. The same holds for five rows with
+# H = 200, which are within the limit anyway.
 #
 # So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
 # the loop (`few_rows` in `numpy_attention/products.py`). But keep change 4 in this lesson, even if
@@ -699,18 +709,15 @@ class UInPanels(WordsAtOnce):
 check_same(UInPanels, WordsAtOnce)
 
 # %% tags=["training"]
-so_far = {"first": FirstWritten, "after change 3": WordsAtOnce, "after change 4": UInPanels}
-seconds = in_turns({name: run_of(kind) for name, kind in so_far.items()}, 15,
-                   np.random.default_rng(12))
+sides = {"without panels": run_of(WordsAtOnce), "with panels": run_of(UInPanels)}
+seconds = in_turns(sides, 15, np.random.default_rng(12))
 print("ms per training step:",
-      *(f"  {name} {each:.1f}" for name, each in medians(seconds).items()),
-      "  (Xeon 47.1, 30.4, 29.1)")
+      *(f"  {name} {each:.1f}" for name, each in medians(seconds).items()), "  (Xeon 30.4, 29.1)")
 print("with change 4, the training step is",
-      ratio(seconds["after change 4"], seconds["after change 3"]), "times as fast")
+      ratio(seconds["with panels"], seconds["without panels"]), "times as fast")
 
 # %% [markdown]
-# On the Xeon, three changes in plain NumPy have saved more than a third of the time. The panels,
-# which took the longest to explain, have saved 1.3 of 30.4 ms.
+# The change that took the longest to explain has saved 1.3 of 30.4 ms on the Xeon.
 #
 # Before the panels, we wrote a product for exactly this shape, as a numba kernel. It took a page of
 # code to save one or two per cent of the time, so we threw it away. The panels came from a better
@@ -880,9 +887,10 @@ def products(B):
 # ## The waterfall
 #
 # What has each of the seven changes saved? Take out your guesses. In each round, our eight
-# versions, the library's model and the floor run in a random order. The output gives each speed
-# divided by that of the previous version: the median over the rounds, and in brackets the range of
-# the middle half. If that range contains 1.00, the run cannot tell the two versions apart.
+# versions, the library's model and the floor run in a random order. Each line of the output gives a
+# version's time, what it saves, and its speed divided by that of the previous version: the median
+# over the rounds, and in brackets the range of the middle half. If that range contains 1.00, the
+# run cannot tell the two versions apart.
 #
 # In the figure, a change that saves time is green, one that costs time is orange, and one too close
 # to tell is grey. The dashed line is the floor.
@@ -925,15 +933,13 @@ recorded = dict(zip([*versions, "products"], XEON, strict=True))
 parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
 seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
 ms = medians(seconds)
-before = None
-for name in versions:
-    line = f"{name:<22} {ms[name]:6.1f} ms (Xeon {recorded[name]})"
-    if before:
-        line += f"   {ratio(seconds[name], seconds[before])} times as fast as the previous one: "
-        line += verdict(seconds[name], seconds[before])
-    print(line)
-    before = name
-print(f"{'the floor':<22} {ms['products']:6.1f} ms (Xeon {recorded['products']})")
+print(f"{versions[0]:<22} {ms[versions[0]]:4.1f} ms   (Xeon {recorded[versions[0]]})")
+for before, name in zip(versions, versions[1:]):
+    print(f"{name:<22} {ms[name]:4.1f} ms, saves {ms[before] - ms[name]:4.1f}   "
+          f"(Xeon {recorded[name]}, saves {recorded[before] - recorded[name]:4.1f})   "
+          f"{ratio(seconds[name], seconds[before])} times as fast: "
+          f"{verdict(seconds[name], seconds[before])}")
+print(f"{'the floor':<22} {ms['products']:4.1f} ms   (Xeon {recorded['products']})")
 
 # %% tags=["training"]
 first = ms[versions[0]]
@@ -946,9 +952,6 @@ print(f"the first version takes {first / floor:.1f} times as long as the floor, 
       f"version {last / floor:.2f} times")
 
 # %% tags=["training"]
-for name, after in zip(versions, versions[1:]):
-    print(f"{after:<22} saves {ms[name] - ms[after]:.1f} ms "
-          f"(Xeon {recorded[name] - recorded[after]:.1f})")
 print(f"largest saving: change {best}, {taken[best] / (first - last):.0%} of all the time that was "
       "saved")
 title = (f"From {first / floor:.1f} to {last / floor:.1f} times the floor; "
@@ -997,7 +1000,8 @@ print(f"if everything except the products took no time, version 7 would be "
 # *The rest* is everything that was not timed by itself: looking up rows of E, adding to the
 # gradients, sums over rows for the biases, making the panels, new arrays, and Python between the
 # calls. It also contains the extra time that the products take inside a training step, where they
-# find less of their data in the cache than when they run by themselves.
+# find less of their data in the cache than when they run by themselves. (In some runs
+# the rest is below 0: then the parts took longer by themselves than inside the training step.)
 #
 # On the Xeon, the products take 84.6% of the time. This share is the number to know about such a
 # program. Once it is near 100 %, better code *around* the products does not help any more. What
