@@ -602,7 +602,7 @@ show(draw_cosines(seen, accused, title), "12_conflict")
 # In the vector of 8, on the left, only query and predict are far below 0, with cosines of −0.30,
 # −0.28 and −0.22 at the end. Key and value, the pair that you may have suspected, are nearly at
 # right angles. In the vector of 16, on the right, query and predict hardly disagree any more in the
-# second half of the training: at the end, their cosine is nearly 0 with every seed.
+# second half of training: at the end, their cosine is nearly 0 with every seed.
 #
 # So the cosines accuse query and predict. Is it their disagreement that slows learning most? We can
 # test this suspicion. Take a state of 16, and cut it into two parts of 8 in three ways:

@@ -34,7 +34,7 @@ def compare(options: Namespace) -> None:
           f"{comparison.budget_of(recipes[0].training)} each, {seeds_used}; "
           f"measured on {len(test):,} pairs (test)", flush=True)
     if ranks.count > 1:
-        print(f"{len(jobs)} trainings, {min(len(jobs), ranks.count - 1)} at a time; the same "
+        print(f"{len(jobs)} training runs, {min(len(jobs), ranks.count - 1)} at a time; the same "
               "command resumes them", flush=True)
     found = comparison.train(jobs, texts, threads, ranks, print_done)
     rows = {name: [one.figures for one in outcomes] for name, outcomes in found.items()}

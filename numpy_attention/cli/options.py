@@ -130,8 +130,8 @@ ALIGNMENTS = (
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "measure again on the pairs without unknown words, never writing <unk>",
-         run="translator"),
+    flag("known", "also measure on the pairs without unknown words, with <unk> excluded from the "
+         "output", run="translator"),
     replace(THREADS, note="all processors, or one if the state of a language model is carried"),
     JSON,
 )}
@@ -260,7 +260,7 @@ COMPARE: Groups = {"": (
                "'clauses-*', or a user-defined attention, FILE.py:CLASS, for Luong's decoder",
                "NAME", "+"),
     Option("epochs", "number of passes through the text", whole(1), note="the recipes' own"),
-    Option("minutes", "stop each training after this many minutes", values.positive),
+    Option("minutes", "stop each training run after this many minutes", values.positive),
     replace(SEED, excludes={"seeds": ()}),
     Option("seeds", "train each recipe with these seeds, such as 0-2 or 0,3,5", values.seeds,
            note="only --seed", again=LISTED),

@@ -78,9 +78,9 @@ class Option:
         """Return the help, followed by the rules for combining options, and the default."""
         notes = [f"with {with_values(flag_of(other), some)}" for other, some in self.needs.items()
                  if other != self.by]       # the title of the option's group has this rule
-        excluded = [with_values(flag_of(other), some)
-                    for other, some in self.excludes.items() if other != "sentences"]  # positional
-        notes += [f"not with {' or '.join(excluded)}"] if excluded else []
+        excluded = [with_values(flag_of(other), [value]) for other, some in self.excludes.items()
+                    if other != "sentences" for value in some or (True,)]   # they are positional
+        notes += [f"not with {joined(excluded, 'or')}"] if excluded else []
         notes += [f"only for a {RUNS[self.run]}"] if self.run else []
         default = self.note or written(self.default)
         for alias, choice in self.aliases.items():

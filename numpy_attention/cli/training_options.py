@@ -76,8 +76,8 @@ TRANSLATOR = (
     of_models("cell", "recurrent cell", choices=registry.CELLS, custom=True),
     of_models("bidirectional", "read the source in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
-    of_models("discount", "factor of each later word's loss in the gradient of hard attention",
-              read=not_negative),
+    of_models("discount", "discount per word for the losses of later words, in the gradient of "
+              "hard attention", read=not_negative),
     of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
     of_models("smoothing", "label smoothing (Szegedy et al. 2016): fraction of the target "
               "probability that is spread evenly over all words", read=share),
@@ -98,13 +98,13 @@ LANGUAGE_MODEL = (
     Option("attention", "attention over past states; single, combined: as in Salton et al.; "
            "attention, key-value, key-value-predict: as in Daniluk et al., with 1, 2 or 3 vectors "
            "per state; ngram: their model without attention; projection: a control, with only the "
-           "layer that all others add between state and output",
+           "layer between state and output that all kinds except none add",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "number of states from before the current chunk (of --steps "
-           "tokens) that attention can see; with ngram, any N means --order − 2",
-           whole(1), note="none",
+    Option("carried", "number of states from before the current chunk (of --steps tokens) that "
+           "attention can see; an N-gram model then always sees the --order − 2 states that it "
+           "needs, whatever the number", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",

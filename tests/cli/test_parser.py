@@ -42,7 +42,7 @@ OPTIONS = [
     flag("sample", "draw"),
     Option("beam", "search", whole(1), 5, excludes={"sample": [True]}),
     Option("seed", "of the samples", whole(0), 0, needs={"sample": [True]}),
-    Option("file", "a text", excludes={"corpus": ()}),
+    Option("file", "a text", excludes={"corpus": (), "model": ["b", "c"]}),
     Option("corpus", "a corpus"),
     Option("pair", "the other side", needs={"file": ()}),
 ]
@@ -85,7 +85,7 @@ def test_an_option_without_effect_is_an_error(given, message):
     ("width", "how wide (not with --window all; default: 10)"),
     ("sample", "draw"),
     ("seed", "of the samples (with --sample; default: 0)"),
-    ("file", "a text (not with --corpus)"),
+    ("file", "a text (not with --corpus, --model b or --model c)"),
 ])
 def test_help_prints_rules_and_defaults(name, text):
     assert {option.name: option.help_text() for option in OPTIONS}[name] == text

@@ -34,7 +34,7 @@ def test_the_same_on_three_ranks_as_on_one(run, tmp_path, monkeypatch, capsys):
     assert [one[1] for one in done if one] == ["1", "2", "3", "4"]
     assert {one[2] for one in done if one} == {
         f"{name}, seed {seed}" for name in ("tiny-additive", "tiny-dot") for seed in (0, 1)}
-    assert "4 trainings, 2 at a time; the same command resumes them" in lines
+    assert "4 training runs, 2 at a time; the same command resumes them" in lines
     assert "epoch" not in err
     pictures = {path.name for path in (tmp_path / "figures").iterdir()}
     assert pictures == {"heatmaps.png", "bleu_by_length.png"}
