@@ -5,6 +5,7 @@ from inspect import Parameter, signature
 from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS, resolve
 from numpy_attention.validation.arguments import check_methods, check_name
 
+VARIABLE = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
 # parameters of `create` that are not settings of a run's configuration
 NO_SETTINGS = ("rng", "source_vocabulary", "target_vocabulary", "vocabulary", "dtype")
 
@@ -41,7 +42,7 @@ def check_settings(name, settings):
     to check.
     """
     known = [*settings_of(name), "dtype"]
-    parameters = signature(model_of(name).create).parameters
+    parameters = create_parameters(model_of(name))
     if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
         known += [setting for setting in settings
                   if isinstance(setting, str) and setting not in NO_SETTINGS]
@@ -50,10 +51,26 @@ def check_settings(name, settings):
 
 
 def settings_of(name):
-    """Return {setting: default} for `create` and the `config_class` of the model `name`."""
+    """Return {setting: default} for `create` and the `config_class` of the model `name`.
+
+    If `create` passes other settings on to that of its base class, these are included.
+    """
     model = model_of(name)
-    asked = dict(signature(model.create).parameters)
+    asked = create_parameters(model)
     if model.config_class is not None:
         asked = {**signature(model.config_class).parameters, **asked}
     return {one: parameter.default for one, parameter in asked.items()
-            if one not in NO_SETTINGS and parameter.kind is not Parameter.VAR_KEYWORD}
+            if one not in NO_SETTINGS and parameter.kind not in VARIABLE}
+
+
+def create_parameters(model):
+    """Return {name: Parameter} of a model's `create`, and of a base's to which it passes the rest.
+
+    A `create` passes the rest on to that of its base class unless its own class sets config_class.
+    """
+    asked = {}
+    for base in model.__mro__:
+        asked = {**signature(base.create).parameters, **asked}
+        rest = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in asked.values())
+        if "config_class" in vars(base) or not rest:
+            return asked

@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import fields
-from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
 
 from numpy_attention.experiments.runs.custom_code import OWN, check_used
-from numpy_attention.models.registry import model_of, settings_of
+from numpy_attention.models.registry import create_parameters, model_of, settings_of
 from numpy_attention.module import Array
 from numpy_attention.training.schema import (
     NUMBER,
@@ -120,7 +119,7 @@ def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -
     `parameters`, the number of saved parameters.
     """
     defaults = settings_of(name)
-    sizes = signature(model_of(name).create).parameters
+    sizes = create_parameters(model_of(name))
     kinds = {one: kind_like(default, parameters if one in sizes else 10**9)
              for one, default in defaults.items()}
     check_known("model", settings, kinds, name)

@@ -53,6 +53,7 @@ def test_settings_that_were_renamed():
 @pytest.mark.parametrize("name, settings, renamed", [
     ("luong", dict(hidden=4, embedding=3, layers=1, window="local-p", width=1), {"width": "D"}),
     ("transformer", dict(size=4, layers=1, heads=2, pre_norm=True), {"pre_norm": "first"}),
+    ("hard-rnnsearch", dict(hidden=4, embedding=3, attention="general", soft=0.5), {}),
 ])
 def test_a_model_is_built_from_the_names_its_settings_had(name, settings, renamed, tmp_path):
     def untrained():
