@@ -40,9 +40,9 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## One vector
 #
-# How do the two networks fit together? The source is x_1 … x_S and the target is y_1 … y_T. Both
-# end with `</s>`. Before its first word, the decoder reads `<s>`, which we call y_0. In the diagram
-# below, follow the arrows from the source to the target: every path leads through c (orange).
+# The source is x_1 … x_S and the target is y_1 … y_T. Both end with `</s>`. Before its first word,
+# the decoder reads `<s>`, which we call y_0. In the diagram below, follow the arrows from the
+# source to the target: every path leads through c (orange).
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -73,11 +73,11 @@ show(plotting.diagram(boxes, arrows, title="Everything that the source says goes
 # %% [markdown]
 # ## Forward
 #
-# How much of the source is left in c? We begin with a version that is small enough for a pencil.
-# Every state is *one* number, and both networks have Elman's cell (lesson 02), with the recurrent
-# weights u and v. The source has three words, each already turned into a number x_j. The decoder
-# writes two words. The weight w brings c into s_0, and k brings c into each later step. The loss is
-# simply g_1 s_1 + g_2 s_2, with two given numbers g_1 and g_2.
+# We begin with a version that is small enough for a pencil. Every state is *one* number, and both
+# networks have Elman's cell (lesson 02), with the recurrent weights u and v. The source has three
+# words, each already turned into a number x_j, and the decoder writes two words. The weight w
+# brings c into s_0, and k brings c into each later step. The loss is simply g_1 s_1 + g_2 s_2, with
+# two given numbers g_1 and g_2.
 #
 #     h_j = tanh(x_j + u h_{j−1})         h_0 = 0
 #     c   = h_3
@@ -117,10 +117,9 @@ print(f"  c = {c:.3f}   L = {L:.3f}")
 #
 # ## Backward
 #
-# How does L change with each state? We go from the last word to the first, and each use of a state
-# adds one term to its gradient. s_2 is used once, in the loss. s_1 is used twice, in the loss and
-# in s_2. But c is used *three* times, in s_2, s_1 and s_0. Let da_i = ds_i (1 − s_i²) be the
-# gradient of the number inside the tanh of s_i. Then:
+# We go from the last word to the first, and each use of a state adds one term to its gradient. s_2
+# is used once, in the loss, and s_1 twice, in the loss and in s_2. But c is used *three* times, in
+# s_2, s_1 and s_0. Let da_i = ds_i (1 − s_i²), the gradient of the number inside s_i's tanh.
 #
 #     ds_2 = g_2
 #     ds_1 = g_1 + v da_2
@@ -164,7 +163,7 @@ check_intermediate("c", dc)
 #     dh_1 = dh_2 (1 − h_2²) u
 #
 # The gradients of both target words arrive as *one* dc at the last step of the encoder, and go back
-# from there step by step. Guess what share of dc reaches h_1.
+# from there step by step. What share of dc will reach h_1? Estimate it with h_2 and h_3 from above.
 
 # %%
 dh_2 = dc * (1 - h[2]**2) * u
@@ -174,18 +173,17 @@ check_intermediate("h1", dh_1)
 print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 
 # %% [markdown]
-# Two steps back, 12 % of dc is left. What would be left after eleven steps, in a real model? We
-# need that model first.
+# Two steps back, 12 % of dc is left. Later, we will look at sequences of twelve symbols and a
+# `</s>`, where h_1 is twelve steps back. How much is left there, in a real model? We need that
+# model first.
 #
 # ## The whole model
 #
-# What changes when these numbers become vectors and matrices? The path of the gradient stays the
-# same, but two parts differ from the pencil model.
-#
-# First, the cell is lesson 04's GRU. Second, each word is predicted by a softmax. Before the
-# softmax, there is one more layer, the **deep output**, which combines the decoder's state, the
-# previous word, and c. It ends in **maxout**, which keeps the larger number of each pair. Like
-# tanh, maxout makes the layer nonlinear. Unlike tanh, it passes the whole gradient to the number
+# The path of the gradient stays the same when the numbers become vectors and matrices, but two
+# parts differ. First, the cell is lesson 04's GRU. Second, each word is predicted by a softmax.
+# Before the softmax, there is one more layer, the **deep output**, which combines the decoder's
+# state, the previous word, and c. It ends in **maxout**, which keeps the larger number of each
+# pair. Like tanh, maxout makes the layer nonlinear, but it passes the whole gradient to the number
 # that it keeps.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
@@ -358,9 +356,9 @@ def backward(cache, model, grads, one_word=word_backward):
 
 
 # %% [markdown]
-# Is the backward pass right? The gradient check changes every parameter of a tiny model a little.
-# The source and the target have different lengths. Each contains one word twice, so the gradients
-# of this word's two uses must add up. `CELL` makes the library's GRUs the same as lesson 04's.
+# To test the backward pass, the gradient check changes every parameter of a tiny model a little.
+# The source and the target differ in length, and each contains one word twice, so the gradients of
+# this word's two uses must add up. `CELL` makes the library's GRUs the same as lesson 04's.
 
 # %%
 model = EncoderDecoder.create(np.random.default_rng(0), 6, 8, embedding=2, hidden=3, maxout=2,
@@ -391,9 +389,9 @@ print(check(word_backward))
 # %% [markdown]
 # ## The same as the library
 #
-# Does the library compute the same? It works on batches, with compiled kernels, and treats the
-# fixed vector as an attention that always attends to the last word (`attention/fixed.py`). Its loss
-# and its gradients must still equal ours.
+# The library works on batches, with compiled kernels, and treats the fixed vector as an attention
+# that always attends to the last word (`attention/fixed.py`). Its loss and its gradients must still
+# equal ours.
 
 # %%
 L, cache = forward(source, target, model)
@@ -443,9 +441,9 @@ report = caught(check, overwriting)
 #
 # ## What reaches the first word, before training
 #
-# In the pencil model, 12 % of dc was left after two steps. How much is left after eleven, in a GRU
+# In the pencil model, 12 % of dc was left after two steps. How much is left after twelve, in a GRU
 # that has not learnt anything? We first derive what a single step back does to the gradient's
-# length, and then multiply eleven such factors.
+# length, and then multiply twelve such factors.
 #
 # A step back multiplies the gradient by the **Jacobian** of the step, the matrix of all derivatives
 # of h' with respect to h:
@@ -453,38 +451,36 @@ report = caught(check, overwriting)
 #     ∂h'/∂h = diag(z)  +  diag((1 − z) (1 − n²) r) U_nᵀ  +  (what goes through z and r)
 #
 # Before training, the sigmoids and the tanh read small numbers. So z and r are about 1/2, while n
-# and the last term of the formula are about 0. What is left is ½ + ¼ U_nᵀ. U_n starts orthogonal
-# (lesson 02): it turns or reflects a vector and keeps its length. We call this a rotation. So one
-# step back gives half of the gradient plus a quarter of the rotated gradient. The length of this
-# sum depends on the angle between its parts:
+# and the last term of the formula are about 0. What is left is ½ + ¼ U_nᵀ: one step back gives half
+# of the gradient plus a quarter of the gradient turned by U_n, which starts orthogonal (lesson 02).
+# An orthogonal matrix keeps lengths and turns space plane by plane, each by its own angle. Here,
+# the angles are spread from almost 0° to almost 180°. What a step leaves of the gradient's part in
+# a plane depends on the plane's angle:
 #
-# - The rotation turns a random vector by roughly a right angle. Then the factor is about √(½² + ¼²)
-#   = 0.56.
+# - At a right angle, the factor is √(½² + ¼²) = 0.56.
+# - Near 0°, the two terms of the sum have nearly the same direction, and the factor is almost
+#   ½ + ¼ = 0.75. Near 180°, it is only about ½ − ¼ = 0.25.
 #
-# - Some vectors are hardly turned. Then the two parts have nearly the same direction, and the
-#   factor is up to ½ + ¼ = 0.75.
-#
-# Which factor is the right one? A random gradient is a sum of parts that are turned by all angles
-# from almost 0° to almost 180°. At the first step, the average counts, which is a right angle. But
-# the parts that are hardly turned shrink most slowly, so their share grows with every step. So the
-# factor should creep up from 0.56 towards 0.75. Guess: how much of the gradient do eleven such
-# steps leave?
+# A random gradient has a part in every plane. At the first step, all parts have about the same
+# size, so the factor is that of the average angle, a right angle: 0.56. But the parts that are
+# hardly turned shrink most slowly, so their share grows with every step, and the factor should
+# creep up from 0.56 towards 0.75. What percentage of the gradient do twelve such steps leave?
 
 # %%
 rng = np.random.default_rng(6)
 rotation, _ = np.linalg.qr(rng.standard_normal((64, 64)))
 sent = rng.standard_normal(64)
 computed = []
-for _ in range(12):             # eleven steps, and one that we need later
+for _ in range(12):
     before = sent
     sent = sent / 2 + rotation @ sent / 4
     computed.append(np.linalg.norm(sent) / np.linalg.norm(before))
 print("derived: at right angles × %.2f, at best × %.2f" % (np.hypot(0.5, 0.25), 0.5 + 0.25))
-print("computed, eleven steps: ×", np.array(computed[:11]))
-print(f"left after eleven steps: {np.prod(computed[:11]):.1%}, at best it would be {0.75**11:.1%}")
+print("computed, twelve steps: ×", np.array(computed))
+print(f"left after twelve steps: {np.prod(computed):.1%}, at best it would be {0.75**12:.1%}")
 
 # %% [markdown]
-# So after eleven steps, 1.7 % of the gradient is left. Even at best it would be only 4.2 %. Can a
+# So after twelve steps, 1.3 % of the gradient is left. Even at best it would be only 3.2 %. Can a
 # model learn from so little what the first words say?
 #
 # ## What reaches the first word, after training
@@ -548,42 +544,39 @@ before = watch.norms["fixed vector, 64", "before training"]
 after = watch.norms["fixed vector, 64", "after one epoch"]
 factors = before[:-1] / before[1:]
 print("fixed vector, 64: the first word's gradient, compared with the last one's")
-print(f"before training: 1 to {before[-1] / before[0]:.0f}, or {before[0] / before[-1]:.1%}; each "
-      f"step towards the first word × {factors.min():.2f} to × {factors.max():.2f}")
-print(f"computed above, without the first factor, × {computed[0]:.2f}, and with one more step, "
-      f"× {computed[-1]:.2f}: {np.prod(computed[1:]):.1%}")
+print(f"before training: 1 to {before[-1] / before[0]:.0f}, or {before[0] / before[-1]:.1%} "
+      f"(computed: {np.prod(computed[1:]):.1%}); each step × {factors.min():.2f} to "
+      f"× {factors.max():.2f}")
 print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
-# the seeds 0 to 3, after one epoch: 3.3, 2.4, 3.3, 2.9 to 1
+# the seeds 0 to 3, after one epoch, on one machine: 3.3, 2.4, 3.3, 2.9 to 1
 assert 0.55 < factors.min() and factors.max() < 0.76
 assert after[0] > after[-1]
 
 # %% [markdown]
 # Each curve shows how the gradient is shared among the twelve positions, with the 64-number vector
 # (blue) and with attention (green). Before training (left), all words get nearly the same with
-# attention. With the fixed vector, the derivation holds: each step multiplies the gradient by 0.65
-# to 0.73, within the range that we derived. The first word gets 1/39, or 2.6 %, of what the last
-# one gets.
-#
-# (Above we had 1.7 %. Both are right: those eleven steps start at `</s>`, and the curve starts one
-# step later, at the last word. Without the first computed factor, 0.57, and with a twelfth at the
-# end, the computed factors leave 2.2 %, which is near 2.6 %.)
+# attention. With the fixed vector, the derivation holds: each step towards the first word
+# multiplies the gradient by 0.65 to 0.73, within the range that we derived. The first word gets
+# 1/39, or 2.6 %, of what the last one gets. The last word is already one step from c, so we leave
+# out the first computed factor. The rest of the product is 2.2 %.
 #
 # But one epoch reverses the blue curve (right)! The first word now gets 3.3 times as much as the
 # last. What has the model learnt? Perhaps less is lost in the backward pass. So we look inside its
 # encoder and measure which share of dc reaches h_1. For comparison, we compute the share that would
-# arrive if each step passed on only its z-term, lesson 04's (1): the product of all z. This is the
-# path that the update gate was invented for. Guess: is it the path that the gradient takes?
+# arrive if each step passed on only its z-term, lesson 04's (1): the product of all z. The update
+# gate was invented for this path. Is it the path that the gradient takes?
 
 # %% tags=["training"]
-for when, (_, _, share, by_z) in watch.ways.items():
-    print(f"{when}: {share:.0%} of dc reaches h_1 (through z alone: {by_z:.0%})")
-# the seeds 0 to 3, after one epoch: 54, 42, 49, 51 %, through z alone 7, 9, 7, 9 %
+for when, (_, _, _, share, by_z) in watch.ways.items():
+    print(f"{when}: {100 * share:.2g}% of dc reaches h_1 (through z alone: {100 * by_z:.2g}%)")
+# the seeds 0 to 3, after one epoch, on one machine: 54, 42, 49, 51 %, through z alone 7, 9, 7, 9 %
 assert 0.3 < share < 1
 
 # %% [markdown]
-# Mostly not! After one epoch, 54 % of dc reaches h_1, instead of 1 %, but only 7 % would arrive
-# through z alone. So most of it must have taken other paths at some steps: through the candidate n,
-# which also reads the state, or through what the gates read (question 8 measures how much).
+# Mostly not! Before training, 1.3 % of dc reaches h_1, as computed. After one epoch it is 54 %, but
+# only 6.7 % would arrive through z alone. So most of it must have taken other paths at some steps:
+# through the candidate n, which also reads the state, or through what the gates read (question 8
+# measures how much).
 #
 # But 54 % is less than all, so the gradient of the *state* still falls towards the first word. How
 # can the gradient of the *word* rise? From the state h_j, it goes on to the word, mainly through
@@ -591,36 +584,37 @@ assert 0.3 < share < 1
 #
 #     dh_j → dh_j ∘ (1 − z) ∘ (1 − n²) W_nᵀ          W_n: the part of the encoder's W for n
 #
-# The factor 1 − z is the weight with which a new word enters the state. Guess: at which word is z
-# larger after one epoch, the first or the last?
+# The factor 1 − z is the weight with which a new word enters the state. At which word do you expect
+# the larger z after one epoch, the first or the last?
 
 # %% tags=["training"]
-for when, (z_first, z_last, _, _) in watch.ways.items():
+for when, (z_first, z_last, share_last, _, _) in watch.ways.items():
     print(f"{when}: z is {z_first:.2f} at the first word, {z_last:.2f} at the last")
 taken_in = (1 - z_first) / (1 - z_last)
-print(f"after one epoch: 1 − z is {taken_in:.1f} times as large at the first word; times "
-      f"{share:.0%}, this makes {taken_in * share:.1f} to 1")
+estimate = taken_in * share / share_last
+print(f"the first word's state gets {share:.0%} of dc, the last word's {share_last:.0%}; 1 − z is "
+      f"{taken_in:.1f} times as large at the first")
+print(f"estimate {estimate:.1f} to 1, measured {after[0] / after[-1]:.1f} to 1, "
+      f"{after[0] / after[-1] / estimate:.2f} times as large")
 # the seeds 0 to 3: z from 0.52, 0.52, 0.51, 0.52 to 0.87, 0.88, 0.88, 0.88
 assert z_last > z_first + 0.2
 
 # %% [markdown]
 # At the last. The encoder has learnt to take in the first word, when its state is still empty, and
-# to keep later what it has. The first word's state gets only 54 % of dc, while the last word's
-# state, one step from c, gets nearly all of it. But the first word enters with 3.7 times the
-# weight. These two factors alone make its gradient 2.0 times as large as the last one's, enough to
-# reverse the curve.
+# to keep later what it has. Although the first word's state gets only 54 % of dc, while the last
+# word's state, one step from c, gets 97 %, the first word enters with 3.7 times the weight. These
+# factors alone make its gradient 2.0 times as large as the last one's, enough to reverse the curve.
+# The measured ratio, 3.3, is 1.6 times as large as this estimate, which leaves out 1 − n², W_n, and
+# the paths through the gates. The first two pass on more at the first word. W_n is the same matrix
+# there, but the gradient that it multiplies points elsewhere.
 #
-# The curve shows 3.3, which is also right, because it measures the whole formula. The factors that
-# the estimate leaves out, 1 − n² and W_n, also pass on more at the first word.
-#
-# So "the gradient does not reach the first words" is true of a model that has not learnt yet, but
-# not of one that has.
+# So here (copying, one epoch, four seeds), "the gradient does not reach the first words" is true of
+# a model that has not learnt yet, but not of one that has.
 #
 # ## Failing with length
 #
-# How do the models fail? Here is what they write after four epochs, for the first test sequence of
-# 4, of 8 and of 12 symbols. They take the most likely symbol each time (**greedy search**). Where
-# do the copies go wrong?
+# Here is what the models write after four epochs, for the first test sequence of 4, of 8 and of 12
+# symbols, with the most likely symbol each time (**greedy search**). Where do they go wrong?
 
 # %% tags=["training"]
 for length in (4, 8, 12):
@@ -639,11 +633,11 @@ for length in (4, 8, 12):
 # symbols, and check at every step whether it gives the true next symbol the highest probability. If
 # it always does, greedy search writes a perfect copy.
 #
-# Why would long copies fail? Suppose that every symbol is right with probability ρ, independently
-# of its neighbours. Then n symbols and the `</s>` are all right with probability ρ^(n+1). So even a
-# small share of wrong symbols would ruin long copies. To test this, we sort the sequences into
-# buckets by length. In each bucket, we measure ρ, the share of symbols that are right, and compare
-# ρ^(n+1) with the share of whole copies that are right. Guess: will the two agree?
+# Suppose that every symbol is right with probability q, independently of its neighbours. Then n
+# symbols and the `</s>` are all right with probability q^(n+1), so even a small share of wrong
+# symbols would ruin long copies. To test this, we sort the sequences into buckets by length. In
+# each bucket, we measure q, the share of symbols that are right (each `</s>` counts as one), and
+# compare q^(n+1) with the share of whole copies that are right. Will the two agree?
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -658,12 +652,12 @@ for name in SETTINGS:
     curves[name] = []
     for low in EDGES:
         rows = [one for one, n in zip(fed[name], lengths) if low <= n < low + 3]
-        rho = np.concatenate(rows).mean()
-        predicted = np.mean([rho**len(one) for one in rows])
+        q = np.concatenate(rows).mean()
+        predicted = np.mean([q**len(one) for one in rows])
         exact = np.mean([all(one) for one in rows])
         curves[name].append(exact)
-        print(f"  {low:>2} to {low + 2:>2} symbols, {len(rows)} sequences: ρ = {rho:6.1%}, "
-              f"ρ^(n+1) = {predicted:6.1%}, whole copies right {exact:6.1%}")
+        print(f"  {low:>2} to {low + 2:>2} symbols, {len(rows)} sequences: q = {q:6.1%}, "
+              f"q^(n+1) = {predicted:6.1%}, whole copies right {exact:6.1%}")
         assert name == "attention" or abs(predicted - exact) < 0.05
 
 # %% tags=["training"]
@@ -686,13 +680,14 @@ assert min(curves["attention"][:4]) > 0.9
 assert curves["attention"][4] < curves["attention"][3]
 
 # %% [markdown]
-# The two agree within a few percentage points, as if each symbol were lost independently. That
-# answers your first guess, too: with the 64-number vector, most copies are wrong from 8 symbols on.
-# The next figure shows the cliff (left).
+# Only roughly. For the fixed vectors, q^(n+1) is never too low: at 9 to 11 symbols, with 64
+# numbers, it predicts 5.2 %, but 2.3 % of the copies are right. For attention, it is too low at 15
+# to 17 symbols, where it predicts 69.5 %, but 73.7 % are right.
 #
-# One thing the buckets cannot show. When a copy fails, which part of it survives, the beginning or
-# the end? The *last* symbol read is the nearest to c in time. Guess before you look at sequences of
-# twelve symbols, position by position (right).
+# The last printed lines answer your first guess: with the 64-number vector, most copies are wrong
+# from 8 symbols on. The next figure shows the cliff (left). When a copy fails, which part of it
+# survives, the beginning or the end? The *last* symbol read is the nearest to c in time. Place your
+# bet before you look at sequences of twelve symbols, position by position (right).
 
 # %% tags=["training"]
 counts = [np.sum((lengths >= low) & (lengths < low + 3)) for low in EDGES]
@@ -736,16 +731,19 @@ for which, percentages in MEASURED.items():
     print(f"  {which:<47} {percentages}")
 
 # %% [markdown]
-# It is the beginning that survives best. So ρ^(n+1) works better than it should, because it assumes
-# the same ρ at every position.
+# It is the beginning that survives best. So one assumption is false: q is not the same at every
+# position. Unequal probabilities make whole copies rarer than their mean suggests: 0.9 · 0.5 is
+# less than 0.7 · 0.7. (This explains only a part of the gap at 9 to 11 symbols. The rest may be
+# chance: 4 copies are right there instead of 9.) Unequal *sequences* make whole copies more
+# frequent: with attention, those of 17 symbols fail more often than those of 15.
 #
 # **Claim.** With nearly equal numbers of parameters, equal numbers of training steps, and encoders
-# that read in one direction, the fixed vector fails at shorter lengths than attention does. It
+# that read in one direction, the fixed vector fails at shorter lengths than attention does, and it
 # fails more often the longer the sequence is.
 #
 # **Evidence.** With the 64-number vector (blue), the share of whole copies that are right falls off
-# a cliff: with each of three seeds, most copies are wrong from 8 symbols on. But ρ, printed above,
-# falls only slowly. It is the power that turns a gentle slope into a cliff.
+# a cliff: with each of three seeds, most copies are wrong from 8 symbols on. But q, printed above,
+# falls much more slowly. It is the power that turns a gentle slope into a cliff.
 #
 # With the 32-number vector (orange), most copies are wrong from 6 symbols on, although the model
 # has nearly as many parameters. So smaller states fail earlier. (`hidden` is the size of h_j, of c
@@ -758,9 +756,9 @@ for which, percentages in MEASURED.items():
 # the length that it was trained on, and the model without attention does not.
 #
 # But ours fails at lengths that did not occur in training (right of the dotted line). The decoder
-# computes from its state where to attend next. Perhaps it gets lost because it never had to count
-# that far. How many of these copies are right depends on the seed, and even on the processor: from
-# about half to four fifths (the last printed line).
+# computes from its state where to attend next, and may get lost because it never had to count that
+# far. How many of these copies are right depends on the seed, and even on the processor: from about
+# half to four fifths (the last printed line).
 #
 # **Conjecture**, which no experiment in this lesson tests. Why does the fixed vector lose symbols?
 # Not for lack of room: fourteen symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61
@@ -770,17 +768,16 @@ for which, percentages in MEASURED.items():
 #
 # ## Two loose ends
 #
-# Two questions are still open. Why does the beginning of a copy survive best? We saw this in the
-# figure, but have not explained it. And is it also attention that helps in translation? In the
-# paper, the model with attention had a different encoder as well. One more training run answers the
-# first question, and recorded runs answer the second.
+# Two questions are still open: why the beginning of a copy survives best, and whether it is
+# attention that helps in translation, too, where the paper's model with attention also had a
+# different encoder. One more training run answers the first, and recorded runs answer the second.
 #
 # ### Read first, or written first?
 #
-# Are the first symbols helped by being read first, or by being *written* first? In copying, the two
-# go together. So we train the 64-number vector on `reverse`, a task in which the first symbol
-# written is the last one read. Guess: which symbols survive better there, the first three written
-# or the last three?
+# The first symbols may be helped by being read first, or by being *written* first. In copying, the
+# two go together. So we train the 64-number vector on `reverse`, a task in which the first symbol
+# written is the last one read. Which should survive better there, the first three written or the
+# last three?
 
 # %% tags=["training"]
 reverse = load_parallel("reverse", "train", np.random.default_rng(3), 12_000, SHORTEST, LONGEST)
@@ -800,10 +797,10 @@ assert abs(gaps["reverse"]) < gaps["copy"] / 2
 # %% [markdown]
 # Hardly any difference! With each of three seeds, the first three are ahead by only 4 to 7 points.
 # In `reverse`, the last three symbols written are the first three read. If only the order of
-# reading mattered, they would win clearly. If only the order of writing mattered, the first three
-# written would. So both seem to help: in `reverse`, the two advantages nearly cancel, and in
-# copying they add up. Being read first may help for a reason that we have seen: after one epoch,
-# the first word enters the state with a larger weight than the last.
+# reading mattered, they would win clearly, and if only the order of writing mattered, the first
+# three written would. So both seem to help: they add up in copying, while in `reverse`, they nearly
+# cancel. Being read first may help for a reason that we have seen: after one epoch, the first word
+# enters the state with a larger weight than the last.
 #
 # ### Attention, or a second direction?
 #
@@ -882,8 +879,8 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 #
 # 1. Sutskever's decoder gets c only through s_0, without C and C_o. Which lines of `word_backward`
 #    change, and how many terms does dc have then?
-# 2. A fixed vector gets each symbol right with `ρ = 0.99`, whatever the length. From which length
-#    on are most copies wrong? Which ρ is needed to get half of the copies of 50 symbols right?
+# 2. A fixed vector gets each symbol right with `q = 0.99`, whatever the length. From which length
+#    on are most copies wrong? Which q is needed to get half of the copies of 50 symbols right?
 # 3. Train the model with the 64-number vector for eight epochs, and one with a 128-number vector
 #    for four. By how many symbols does the curve of whole copies move to the right in each case?
 # 4. The check of `overwriting` calls W_s correct. Why does the gradient of W_s not depend on dc?
@@ -895,7 +892,7 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 #    factor be with `z = 0.9` at the start, and U_n and r as before? Which bias sets z to 0.9, and
 #    in which lesson did you see the same trick?
 # 7. Train attention with the seeds 0, 1 and 2. What share of the copies of 15 to 17 symbols is
-#    right, and what share does ρ^(n+1) predict? What does this tell you about the errors? Does a
+#    right, and what share does q^(n+1) predict? What does this tell you about the errors? Does a
 #    second direction help (with `"hidden": 47` the model is as large)?
 # 8. After one epoch, half of dc reaches h_1, but through z alone (lesson 04's term (1)) less than a
 #    tenth would arrive. What carries the rest? Measure what would arrive through z and the

@@ -95,17 +95,17 @@ class GradientWatch:
 
 
 def way_to_the_first(model, ids, forward, backward, gru_backward):
-    """→ mean z at the first word and at the last, shares of dc that reach h_1: all, by z only."""
+    """→ z at the first and last word, shares of dc: at the last state, at h_1, there by z only."""
     sentence = [*ids, EOS]
     _, cache = forward(sentence, sentence, model)
     dc = backward(cache, model, model.zeros_like())
     steps = [step for _, step in cache[0]]
     gates = [z.mean() for _, _, z, _, _ in steps]
-    dh = dc
+    dhs = [dc]
     for step in reversed(steps[1:]):
-        _, dh = gru_backward(dh, step, model.encoder, model.encoder.zeros_like())
+        dhs.append(gru_backward(dhs[-1], step, model.encoder, model.encoder.zeros_like())[1])
     by_z = dc * np.prod([z for _, _, z, _, _ in steps[1:]], axis=0)
-    shares = np.linalg.norm([dh, by_z], axis=1) / np.linalg.norm(dc)
+    shares = np.linalg.norm([dhs[1], dhs[-1], by_z], axis=1) / np.linalg.norm(dc)
     return np.array([gates[0], gates[-2], *shares])         # gates[-1] is that of </s>
 
 

@@ -104,8 +104,8 @@ def test_gradients_by_place_are_those_of_the_words(translator):
 def test_with_an_open_gate_all_of_dc_reaches_the_first_word_through_z(lesson, translator):
     model = translator.model.copy()
     passes = [lesson[name] for name in ("forward", "backward", "gru_backward")]
-    _, _, share, by_z = translator_parts.way_to_the_first(model, [4, 5, 6], *passes)
-    assert 0 < by_z < share < 1
+    _, _, last, share, by_z = translator_parts.way_to_the_first(model, [4, 5, 6], *passes)
+    assert 0 < by_z < share < last < 1
     model.encoder.b[7:14] = 50.0                    # b of z, H = 7: z = 1
     np.testing.assert_allclose(translator_parts.way_to_the_first(model, [4, 5, 6], *passes), 1)
 
