@@ -23,7 +23,7 @@
 # |---|---|
 # | 1 | one product for the inputs of all time steps |
 # | 2 | one product for each weight gradient, after the loop |
-# | 3 | the softmax of all steps at once |
+# | 3 | the output layer (products, softmax, loss) for all time steps at once |
 # | 4 | the recurrent weights in panels (strips of columns), copied once per training step |
 # | 5 | all gates of a time step in one compiled loop |
 # | 6 | softmax, loss and gradient in one pass, in place |
@@ -377,9 +377,9 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 # %% [markdown]
 # The number of multiplications stays the same, so what is there to gain? A product of 20 rows
 # fetches all of W, and uses each of its numbers 20 times. A product of 400 rows also fetches W
-# once, but uses each number 400 times. If you guessed a large saving, look at the size of W. A core
-# has a small, fast memory of its own, its **cache**. (This is not the cache that the backward pass
-# reads.) If W fits into it, fetching W is cheap, and this change saves little.
+# once, but uses each number 400 times. However, a core has a small, fast memory of its own, its
+# **cache**, often of one or two megabytes. (This is not the cache that the backward pass reads.) W,
+# with 640 KB, fits into it, so fetching W again is cheap, and this change saves little.
 #
 # ## 2. The weight gradients can wait
 #
@@ -459,9 +459,9 @@ report = caught(check_recurrence, OneOff)
 #
 # The output layer is in a loop, too. Does it have to be? No: in the forward pass, no state depends
 # on h_t Sᵀ, and in the backward pass, the output layer needs nothing from the recurrence. So the
-# output layer can take all T · B states at once. There is much to gain, because S is by far the
-# largest weight matrix in a product: in the loop, each of the T steps makes an array as large as S,
-# and adds it to `grads.S`.
+# output layer can take all T · B states at once. How much is there to gain? S is by far the largest
+# weight matrix in a product: in the loop, each of the T steps makes an array as large as S, and
+# adds it to `grads.S`.
 
 
 # %%
@@ -482,27 +482,27 @@ millions = T * B * V / 1e6
 print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
-# The price is memory, because z exists for all time steps at once. (z is twice as large as S here.
-# So that z does not grow with T, the library computes it in blocks of 512 rows.)
+# The price is memory, because z exists for all time steps at once. (In the library, z does not grow
+# with T, because it is computed in blocks of 512 rows.)
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# This change saves little here, but it shows how to follow a speed to its cause. Products of few
-# rows turn out to be slow. We find out why, and meet an exception: five rows. Then we look for the
-# size at which the exception ends, and use it to make larger products fast. What we find holds for
+# This change takes the longest to explain, because it follows a speed to its cause. Whether it
+# pays, you will measure. First we find out why products of few rows are slow. One measurement will
+# not fit the explanation, and that one shows how to make the others faster. What we find holds for
 # OpenBLAS on processors with AVX-512.
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
-# backward pass. Does it matter how many rows a product has, when U and the arithmetic per row are
-# the same? Guess: per row, how much faster is a product of 1,000 rows than one of 20, or of 10?
+# backward pass. The arithmetic per row does not depend on the number of rows. Guess: per row, how
+# much faster is a product of 1,000 rows than one of 20, or of 10?
 #
 # A product of n rows takes 2 n · H · 4H operations: each of the n rows meets each entry of U in one
 # multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second.
 #
 # These speeds depend on the **BLAS**, the library that computes NumPy's products, and on its
-# **kernels**, inner loops that are written for one kind of processor. The line `BLAS: …` names
-# yours. For comparison, text and output quote *the Xeon*: one run on one core of an Intel Xeon with
-# AVX-512 (instructions for 16 float32 numbers at once) and OpenBLAS's SkylakeX kernels.
+# **kernels**, inner loops written for one kind of processor (the line `BLAS: …` names yours). *The
+# Xeon* in text and output is one run on one core of an Intel Xeon with AVX-512 (instructions for 16
+# float32 numbers at once) and OpenBLAS's SkylakeX kernels.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -531,8 +531,8 @@ show(draw_rates(rates, title, "rows of the product"), "14_rows")
 # Why are few rows slow? BLAS does not read U where it is. First it copies U, block by block, into
 # the order in which its inner loop reads it. This **packing** takes the same time for any number of
 # rows. With a thousand rows it hardly matters, but with ten it may take longer than the
-# multiplications. For Uᵀ, packing may take longer still, because `U.T` is only a *view*: each of
-# its rows is a column of U, and is spread over the memory of U.
+# multiplications. For Uᵀ, packing may take longer still, because `U.T` is only a *view*: its rows
+# are columns of U, spread over the memory of U.
 #
 # If packing is the reason, the time of a product is a straight line in its number of rows:
 #
@@ -546,29 +546,28 @@ time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
 of_row = (time_of[1000] - time_of[20]) / (1000 - 20)
 packing = time_of[20] - 20 * of_row
 print(f"a row takes {1e6 * of_row:.2f} µs, packing {1e6 * packing:.0f} µs, as much as "
-      f"{packing / of_row:.0f} rows")
-for n in (200, 50, 10, 5):
+      f"{packing / of_row:.0f} rows   (Xeon 1.96, 34, 17)")
+for n, xeon in {200: "150, 157", 50: "121, 127", 10: "59, 57", 5: "36, 74"}.items():
     predicted = 2 * n * U.size / (packing + n * of_row) / 1e9
-    print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}")
+    print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}   "
+          f"(Xeon {xeon})")
 print(f"the whole product of five rows takes {1e6 * time_of[5]:.0f} µs, "
-      f"packing alone {1e6 * packing:.0f} µs")
+      f"packing alone {1e6 * packing:.0f} µs   (Xeon 22, 34)")
 
 # %% [markdown]
-# At 200 and 50 rows, the line is close, and at ten it still explains most of the fall. Five rows
-# are the surprise: on the Xeon, they are much *faster* than the line predicts, and faster than ten.
-# Now look at the last line of the output. If the whole product of five rows takes less time than
-# packing alone, then U cannot have been packed.
+# On the Xeon, the line is close at 200, 50 and ten rows. Five rows are the surprise: they are much
+# *faster* than the line predicts, and faster than ten. With a cost that is the same for any number
+# of rows, five rows can only be slower per row than ten. They are faster, so U cannot have been
+# packed. (In a quiet run, the whole product of five rows even takes less time than packing alone.)
 #
-# If you are in a hurry, you may skip what follows and go on reading at change 5. You know why the
-# loop's products are slow: BLAS packs U again in each of them. Change 4 packs U only once per
-# training step, by cutting it into pieces so small that BLAS does not pack them again.
+# If you are in a hurry, skip to change 5. BLAS packs U again in each product of the loop. Change 4
+# packs it once per training step, in pieces that BLAS does not pack again.
 #
 # ### A limit in OpenBLAS
 #
-# In fact, OpenBLAS does not pack for small products if the processor has AVX-512. For these
-# processors it has *small-matrix kernels*, which read a matrix where it is. It uses them for
-# products of at most 10⁶ multiplications. Five rows times U take 5 · 200 · 800 = 800,000
-# multiplications, which is within the limit, but ten rows take 1,600,000.
+# For processors with AVX-512, OpenBLAS has *small-matrix kernels*, which read a matrix where it is,
+# without packing. It uses them for products of at most 10⁶ multiplications. Five rows times U take
+# 5 · 200 · 800 = 800,000, but ten rows take 1,600,000.
 #
 # Test this claim: multiply ten rows by a matrix of 200 rows with more and more columns. At how many
 # columns must the speed drop?
@@ -586,31 +585,30 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
       f"takes {ratio(seconds[496] / 496, seconds[512] / 512)} times as long as the one with 496")
 
 # %% [markdown]
-# If the speed drops sharply at 500 columns, so that the ratio in the last line is far above 1, your
-# BLAS has small-matrix kernels, as on the Xeon. If the ratio is near 1, it has no such kernels
-# (without AVX-512, for example), or its limit is elsewhere. Then the panels below may not make
-# products with U faster, and change 4 may save nothing.
+# If the speed drops sharply at 500 columns, with a ratio far above 1, your BLAS has small-matrix
+# kernels, as on the Xeon. If the ratio is near 1, it has none (without AVX-512, for example), or
+# its limit is elsewhere. Then change 4 may save nothing.
 #
 # ### Panels
 #
 # The limit suggests a trick: make many small products out of each large one. Each column of a
-# product x W depends on only one column of W. Let W have K rows. Cut it into P *panels* W_p of 64
-# columns. Each panel then gives 64 columns of the result:
+# product x W depends on only one column of W. So cut W, which has K rows, into P *panels* W_p of 64
+# columns. Each panel gives 64 columns of x W:
 #
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
 # Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
-# in one array (P, K, 64), in which each panel is contiguous, one call of `np.matmul` computes all P
-# products.
+# in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products. (Wider panels
+# are not faster: in the output above, 64 columns look slow mostly because each product is a call of
+# its own. And with 256 columns, 20 rows would already exceed the limit.)
 #
-# Making the panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
-# products, because it cannot know that U will be the same next time. We do know: U stays the same
-# until the update, so we make its panels once per training step.
+# Making panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
+# products. U stays the same until the update, so we make its panels once per training step.
 #
-# Two details remain. First, U has 800 columns, which is twelve panels and a half, so the last 32
-# columns get a separate product. Second, a panel of Uᵀ has 4H = 800 rows, so its product would take
-# 20 · 800 · 64 = 1,024,000 multiplications, just too many. So cut such a panel into an upper and a
-# lower part (a larger panel needs more parts), and add the products of the parts:
+# Two details remain. U has 800 columns, which is twelve and a half panels, so the last 32 columns
+# get a separate product. And a panel of Uᵀ has 4H = 800 rows, so its product would take 1,024,000
+# multiplications (20 · 800 · 64), just too many. So cut such a panel into an upper and a lower part
+# (a larger one into more parts), and add the products of the parts:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 
@@ -650,8 +648,7 @@ class Panels:
 
 
 # %% [markdown]
-# `x @ Panels(W, B)` must equal `x @ W`. Check this for U and for U.T, with our H and with that of a
-# larger model, H = 1,024:
+# `x @ Panels(W, B)` must equal `x @ W`. Check this for U and U.T, with our H and with a larger one:
 
 # %%
 LARGE = 1024
@@ -670,9 +667,8 @@ for size, matrix in ((H, U), (LARGE, large)):
           f"{len(Panels(matrix.T, B).parts)} parts")
 
 # %% [markdown]
-# Measure the products again. The panels are made before the clock starts, because a training step
-# makes them once and uses them T times. Guess before you look: for how many rows are panels faster,
-# and for how many are they slower?
+# Measure the products again, with the panels made before the clock starts. Guess before you look:
+# for how many rows are panels faster, and for how many are they slower?
 
 # %%
 curves = {}
@@ -682,22 +678,17 @@ for size, arrays in inputs_of.items():
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# Panels help where packing takes much of the time. On the Xeon (the numbers in brackets), the four
-# products of ten rows became 1.63 to 3.82 times as fast. With our 20 rows, the gain is smaller, and
-# other runs gave other numbers: only Uᵀ at H = 200 gained clearly in all of them.
+# Panels help where packing takes much of the time. On the Xeon (the numbers in brackets), ten rows
+# became 1.63 to 3.82 times as fast, depending on the product. With our 20 rows, the gain is smaller
+# and varies more. In all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
 #
-# At 200 rows, panels are clearly slower: the plain product spends little on packing per row, and
-# the panels need more parts, each with one more pass over the result. At one row, there is nothing
-# to gain, because BLAS does not pack for a product with a vector. The same holds for five rows with
-# H = 200, which are within the limit anyway.
+# At 200 rows, panels are clearly slower. Their speed changes little with the number of rows, while
+# the plain product spreads its packing over more rows and overtakes them. There is nothing to gain
+# at one row, because BLAS does not pack for a product with a vector, nor at five rows with H = 200,
+# which are within the limit.
 #
-# So the library uses panels only where they help. Elsewhere it makes a contiguous copy of Uᵀ before
-# the loop (`few_rows` in `numpy_attention/products.py`). But keep change 4 in this lesson, even if
-# it does not help you, because the later versions build on it.
-#
-# In the training step, change 4 is one line. How much can it save? With H = 200, the products in
-# the loop are little more than a tenth of all operations (question 3 counts them). Guess the gain
-# of the whole training step.
+# In the training step, change 4 is one line. The products in the loop are little more than a tenth
+# of all operations (question 3 counts them). Guess the gain of the whole training step.
 
 
 # %%
@@ -717,11 +708,15 @@ print("with change 4, the training step is",
       ratio(seconds["with panels"], seconds["without panels"]), "times as fast")
 
 # %% [markdown]
-# The change that took the longest to explain has saved 1.3 of 30.4 ms on the Xeon.
+# The change that took the longest to explain has saved 1.3 of 30.4 ms on the Xeon. In your run it
+# may have saved nothing: what the panels of Uᵀ win, the panels of U may lose. Keep it even then,
+# because the later versions build on it. The library decides without measuring: if BLAS has
+# small-matrix kernels, a loop of products with 2 to 64 rows that exceed the limit gets panels.
+# Otherwise Uᵀ is copied into a contiguous array (`few_rows` in `numpy_attention/products.py`).
 #
-# Before the panels, we wrote a product for exactly this shape, as a numba kernel. It took a page of
-# code to save one or two per cent of the time, so we threw it away. The panels came from a better
-# question: not "can we write a faster product?" but "why is this product slower than that one?".
+# Before the panels, we wrote a numba kernel for exactly this product. It took a page of code to
+# save one or two per cent of the time, so we threw it away. The panels came from a better question:
+# not "can we write a faster product?" but "why is this product slower than that one?".
 #
 # ## 5. One compiled loop for all gates
 #
@@ -777,9 +772,10 @@ check_same(CompiledGates, UInPanels)
 #
 # Outside the loop, there are few calls, but the arrays are large, and the trip to memory and back
 # is slow. `softmax_loss` makes one pass after another over arrays as large as z: for z + d, its
-# maximum, the difference, e, its sum, p, the copy, and the product with `scale`. Such an array is
-# much larger than a core's cache, but a single row of z fits. So the kernel `cross_entropy` takes
-# one row at a time, does all of this to it, and overwrites the row with its gradient.
+# maximum, the difference, e, its sum, p, the copy, and the product with `scale`. Such an array (4.8
+# MB) is larger than most cores' caches, but a single row of z (12 KB) fits. So the kernel
+# `cross_entropy` takes one row at a time, does all of this to it, and overwrites the row with its
+# gradient.
 
 
 # %%
@@ -856,9 +852,9 @@ print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
 # Which products make up the floor? Each product y = x W of the forward pass needs two more in the
-# backward pass, dx = dy Wᵀ and dW = xᵀ dy. To be as fast as possible, the products of the floor use
-# panels where the loop does, and write large results into arrays that already exist. (If panels are
-# slower than the plain product, the true floor is a little lower.)
+# backward pass, dx = dy Wᵀ and dW = xᵀ dy. The floor computes these and nothing else. But in the
+# loop, "as large as possible" is not fastest: there, the floor uses panels, as version 7 does. (If
+# panels are slower than the plain product, the true floor is a little lower.)
 
 
 # %%
@@ -970,8 +966,7 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # written. In NumPy, the softmax reads or writes each of the 1.2 million numbers of z about 14
 # times, and the kernel does so twice. The update reads or writes a number for each of the 1.5
 # million weights about 11 times, and the kernels do so 5 times. So change 6 saves 14 million reads
-# and writes, and change 7 saves 9 million. On the Xeon, change 6 saved 4.7 ms and change 7 saved
-# 2.7.
+# and writes, and change 7 saves 9 million. On the Xeon, they saved 4.7 and 2.7 ms.
 #
 # These savings are those of *this* model, which has a large output layer. With a larger H and the
 # same V, the loop counts for more, and so do the panels (question 5). The savings also depend on
@@ -999,13 +994,13 @@ print(f"if everything except the products took no time, version 7 would be "
 # %% [markdown]
 # *The rest* is everything that was not timed by itself: looking up rows of E, adding to the
 # gradients, sums over rows for the biases, making the panels, new arrays, and Python between the
-# calls. It also contains the extra time that the products take inside a training step, where they
-# find less of their data in the cache than when they run by themselves. (In some runs
-# the rest is below 0: then the parts took longer by themselves than inside the training step.)
+# calls. Inside a training step, the products also find less of their data in the cache, and take
+# longer. That extra time is part of the rest. (In some runs the rest is below 0: then the parts
+# took longer by themselves than inside the training step.)
 #
-# On the Xeon, the products take 84.6% of the time. This share is the number to know about such a
-# program. Once it is near 100 %, better code *around* the products does not help any more. What
-# helps is faster products, as in change 4, or a different model, with fewer or smaller ones.
+# The products' share, 84.6% on the Xeon, is the number to know about such a program. Once it is
+# near 100 %, better code *around* the products does not help any more. What helps is faster
+# products, as in change 4, or a different model, with fewer or smaller ones.
 
 # %% [markdown]
 # ## What others call it
