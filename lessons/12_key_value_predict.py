@@ -716,12 +716,12 @@ for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
 # than the LSTM. Among the three, three parts have the lowest perplexity, as in the paper.
 #
 # What makes them worse than the LSTM? The controls, run with seed 0 only, suggest that it is the
-# tanh. Without a past, the linear layer raises the LSTM's perplexity by 3 points, and the tanh layer
-# by 21. Attention, which has the tanh, wins back 4 of these 21 points with one or two parts, and 15
-# with three. The 4-gram wins back all 21. **So in these runs, three parts help, but with two of
-# three seeds the cheap way of looking back helps more.** The 4-gram does not owe this to a longer
-# state: it has 3 · 97 numbers, as three parts do. In the paper, three parts are slightly better than
-# the N-gram.
+# tanh. Without a past, the linear layer raises the LSTM's perplexity by 3 points, and the tanh
+# layer by 21. Attention, which has the tanh, wins back 4 of these 21 points with one or two parts,
+# and 15 with three. The 4-gram wins back all 21. **So in these runs, three parts help, but with two
+# of three seeds the cheap way of looking back helps more.** The 4-gram does not owe this to a
+# longer state: it has 3 · 97 numbers, as three parts do. In the paper, three parts are slightly
+# better than the N-gram.
 #
 # How far can you trust a column? An interval only says how much a perplexity could change with
 # another test *text*. It leaves out the effect of another *seed*: other initial values, and another
