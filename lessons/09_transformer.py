@@ -43,11 +43,11 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## The plan: a stream and its parts
 #
-# A Transformer has no recurrent state. Instead, a matrix x (T, **d_model**) flows through it, with
-# one row per word. We call this matrix the stream. Each part f of a layer reads the stream and
-# *adds* its result to it: x + f(x). This is a **residual connection** (or **skip connection**). It
-# has two advantages: f does not have to reproduce what x already contains, and the gradient has a
-# path around f. There are two kinds of parts:
+# A Transformer has no recurrent state. Instead, a matrix x (T, **d_model**), the stream, flows
+# through it, with one row per word. Each part f of a layer reads the stream and *adds* its result
+# to it: x + f(x). This is a **residual connection** (or **skip connection**). It has two
+# advantages: f does not have to reproduce what x already contains, and the gradient has a path
+# around f. There are two kinds of parts:
 #
 # - *Heads* carry information from word to word. In **self-attention**, all words of a sentence
 #   attend to each other. This takes over job 1.
@@ -59,20 +59,14 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x | (T, d_model) | input of a layer; the first layer's is √d_model E[word] + PE(p) |
+# | x | (T, d_model) | input of a layer; job 2 derives that of the first layer |
 # | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
 # | heads(x, m) | (T, d_model) | queries from x; keys and values from m, any matrix of S rows |
 # | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2, with d_ff numbers per word in between |
-# | x̂ | (T, d_model) | x with every row shifted to mean 0 and scaled to standard deviation 1 |
-# | LN(x) = g ∘ x̂ + b | (T, d_model) | **layer normalization** of each row; g, b (d_model,) |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
-# | E | (V, d_model) | the embedding table, a row for each of V words |
-# | PE(p) | (d_model,) | **positional encoding** of position p |
 #
-# (∘ multiplies two arrays element by element.)
-#
-# As in Figure 1 of the paper, the encoder is on the left and the decoder on the right. Each orange
-# box adds the result of a part to the stream and applies LN to the sum.
+# As in the paper's Figure 1, the encoder is on the left. Each orange box adds the result of a part
+# to the stream and normalizes the sum (we derive this after job 1).
 
 # %%
 boxes = {
@@ -100,154 +94,21 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
 
 # %% [markdown]
 # Each encoder layer hands its z to the next as x, and the last z is M. Decoder layers hand on `out`
-# in the same way. The output layer reuses the decoder's embedding table E (**weight tying**).
-#
-# ## Forward: layer normalization
-#
-# The heads are lesson 08's, and FF is defined in the table. Only **layer normalization** (Ba, Kiros
-# & Hinton 2016) needs a new derivation. Every part adds something to the stream, so the stream's
-# numbers would grow from layer to layer. Layer normalization prevents that. It belongs to none of
-# the four jobs, so we derive it first. It subtracts the mean of a word's d_model numbers and
-# divides by their standard deviation:
-#
-#     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
-#
-# (ε = 10⁻⁵ keeps s above 0.) The next cell has a word of five numbers, with μ = 2 and s = 2. Its
-# first number, x_1 = 5, becomes x̂_1 = (5 − 2) / 2 = 1.5. If x_1 rises by a small δ, does x̂_1 rise
-# by δ / 2?
-
-# %%
-x = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
-
-
-def x_hat_of(x):
-    return (x - x.mean()) / np.sqrt(x.var() + 1e-5)
-
-
-print("x̂ =", x_hat_of(x))
-
-# %% [markdown]
-# ## Backward: layer normalization
-#
-# x̂_1 does not rise by δ / 2: when x_1 rises, the mean and s move, too. The derivative of the mean
-# is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
-# is 1 if i = j, and otherwise 0:
-#
-#     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
-#     ∂s/∂x_i     = x̂_i / d_model
-#
-# In the first line, −1 / d_model contributes nothing, because Σ_j (x_j − μ) = 0. Only the term
-# j = i remains. Dividing by 2 s gives the second line.
-#
-# Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
-# one (only if i = j), one through μ and one through s. The first line below has one term for each.
-# The last line multiplies by the upstream gradient dx̂_j and sums over j:
-#
-#     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
-#               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
-#     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
-#
-# Two kinds of step leave x̂ as it is. Adding a constant to all of x is a step along the vector of
-# ones. Stretching x around its mean is a step along x̂. (Because of ε, x̂ changes a little here.)
-# So the loss has no slope in these two directions.
-#
-# > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
-
-# %%
-dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
-s = np.sqrt(x.var() + 1e-5)
-x_hat = x_hat_of(x)
-along = (dx_hat * x_hat).mean()
-dx = (dx_hat - dx_hat.mean() - x_hat * along) / s
-numeric = numeric_gradient(lambda: x_hat_of(x)[0], x)
-assert np.allclose(dx, numeric, atol=1e-9)
-print("dx =", dx, "  by central differences:", numeric)
-print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
-
-# %% [markdown]
-# As dx_1 shows, x̂_1 rises by only 0.175 δ.
-#
-# In a whole sentence, each row is normalized separately. Then two learnt vectors, g and b, rescale
-# and shift the columns. Our sentence is *my wolf eats your cow*, with random numbers as x for now.
-
-
-# %%
-@dataclass(eq=False)
-class PlainNorm(Module):
-    """LN(x) = g ∘ x̂ + b.   x (T, d_model) → (T, d_model)."""
-
-    g: Array  # (d_model,)
-    b: Array  # (d_model,)
-
-    def forward(self, x):
-        s = np.sqrt(x.var(1, keepdims=True) + 1e-5)             # (T, 1)
-        x_hat = (x - x.mean(1, keepdims=True)) / s              # (T, d_model)
-        return self.g * x_hat + self.b, (x_hat, s)
-
-    def backward(self, dy, cache, grads):
-        x_hat, s = cache
-        grads.g += (dy * x_hat).sum(0)
-        grads.b += dy.sum(0)
-        dx_hat = dy * self.g
-        along = (dx_hat * x_hat).mean(1, keepdims=True)
-        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s
-
-
-# %%
-rng = np.random.default_rng(0)
-sentence = np.array("my wolf eats your cow".split())
-T = len(sentence)
-S = 3
-d_model = 6
-x = rng.standard_normal((T, d_model))                    # (T, d_model)
-m = rng.standard_normal((S, d_model))                    # (S, d_model)
-
-
-def check(part, *inputs):
-    """The report of a gradient check."""
-    return gradcheck(part, *inputs, rng=np.random.default_rng(1))
-
-
-norm = randomize(PlainNorm(np.ones(d_model), np.zeros(d_model)), rng)
-print(check(norm, x))
-
-# %% [markdown]
-# ### How a bug looks
-#
-# The usual mistake here is to treat s as a constant, which drops the third path. Which of the three
-# gradients dx, dg and db will be wrong?
-
-
-# %%
-class Stiff(PlainNorm):
-    """PlainNorm with a planted bug."""
-
-    def backward(self, dy, cache, grads):
-        x_hat, s = cache
-        grads.g += (dy * x_hat).sum(0)
-        grads.b += dy.sum(0)
-        dx_hat = dy * self.g
-        return (dx_hat - dx_hat.mean(1, keepdims=True)) / s
-
-
-report = caught(check, Stiff(norm.g, norm.b), x)
-
-# %% [markdown]
-# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx, and blames "a
-# part of the Jacobian", the matrix of all ∂x̂_j/∂x_i. One of its three terms is missing.
+# in the same way. The output layer reuses E (V, d_model), the decoder's embedding table with a row
+# for each of V words (**weight tying**).
 #
 # ## Job 1: connect the words
 #
 # Through heads, a word collects what the words around it contribute. But how do several heads add
 # to one stream? Lesson 08 put their outputs, Y_1, Y_2, …, side by side and multiplied the result by
 # W_o. Column c of [Y_1, Y_2, …] meets only row c of W_o, and each column comes from one head. So
-# the product is a *sum*, with one term per head:
+# the product is a *sum*:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# So each head adds its own term to the stream. A layer has **h** heads. Each has queries q, keys k
-# and values v with d_k = d_model / h numbers per word, scores e and weights A. `attend` computes
-# the term of one head, for one sentence, with the equations of lesson 08. `visible` (T, S) is True
+# Each head adds its own term to the stream. A layer has **h** heads. Each has queries q, keys k and
+# values v with d_k = d_model / h numbers per word, scores e and weights A. `attend` computes the
+# term of one head, for one sentence, with the equations of lesson 08. `visible` (T, S) is True
 # where a query may see a key.
 
 
@@ -327,7 +188,8 @@ class PlainHeads(Module):
 
 
 # %% [markdown]
-# We check two heads with random parameters and a random mask.
+# We check two heads with random parameters and a random mask. Our sentence is *my wolf eats your
+# cow*. For now, x and m are random numbers.
 
 
 # %%
@@ -344,19 +206,152 @@ def new_heads(rng, d_model, h):
     return PlainHeads(heads, np.zeros(d_model))
 
 
+# %%
+rng = np.random.default_rng(0)
+sentence = np.array("my wolf eats your cow".split())
+T = len(sentence)
+S = 3
+d_model = 6
+x = rng.standard_normal((T, d_model))                    # (T, d_model)
+m = rng.standard_normal((S, d_model))                    # (S, d_model)
+
+
+def check(part, *inputs):
+    """The report of a gradient check."""
+    return gradcheck(part, *inputs, rng=np.random.default_rng(1))
+
+
 heads = randomize(new_heads(rng, d_model, h=2), rng)
 visible = rng.random((T, S)) < [1, 0.5, 0.5]       # all queries see the first key
 print(str(check(heads, x, m, visible)).splitlines()[0])
 
 # %% [markdown]
-# ### A whole encoder layer
+# ## Forward: layer normalization
 #
-# Now we put the parts together. As in the paper, the norm comes *after* each sum (**post-norm**).
+# Before we can build a layer, we need its norm. Every part adds something to the stream, so the
+# stream's numbers would grow from layer to layer. **Layer normalization** (Ba, Kiros & Hinton 2016)
+# prevents that. From each row x of the stream, it subtracts the mean, and then it divides by the
+# standard deviation:
+#
+#     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
+#
+# (ε = 10⁻⁵ keeps s above 0.) The row in the next cell has five numbers, with μ = 2 and s = 2. So
+# x_1 = 5 becomes x̂_1 = (5 − 2) / 2 = 1.5. If x_1 rises by a small δ, does x̂_1 rise by δ / 2?
+
+# %%
+row = np.array([5.0, -1.0, 3.0, 1.0, 2.0])
+
+
+def x_hat_of(x):
+    return (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+
+
+print("x̂ =", x_hat_of(row))
+
+# %% [markdown]
+# ## Backward: layer normalization
+#
+# x̂_1 does not rise by δ / 2: when x_1 rises, the mean and s move, too. The derivative of the mean
+# is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
+# is 1 if i = j, and otherwise 0:
+#
+#     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
+#     ∂s/∂x_i     = x̂_i / d_model
+#
+# In the first line, −1 / d_model contributes nothing, because Σ_j (x_j − μ) = 0, so only the term j
+# = i remains. Dividing by 2 s gives the second line.
+#
+# Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
+# one (only if i = j), one through μ and one through s. The first line below has one term for each.
+# The last line multiplies by the upstream gradient dx̂_j and sums over j. (∘: element by element.)
+#
+#     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
+#               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
+#     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
+#
+# Two changes of x leave x̂ as it is. One adds a constant to all of x: a step along the vector of
+# ones. The other stretches x around its mean: a step along x − μ = s x̂, so along x̂. (Because of
+# ε, the stretch changes x̂ a little.) So the loss has no slope in these two directions.
+#
+# > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
+
+# %%
+dx_hat = np.array([1.0, 0.0, 0.0, 0.0, 0.0])       # the loss is x̂_1 itself
+s = np.sqrt(row.var() + 1e-5)
+x_hat = x_hat_of(row)
+along = (dx_hat * x_hat).mean()
+dx = (dx_hat - dx_hat.mean() - x_hat * along) / s
+numeric = numeric_gradient(lambda: x_hat_of(row)[0], row)
+assert np.allclose(dx, numeric, atol=1e-9)
+print("dx =", dx, "  by central differences:", numeric)
+print(f"dx has the component {dx.sum():.4f} along the ones, and {dx @ x_hat:.4f} along x̂")
+
+# %% [markdown]
+# As dx_1 shows, x̂_1 rises by only 0.175 δ.
+#
+# In a whole sentence, each row is normalized separately. Then two learnt vectors, g and b, rescale
+# and shift the columns: LN(x) = g ∘ x̂ + b.
+
+
+# %%
+@dataclass(eq=False)
+class PlainNorm(Module):
+    """LN(x) = g ∘ x̂ + b.   x (T, d_model) → (T, d_model)."""
+
+    g: Array  # (d_model,)
+    b: Array  # (d_model,)
+
+    def forward(self, x):
+        s = np.sqrt(x.var(1, keepdims=True) + 1e-5)             # (T, 1)
+        x_hat = (x - x.mean(1, keepdims=True)) / s              # (T, d_model)
+        return self.g * x_hat + self.b, (x_hat, s)
+
+    def backward(self, dy, cache, grads):
+        x_hat, s = cache
+        grads.g += (dy * x_hat).sum(0)
+        grads.b += dy.sum(0)
+        dx_hat = dy * self.g
+        along = (dx_hat * x_hat).mean(1, keepdims=True)
+        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s
+
+
+# %%
+norm = randomize(PlainNorm(np.ones(d_model), np.zeros(d_model)), rng)
+print(check(norm, x))
+
+# %% [markdown]
+# ### How a bug looks
+#
+# The usual mistake is to treat s as a constant, which drops the third path. Which of the three
+# gradients dx, dg and db will be wrong?
+
+
+# %%
+class Stiff(PlainNorm):
+    """PlainNorm with a planted bug."""
+
+    def backward(self, dy, cache, grads):
+        x_hat, s = cache
+        grads.g += (dy * x_hat).sum(0)
+        grads.b += dy.sum(0)
+        dx_hat = dy * self.g
+        return (dx_hat - dx_hat.mean(1, keepdims=True)) / s
+
+
+report = caught(check, Stiff(norm.g, norm.b), x)
+
+# %% [markdown]
+# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx, and blames "a
+# part of the Jacobian", the matrix of all ∂x̂_j/∂x_i. One of its three terms is missing.
+#
+# ## A whole encoder layer
+#
+# Now we put the layer together. As in the paper, the norm comes *after* each sum (**post-norm**).
 # In the backward pass, only two things are new. A sum x + f(x) passes its gradient, `dsum`, to both
 # of its terms, x and f(x). And max(0, a) passes its gradient on where a > 0, and 0 elsewhere.
 #
-# When you read `forward`, count how often x is used. How many gradients of x must `backward` add
-# up? (`looked`, `normed_1`, `fed` and `normed_2` are caches.)
+# When you read `forward`, count how many times x is used. How many gradients of x must `backward`
+# add up? (`looked`, `normed_1`, `fed` and `normed_2` are caches.)
 #
 # > **Exercise.** Write the layer: `numpy-attention exercise start encoder-layer`.
 
@@ -425,18 +420,18 @@ check_same_encoder(layer, x)
 print("one layer: its output, dx and the gradients of all its parameters equal the library's")
 
 # %% [markdown]
-# Three: dsum, because x is a term of the first sum, and two that the heads return: dx_q from the
-# queries, and dx_kv from the keys and values. (`numpy-attention step 9` shows every array of this
-# layer, line by line.)
+# `backward` adds up three gradients of x. One is dsum, because x is a term of the first sum. The
+# heads return the other two: dx_q from the queries, and dx_kv from the keys and values.
+# (`numpy-attention step 9` shows every array of this layer, line by line.)
 #
 # ### What the residual connection is for
 #
 # What goes wrong without residual connections, where y = LN(heads(x, x)) and z = LN(FF(y))? We send
 # twenty random words through six untrained layers. After each layer, we measure how different the
-# words still are, by mean((x − x̄)²) / mean(x²), where x̄ is the mean of the twenty words. It is 0
-# if all words are the same, and 1 if they have nothing in common (x̄ = 0). Guess: after how many
-# layers without residual connections are the words practically the same? (To see whether the heads
-# matter, we also run the layers without them, with x in place of heads(x, x).)
+# words still are: the share mean((x − x̄)²) / mean(x²), where x̄ is the mean of the twenty words.
+# It is 0 if all words are the same, and 1 if they have nothing in common (x̄ = 0). Guess: after how
+# many layers without residual connections are the words practically the same, with a share below
+# one in a million? (As a control, we also leave out the heads: x replaces heads(x, x).)
 
 
 # %%
@@ -469,14 +464,14 @@ for name, residual in (("with", 1), ("without", 0)):
     assert min(control) > 0.1
 
 # %% [markdown]
-# After four. This is **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a head is
-# an average of the same twenty values, and averages differ less than the values that they average.
-# In the next layer, similar words have similar queries, so their averages differ even less. It is
-# the heads that cause the collapse: without heads, a seventh to a third is left after six layers.
+# Without residual connections, less than 1% is left after three layers, and less than one part in
+# ten million after four. This is **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output
+# of a head is an average of the same twenty values, and averages differ less than the values that
+# they average. In the next layer, similar words have similar queries, so their averages differ even
+# less. The heads cause this collapse: without heads, a seventh to a third is left after six layers.
 #
 # Residual connections do not prevent the collapse in this untrained stack, but they slow it down:
-# after six layers, about 1% is left. That is their third advantage. (Question 5 trains models of
-# six layers.)
+# after six layers, about 1% is left. That is their third advantage.
 #
 # ## Job 2: keep the order
 #
@@ -491,14 +486,15 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
       f"“{' '.join(sentence[order])}”")
 
 # %% [markdown]
-# None! The layer cannot tell who eats whom, because a head computes a sum over words, and a sum
-# does not depend on the order of its terms. So x must also contain the word's position p. The paper
-# adds an encoding of p to the word's embedding (√d_model makes the two terms similar in size):
+# No word's output changes! The layer cannot tell who eats whom, because a head computes a sum over
+# words, and a sum does not depend on the order of its terms. So x must also contain the word's
+# position p. The paper adds a **positional encoding** of p to the word's embedding:
 #
 #     x = √d_model E[word] + PE(p)
 #
-# PE(p) is a list of pairs, each a sine and a cosine. Pair i = 0, 1, … has its own frequency ω_i,
-# from 1 for the first pair down towards 1 / 10000 for the last:
+# (E starts with numbers of size 1 / √d_model, so √d_model makes the two terms similar in size.)
+# PE(p) (d_model,) is a list of pairs, each a sine and a cosine. Pair i = 0, 1, … has its own
+# frequency ω_i, from 1 for the first pair down towards 1 / 10000 for the last:
 #
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
@@ -534,9 +530,9 @@ for p in (2, 50):
 #
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
 #
-# A head that learns to turn PE(p) into PE(p − 3), as a part of W_q, has its largest product at
-# j = p − 3: it asks for "the word three before me". The figure shows PE, one column per position,
-# and these products for two positions p.
+# Suppose that a head's W_q learns to turn PE(p) into PE(p − 3), and W_k keeps PE(j) as it is. Then
+# the query at p has the largest product with position j = p − 3: it asks for "the word three before
+# me". The figure shows PE and these products for two positions p.
 
 # %%
 products = PE @ PE.T
@@ -555,8 +551,8 @@ print("largest change in a word's output:",
 assert changes.min() > 1e-3
 
 # %% [markdown]
-# Yes, because the other words have moved, and *eats* attends to them. Now the layer can tell who
-# eats whom. The sines and cosines take over job 2.
+# The output of *eats* changes, because the other words have moved, and *eats* attends to them. Now
+# the layer can tell who eats whom. The sines and cosines take over job 2.
 #
 # ## Job 3: hide the words to come
 #
@@ -567,8 +563,10 @@ assert changes.min() > 1e-3
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 #
-# A decoder layer also has to read the source. So it has one more part, in the middle: heads whose
-# queries come from the target, and whose keys and values come from M. This is **cross-attention**.
+# A decoder layer also reads the source, through one more part in the middle: heads whose queries
+# come from the target, and whose keys and values come from M (**cross-attention**). When you read
+# `decode`, look for the lines that use x, y, z and M: how many gradients add up for each?
+# (`residual=0` is for an experiment below.)
 
 
 # %%
@@ -580,44 +578,43 @@ class PlainDecoderLayer(PlainEncoderLayer):
     norm_source: PlainNorm
 
 
-def decode(layer, x, m):
-    """Target words x (T, d_model), memory m (S, d_model) → out (T, d_model), cache."""
+def decode(layer, x, M, residual=1):
+    """Target words x (T, d_model), M (S, d_model) → out (T, d_model), cache."""
     triangle = np.tri(len(x), dtype=bool)                       # (T, T)
     found, looked = layer.attention.forward(x, x, triangle)
-    y, normed_1 = layer.norm_1.forward(x + found)
-    found, source = layer.source.forward(y, m, True)
-    z, normed_source = layer.norm_source.forward(y + found)
+    y, normed_1 = layer.norm_1.forward(residual * x + found)
+    found, source = layer.source.forward(y, M, True)
+    z, normed_source = layer.norm_source.forward(residual * y + found)
     added, fed = layer.feed_forward.forward(z)
-    out, normed_2 = layer.norm_2.forward(z + added)
+    out, normed_2 = layer.norm_2.forward(residual * z + added)
     return out, (looked, normed_1, source, normed_source, fed, normed_2)
 
 
 # %%
 more = [new_heads(rng, d_model, h=2), PlainNorm(np.ones(d_model), np.zeros(d_model))]
 decoder = randomize(new_layer(PlainDecoderLayer, rng, d_model, 8, 2, *more), rng)
-check_same_decoder(decoder, decode, x, m)
+check_same_decoder(decoder, decode, x, m)           # with m as M
 print("the decoder layer: its output equals the library's")
 
 # %% [markdown]
-# You will write the backward pass of `decode` in question 3. Only one thing in it is new: which
-# gradients add up where? Each use of an array adds one term to its gradient. So look for the lines
-# that read x, y and m:
+# Each use of an array adds one term to its gradient:
 #
 #     array   used in                                      its gradient
-#     x       the first sum; queries; keys and values      dx = dsum + dx_q + dx_kv
-#     y       the second sum; queries of cross-attention   dy = dsum + dx_q
-#     m       keys and values of cross-attention           dm
+#     x       first sum; queries; keys and values          dx = dsum_1 + dx_q + dx_kv
+#     y       second sum; queries of cross-attention       dy = dsum_2 + dy_q
+#     z       third sum; FF                                dz = dsum_3 + dz_FF
+#     M       keys and values of cross-attention           dM
 #
-# (Each dsum is the gradient of the sum in its own row, and dx_q comes from the heads in its own
-# row.) M is not a term of any sum here, so its gradient has no dsum. But all N decoder layers read
-# the same M, so the encoder gets the sum of their N gradients dm.
+# (dsum_1 is the gradient of the first sum. Cross-attention returns dy_q and dM, and FF returns
+# dz_FF.) M is not a term of any sum, so dM has no dsum. But all N decoder layers read the same M,
+# so the encoder gets the sum of their N gradients. You will write this backward pass in question 3.
 #
 # ### What no gradient check sees
 #
 # Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
 # gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
-# output. We change one word j at a time and see which outputs move, first those of the encoder
-# layer, where we can choose the mask, and then those of `decode`.
+# output. We change one word j at a time and see which outputs move, in the encoder layer, where we
+# can choose the mask, and in `decode`.
 
 
 # %%
@@ -653,14 +650,14 @@ assert (moves == np.tri(T)).all()
 # All three gradient checks pass! So this is how a decoder can pass every check and still read the
 # answer. With a triangle one place too wide, the layer reads *cow* to predict *cow*, a word that
 # will not exist yet when the model translates. The backward pass is still the derivative of the
-# forward pass, but the forward pass computes the wrong function. Only the law catches this bug.
-# Test it for every decoder that you build. The triangle takes over job 3.
+# forward pass, but the forward pass computes the wrong function. No gradient check can catch this
+# bug; the law does. Test the law for every decoder that you build. The triangle takes over job 3.
 #
 # ### The whole model
 #
-# Now we can assemble a whole translator, here with N = 1, and with one E for source, target and
-# output. The decoder reads a start token, `<s>`, and then the words so far, so its last row
-# predicts the next word. (The output layer's bias is 0 before training, so we leave it out.)
+# Now we can assemble a translator, with N = 1 and one E for source, target and output. The decoder
+# reads a start token, `<s>`, and then the words so far, so its last row predicts the next word.
+# (The output layer's bias is 0 before training, so we leave it out.)
 
 # %%
 vocabulary = "<s> </s> my wolf eats your cow mon loup mange ta vache".split()
@@ -679,11 +676,11 @@ def embed(E, words):
     return np.sqrt(64) * E[ids] + positions(len(ids), 64)
 
 
-def next_word(model, source, so_far):
+def next_word(model, source, so_far, residual=1):
     """P(word) (V,) for the word after so_far."""
     E, encoder_layer, decoder_layer = model
     M, _ = encoder_layer.forward(embed(E, source))                      # (S, d_model)
-    out, _ = decode(decoder_layer, embed(E, so_far), M)                 # (T, d_model)
+    out, _ = decode(decoder_layer, embed(E, so_far), M, residual)       # (T, d_model)
     return softmax(out @ E.T)[-1]
 
 
@@ -697,22 +694,24 @@ print("after <s> mon loup:", ", ".join(f"{vocabulary[word]} {P[word]:.0%}" for w
 
 # %% [markdown]
 # The model prefers *loup*, the word just read. Is that chance? We try twenty models and every
-# prefix.
+# prefix, with the decoder's residual connections and without. Guess both shares.
 
 # %%
 target = "<s> mon loup mange ta vache".split()
-repeats = []
-for seed in range(20):
-    for t in range(1, len(target) + 1):
-        P = next_word(new_model(seed), sentence, target[:t])
-        repeats.append(vocabulary[P.argmax()] == target[t - 1])
-print(f"the most probable next word is the one just read in {np.mean(repeats):.0%} of "
-      f"{len(repeats)} cases; by chance {1 / len(vocabulary):.0%}")
-assert np.mean(repeats) > 0.5
+print(f"the most probable next word is the one just read; by chance {1 / len(vocabulary):.0%}")
+for name, residual in (("with", 1), ("without", 0)):
+    repeats = []
+    for seed in range(20):
+        for t in range(1, len(target) + 1):
+            P = next_word(new_model(seed), sentence, target[:t], residual)
+            repeats.append(vocabulary[P.argmax()] == target[t - 1])
+    print(f"  {name:<7} residual connections: {np.mean(repeats):.0%} of {len(repeats)} cases")
+    assert (np.mean(repeats) > 0.5) == (residual == 1)
 
 # %% [markdown]
-# Usually, this untrained model repeats the word that it has just read. Through the residual
-# connections, √d_model E[word] is still in the stream when the output layer compares it with E.
+# Usually, an untrained model repeats the word it has just read: the residual connections carry
+# √d_model E[word] to the output layer, which compares the stream with E. Without them, the model
+# repeats this word hardly more often than by chance.
 #
 # ## Job 4: make the next word cheap
 #
@@ -720,9 +719,9 @@ assert np.mean(repeats) > 0.5
 # all words again. Guess how many rows have gone through W_k of the decoder's self-attention after
 # ten words.
 #
-# Most of these rows are computed again and again. By the law of job 3, a new word does not change
-# any earlier output, so the keys and values of earlier words stay the same in every layer. If we
-# keep them (a **KV cache**), each new word sends only one row through each matrix. Decoding has no
+# Most of these rows were computed before. By the law of job 3, a new word does not change any
+# earlier output, so the keys and values of earlier words stay the same in every layer. If we keep
+# them (a **KV cache**), each new word sends only one row through each matrix. Decoding has no
 # backward pass, so no gradient check can test the cache. Another law can: the outputs computed word
 # by word must equal those computed all at once.
 #
@@ -769,8 +768,8 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 #
 #     learning rate(step) = min(1 / √step, step / warmup^1.5) / √d_model
 #
-# It peaks at step = warmup (here 200), with 1 / √(d_model warmup). The argument `rate` in the code
-# is this peak. (`smoothing` belongs to question 8.)
+# Its peak, at step = warmup (here 200), is 1 / √(d_model warmup). The code calls it `rate`.
+# (`smoothing` belongs to question 8.)
 #
 # Lesson 07's recurrent network, with the dot score, learnt from the same pairs, and about 99% of
 # its translations of held-out sentences were exactly right. What will the Transformer's share be?
@@ -803,9 +802,9 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 # %% [markdown]
 # So the four jobs can be done without recurrence: most of the translations are exactly right. But
 # with only 8,000 short pairs, the recurrent network, after five epochs, still translates better
-# than the Transformer after eight. The Transformer's advantage is that in training, no word waits
-# for another. On the pair above, a recurrent network takes 18 steps, one after another, and this
-# Transformer computes four layers, however long the sentences are.
+# than the Transformer after eight. The Transformer's advantage is in training: on the pair above, a
+# recurrent network takes 18 steps, one after another, and this Transformer computes four layers,
+# however long the sentences are.
 #
 # What was the warm-up for? At the start of training, the gradients near the output of a post-norm
 # model are large, and full steps can ruin it. Most later models are **pre-norm**: they compute
@@ -829,7 +828,7 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 
 # %% [markdown]
 # In layer 2, every head points at the right word most of the time. In layer 1, no head comes close.
-# Perhaps that is because layer 1's queries have not seen the source yet, and layer 2's have.
+# Perhaps that is because only layer 2's queries have seen the source.
 #
 # ## Which head is needed
 #
@@ -862,10 +861,10 @@ assert min(own) < min(cross)
 
 # %% [markdown]
 # The head that is needed most belongs to self-attention, which attends only to target words:
-# without it, fewer than half of the translations are right. And in cross-attention, the head that
-# points best costs least to remove, though not by much. So how well a head points does not tell us
-# how much the translation needs it. (This is one model and 300 sentences. Question 6 tries other
-# seeds.)
+# without it, fewer than half of the translations are right. In cross-attention, the best pointer
+# costs least to remove, though not by much, and the worst pointer costs most: only 70% are right
+# without it. So how well a head points does not tell us how much the translation needs it. (This is
+# one model and 300 sentences. Question 6 tries other seeds.)
 #
 # ## Four jobs, four tests
 #
