@@ -50,7 +50,10 @@ def glorot(rng, shape, dtype=np.float32):
 
 
 def orthogonal(rng, shape, dtype=np.float32):
-    """Draw recurrent weights → W (H, G), orthogonal blocks side by side (Saxe et al. 2014)."""
+    """Draw recurrent weights → W (H, G), orthogonal blocks side by side (Saxe et al. 2014).
+
+    G must be smaller than H, or a multiple of H.
+    """
     H = shape[0]
     blocks = []
     for _ in range(max(1, shape[1] // H)):

@@ -139,7 +139,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
         raise ValueError(f"edges must be two or more increasing numbers, got {edges}")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
-            raise ValueError(f"sentence {n} has length {length}, outside the edges {edges[0]} "
+            raise ValueError(f"lengths[{n}] is {length}, outside the edges {edges[0]} "
                              f"to {edges[-1]} (the last is not included); "
                              "widen the edges, or leave the sentence out")
     buckets = []
@@ -163,13 +163,13 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
     _same_count("hypotheses", hypotheses, "references", references)
     equal = 0
     for n, (hypothesis, reference) in enumerate(zip(hypotheses, references)):
-        for sentence in (hypothesis, reference):
+        for name, sentence in (("hypotheses", hypothesis), ("references", reference)):
             if not isinstance(sentence, str) and not is_list(sentence):
                 raise TypeError(
-                    f"sentence {n} is {typed_repr(sentence)}; expected a string or a list "
+                    f"{name}[{n}] is {typed_repr(sentence)}; expected a string or a list "
                     "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
-            raise ValueError(f"sentence {n}: cannot compare {hypothesis!r} with {reference!r}; "
+            raise ValueError(f"cannot compare hypotheses[{n}], {hypothesis!r}, with {reference!r}; "
                              "pass both as strings or both as token lists")
         equal += list(hypothesis) == list(reference)
     return equal / len(hypotheses)
@@ -244,7 +244,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
     A are the predicted links of a sentence, S its sure links, and P its possible links; S ⊆ P. The
     numerator and the denominator are sums over the whole corpus. links: a set A for each sentence.
     """
-    found = [as_set(f"sentence {n}", sentence)
+    found = [as_set(f"links[{n}]", sentence)
              for n, sentence in enumerate(as_list("links", links, "sets of links"))]
     pairs = _pairs(pairs)
     _same_count("link sets", found, "pairs", pairs)

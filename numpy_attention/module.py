@@ -140,8 +140,8 @@ class Module:
                 own.update(id(part) for _, part in whole.modules())
         for name, module in self.modules():
             if "_packed" in module.__dict__ and id(module) not in own:
-                raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) is part of a model "
-                                   "whose parameters are one vector already; use the whole "
+                raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) belongs to a model "
+                                   "whose parameters are already one vector; use the whole "
                                    "model's vector, or a copy() of this part")
 
     def __setattr__(self, name, value):

@@ -59,10 +59,7 @@ LANGUAGE_MODELS = {
 RUNS = {"translator": "translator", "writer": "language model"}     # {in checkpoints: in messages}
 
 # environment variables in which mpirun and other starters give the number of ranks and this rank
-STARTERS = (
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-    ("PMI_SIZE", "PMI_RANK"),
-)
+STARTERS = (("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK"))
 
 OPTIMIZERS = {
     "adam": "training.optimizers:Adam",
@@ -143,12 +140,12 @@ def resolve(what, name, table):
 
 
 def accepted_kwargs(create, **offered):
-    """Return {name: value} for the offered arguments that the function `create` accepts."""
+    """Return {name: value} for those offered arguments that `create` names as parameters."""
     from inspect import signature  # here, so that `--help` does not wait for it
     parameters = signature(create).parameters
     return {name: value for name, value in offered.items() if name in parameters}
 
 
 def build(kind, rng, **offered):
-    """Return kind.create(rng, …), with those of the offered arguments that `create` accepts."""
+    """Return kind.create(rng, …), with those offered arguments that it names as parameters."""
     return kind.create(rng, **accepted_kwargs(kind.create, **offered))

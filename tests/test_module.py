@@ -109,7 +109,7 @@ def test_a_part_of_a_packed_model_is_no_part_of_another():
     first = tied()
     vector = first.vector
     second = Model(first.words, [], Output(first.words, np.zeros(5)), np.ones(2))
-    message = r"^words \(Embedding\) is part of a model whose parameters are one .* copy\(\)"
+    message = r"^words \(Embedding\) belongs to a model whose parameters are .* copy\(\)"
     with pytest.raises(RuntimeError, match=message):
         second.vector
     assert np.shares_memory(first.words.E, vector) and "_packed" not in second.__dict__
@@ -173,7 +173,7 @@ def test_a_deep_copy_of_a_part_and_a_shallow_one():
     part.vector[:] = 9
     assert (part.E == 9).all() and model.words.E.max() < 9
     shallow = copy.copy(model)
-    with pytest.raises(RuntimeError, match=r"words \(Embedding\) is part of a model"):
+    with pytest.raises(RuntimeError, match=r"words \(Embedding\) belongs to a model"):
         shallow.vector
     assert np.shares_memory(model.words.E, model.vector)
 

@@ -24,8 +24,7 @@ class SoftmaxAttention(Module):
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S). A
     sentence with no unmasked position has c = 0 and α = 0.
 
-    A subclass defines the two methods below. If it projects keys, it also extends `read` and
-    `read_backward`.
+    A subclass defines the two methods below, and extends `read` and `read_backward` if it has keys.
 
         scores, cache = score(query, memory)                                    e (B, S)
         dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q)

@@ -21,8 +21,7 @@ class Bidirectional(Module):
     """Two cells, forward and backward in time: h_j = [→h_j; ←h_j] (Bahdanau et al. 2015, A.2.1).
 
     Padding is at the end of a sequence, so the backward cell reads the padding first. It keeps its
-    initial state at these masked steps. The state is the pair (→h_T, ←h_1) of the last states of
-    both cells.
+    initial state at these masked steps. The state is the pair (→h_T, ←h_1) of both last states.
     """
 
     forward_cell: Cell

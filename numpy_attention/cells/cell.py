@@ -15,6 +15,7 @@ from numpy_attention.validation.arrays import (
     check_parameters,
     check_shape,
 )
+from numpy_attention.validation.messages import plural
 
 
 @dataclass
@@ -132,7 +133,8 @@ class Cell(Module):
         (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if the mask is
         not boolean, or if a or the state does not have the dtype of the weights.
         """
-        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "a = cell.project(xs)")
+        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)",
+                    "pass a = cell.project(xs)")
         check_dtype("a", a, self.U)
         T, B, _ = a.shape
         if mask is None:
@@ -230,8 +232,8 @@ def check_state(what, state, like):
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):
-        raise ValueError(f"{what} has {len(given)} arrays, expected {len(wanted)}; an LSTM has the "
-                         "state (h, c), and other cells have one array h")
+        raise ValueError(f"{what} has {plural(len(given), 'array')}, expected {len(wanted)}; "
+                         "an LSTM has the state (h, c), and other cells have one array h")
     for name, part, one in zip(("h", "c"), given, wanted):
         label = f"{what} {name}"
         check_shape(label, part, one.shape, "(B, H)",

@@ -60,7 +60,7 @@ class RecurrentCell(Protocol):
 
     @property
     def gates_size(self) -> int:
-        """G, the number of columns of a. A decoder projects its other inputs to this size."""
+        """G, the size of the pre-activations `a`. Decoders project other inputs to this size."""
 
     def zero_state(self, B: int) -> Any:
         """Return zeros as the initial state of B sequences."""

@@ -15,6 +15,7 @@ from numpy_attention.course.trace.weights import weight_gradients
 from numpy_attention.data.pairs import Pair
 from numpy_attention.page.export import megabytes
 from numpy_attention.page.runs import page_of_runs
+from numpy_attention.validation.messages import plural
 
 EXPECTED = {            # sentences, (fewest, most): in words
     (1, 1): "one sentence, because the run is a language model",
@@ -74,7 +75,7 @@ def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
     """
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:
-        raise ValueError(f"got {len(options.sentences)} sentence(s), expected "
+        raise ValueError(f"got {plural(len(options.sentences), 'sentence')}, expected "
                          f"{EXPECTED[fewest, most]}")
     form = run.selection().form()
     sentences = [form.tokens(text) for text in options.sentences]

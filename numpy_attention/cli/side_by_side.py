@@ -66,8 +66,7 @@ def recover(options: Namespace) -> None:
     runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)
-    found, more = compared(options, runs,
-                           lambda model, rng: recovery.recover(model, passages, rng))
+    found, more = compared(options, runs, lambda model, rng: recovery.recover(model, passages, rng))
     curves = {folder: one.excess for folder, one in found.items()}
     if options.json:
         lines = {folder: {name: getattr(one, name) for name in ("loss", "tokens", "mean", "excess")}
@@ -87,8 +86,7 @@ def recover(options: Namespace) -> None:
 def distances(options: Namespace) -> None:
     """Compare the loss of language models on words grouped by how long ago they last occurred."""
     runs, batches, about = runs_and_batches(options)
-    found, more = compared(options, runs,
-                           lambda model, rng: loss_by_distance(model, batches, rng))
+    found, more = compared(options, runs, lambda model, rng: loss_by_distance(model, batches, rng))
     first = options.runs[0]
     tokens = found[first].tokens
     if options.json:

@@ -60,7 +60,7 @@ class Question:
     def __post_init__(self) -> None:
         check_list("context", self.context, "sentences, which are lists of tokens")
         for n, sentence in enumerate(self.context):
-            check_tokens(f"sentence {n} of the context", sentence)
+            check_tokens(f"context[{n}]", sentence)
         object.__setattr__(self, "context", tuple(map(tuple, self.context)))
         if not len(self.context):
             raise ValueError("context is empty; expected at least one sentence")

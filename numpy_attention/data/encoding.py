@@ -217,7 +217,7 @@ def cut_letter(data: bytes, name: str) -> str:
     ends = " and ".join(text.split()[1] for text in lost)
     command = " | ".join(filter(None, commands.values()))
     return (f"{name} is UTF-8, but its {ends} letter is cut in half; copy the whole file again, or "
-            f"remove {' and '.join(lost)} byte(s): {command}{' FILE' * (not first[0])} > NEW")
+            f"remove bytes ({' and '.join(lost)}): {command}{' FILE' * (not first[0])} > NEW")
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:

@@ -5,6 +5,7 @@ import numpy as np
 from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.running_text import Text
 from numpy_attention.validation.arguments import check_generator, check_kind, check_number
+from numpy_attention.validation.messages import plural
 
 SHARE = 0.05
 
@@ -25,8 +26,8 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     sources = list(counts)
     if len(sources) < 2:
         raise ValueError("cannot hold out pairs for validation; expected at least 2 different "
-                         f"source sentences, got {len(sources)} in {len(pairs)} pair(s); add more "
-                         "text, or pass valid_source and valid_target")
+                         f"source sentences, got {len(sources)} in {plural(len(pairs), 'pair')}; "
+                         "add more text, or pass valid_source and valid_target")
     held = set()
     number = 0
     for i in rng.permutation(len(sources))[:-1]:

@@ -15,6 +15,7 @@ from numpy_attention.data.encoding import check_not_markup, check_signature, lin
 from numpy_attention.data.pairs import Pair
 from numpy_attention.validation.arguments import check_flags, check_function, check_tokens
 from numpy_attention.validation.arrays import check_whole
+from numpy_attention.validation.messages import plural
 from numpy_attention.validation.paths import existing_file, path_errors
 
 TABBED = 0.9        # share of lines with a tab, from which a file is taken to have columns
@@ -91,7 +92,7 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     kept = [row for row in rows if all(row)]
     if len(kept) < len(rows) and not skip_blank:
         blank = [[k for k, row in enumerate(rows, 1) if not row[side]] for side in (0, 1)]
-        counts = ", ".join(f"{path} has {len(lines):,} empty line(s), the first is line {lines[0]}"
+        counts = ", ".join(f"{path} has {plural(len(lines), 'empty line')} (first: line {lines[0]})"
                            for path, lines in zip(paths, blank) if lines)
         raise ValueError(f"{counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
                          f"{len(rows):,} pairs with skip_blank=True")
@@ -117,8 +118,8 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, 1):
         if len(row) < column and row != [""]:
-            raise ValueError(f"{path}, line {number} has {len(row)} tab-separated column(s), "
-                             f"expected at least {column}")
+            raise ValueError(f"{path}, line {number} has {plural(len(row), 'column')}, expected at "
+                             f"least {column}, separated by tabs")
     return [row[column - 1] if len(row) >= column else "" for row in rows]
 
 
@@ -133,8 +134,8 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     for number, line in enumerate(sentence_lines(path), 1):
         columns = line.split("\t")
         if len(columns) not in (2, 3):
-            raise ValueError(f"{path}, line {number} has {len(columns)} column(s), expected source "
-                             "TAB target, optionally followed by TAB attribution")
+            raise ValueError(f"{path}, line {number} has {plural(len(columns), 'column')}, "
+                             "expected source TAB target, optionally followed by TAB attribution")
         for side, text in zip(("source", "target"), columns):
             if not text.strip():
                 raise ValueError(f"{path}, line {number}: the {side} is empty; remove the line")

@@ -64,7 +64,7 @@ class Subwords:
         lines = []
         for n, words in enumerate(_checked(sentences)):
             lines.append(" ".join(words))
-            check_text(f"sentence {n}", lines[-1])
+            check_text(f"sentences[{n}]", lines[-1])
         if not any(lines):
             raise ValueError("there are no words to split into subwords: the text is empty")
         try:
@@ -172,7 +172,7 @@ def restored(saved: str | list[str]) -> Vocabulary | Subwords:
 
 def _checked(sentences: Any) -> Iterable[Sequence[str]]:
     for n, words in enumerate(as_list("sentences", sentences, "sentences")):
-        check_tokens(f"sentence {n}", words)
+        check_tokens(f"sentences[{n}]", words)
         yield words
 
 

@@ -80,7 +80,7 @@ class Vocabulary:
         if not kept:
             most = max(counts.values())
             raise ValueError(f"min_count = {min_count} leaves no token: the most frequent one "
-                             f"occurs {most} time(s); set min_count = {most} or less")
+                             f"has the count {most}; set min_count = {most} or less")
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:
             kept = kept[:max_size - len(SPECIAL_TOKENS)]
@@ -178,6 +178,6 @@ def _checked(sentences: Any) -> Iterable[Sequence[str]]:
     """Yield the sentences of a text. A sentence is a list of tokens, or a string of characters."""
     for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
         if not isinstance(sentence, str):
-            sentence = as_list(f"sentence {n}", sentence, "tokens")
-            check_tokens(f"sentence {n}", sentence)
+            sentence = as_list(f"sentences[{n}]", sentence, "tokens")
+            check_tokens(f"sentences[{n}]", sentence)
         yield sentence

@@ -34,13 +34,14 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
     source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. For
     each sentence, the search keeps the `beam` most probable prefixes. A prefix that ends in </s> is
     finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
-    finished, at max_length words, or at twice the source length plus 10 words. Hypotheses are
-    ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. The result for a
-    sentence does not depend on the rest of its batch. <pad>, <s> and the ids in `never` are never
-    chosen.
+    finished, at max_length tokens, or at twice the source length (with </s>) plus 10 tokens.
+    Hypotheses are ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. The
+    result for a sentence does not depend on the rest of its batch. <pad>, <s> and the ids in
+    `never` are never chosen.
 
-    Raises ValueError for an empty sentence, beam or max_length below 1, or ids outside the
-    vocabulary, and ArithmeticError if log p is not a number.
+    Raises ValueError for an empty sentence, a beam outside 1 … 10,000, max_length below 1, a
+    length_penalty outside −100 … 100, or ids outside the vocabulary. Raises ArithmeticError
+    if log p is not a number, or −∞ for every token.
     """
     check_sources(model, source, source_mask)
     check_whole("beam", beam, 1, WIDEST)

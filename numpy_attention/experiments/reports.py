@@ -222,7 +222,7 @@ def lines_of_recipe(recipe: Recipe, lines: Sequence[Mapping[str, Any]]) -> Itera
     """
     first = lines[0]
     yield (f"{first['parameters']:,} parameters, {first['minutes']:.1f} minutes of training, "
-           f"{first['threads']} thread(s)")
+           f"{plural(first['threads'], 'thread')}")
     for line in lines:
         figure = line["split"], line["metric"]
         baseline = ""

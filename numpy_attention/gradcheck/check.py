@@ -7,7 +7,7 @@ The error of this four-point difference is O(ε⁴). The error of (L(x + ε) −
 So the four-point difference allows an ε that is ten times larger, which makes the rounding error
 (proportional to 1/ε) ten times smaller. The small gradients of a whole model need this precision.
 
-A layer passes when every element of every gradient has relative error
+A layer passes when every element of every gradient has a relative error
 
     |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
 
@@ -115,7 +115,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 def float32_laws(check, driven):
-    """Return [Broken] if a result is float64 although parameters and inputs are float32, else [].
+    """Return a list of at most one Broken law: float32 parameters and inputs give a float64 result.
 
     driven: whether the target is an attention that is called step by step, without a forward.
     """

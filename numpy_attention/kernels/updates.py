@@ -62,8 +62,7 @@ def sum_of_squares(g):
 def squared_norm(g, before=0.0):
     """Return before + Σ g_i² in float64.
 
-    Terms are summed in blocks of length SQUARED, so the last bits of the result depend on this
-    constant.
+    Terms are summed in blocks of length SQUARED, which affects the last bits of the result.
     """
     total = before
     for start in range(0, g.shape[0], SQUARED):

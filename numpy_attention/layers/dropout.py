@@ -51,7 +51,8 @@ class Dropout(Module):
     def forward(self, x, rng, row_ids=None):
         """Return y and a cache. If rng is None, y is x.
 
-        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … Each sets its row's mask.
+        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … Each id determines the mask
+        of its row, for a given key.
         """
         return self.apply(x, self.draw(rng), row_ids)
 

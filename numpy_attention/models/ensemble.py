@@ -25,8 +25,7 @@ class Ensemble:
 
     An ensemble can be evaluated, searched and sampled like a single model, but not trained. Its
     attention weights are the mean of the models' weights, or None if a language model has no
-    weights or the shapes of the weights differ. For language models, the state is a list of the
-    models' states.
+    weights or their shapes differ. For language models, the state is a list of the models' states.
     """
 
     models: Sequence[Any]
@@ -36,7 +35,7 @@ class Ensemble:
         if len(self.models) < 2:
             raise ValueError(f"an ensemble needs at least 2 models, got {len(self.models)}")
         for k, model in enumerate(self.models):
-            check_methods(f"number {k} of the models", model, "a model", "losses", "next")
+            check_methods(f"models[{k}]", model, "a model", "losses", "next")
 
     @property
     def size(self):

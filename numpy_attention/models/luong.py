@@ -162,8 +162,7 @@ class LuongTranslator(TeacherForced):
     def encode(self, source, mask, rng=None, rows=None):
         """Encode source (S, B), mask (S, B) → memory, first states of the decoder, cache.
 
-        rng, rows: the generator and the ids of the sentences, for dropout. Raises ValueError for an
-        empty sentence.
+        rng and rows (sentence ids) are for dropout. Raises ValueError for an empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, row_ids)
@@ -175,7 +174,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """Backpropagate dmemory and dlast, the gradient of the first states, to the encoder."""
+        """Backpropagate dmemory, and dlast (the gradient of the first states), to the encoder."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         if self._reads_both_ways():
             dlast = tuple((tree_map(first_half, one), tree_map(second_half, one)) for one in dlast)

@@ -38,8 +38,7 @@ def build(name, rng, *vocabularies, **settings):
 def check_settings(name, settings):
     """Raise ValueError for a setting that is not an argument of the `create` of the model `name`.
 
-    The message lists the arguments. If `create` has ** arguments, other names are left for `create`
-    to check.
+    The message lists the arguments. If `create` has ** arguments, it checks other names itself.
     """
     known = [*settings_of(name), "dtype"]
     parameters = create_parameters(model_of(name))

@@ -176,8 +176,7 @@ class RNNSearch(TeacherForced):
     def encode(self, source, mask, rng=None, rows=None):
         """Encode source (S, B), mask (S, B) → memory of the annotations, s_0 (B, L · H), cache.
 
-        rng, rows: the generator and the ids of the sentences, for dropout. Raises ValueError for an
-        empty sentence.
+        rng and rows (sentence ids) are for dropout. Raises ValueError for an empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         x, embedded = self._embed(self.source_embedding, source, rng, row_ids)

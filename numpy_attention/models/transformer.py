@@ -130,8 +130,7 @@ class Transformer(TeacherForced):
     def encode(self, source, mask, rng=None, rows=None):
         """Encode source (S, B), mask (S, B) → memory (B, S, D), mask (B, S), cache.
 
-        rng, rows: the generator and the ids of the sentences, for dropout. Raises ValueError for an
-        empty sentence.
+        rng and rows (sentence ids) are for dropout. Raises ValueError for an empty sentence.
         """
         row_ids = self._source_ids(source, mask, rows)
         row_ids = None if row_ids is None else row_ids.T

@@ -166,8 +166,8 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
-            raise ValueError(f"{name or 'the model'} is a {kind}, which a page cannot run; it runs "
-                             "the package's own models, and classes that a script adds with "
+            raise ValueError(f"{name or 'the model'} is a {kind}, which a page cannot run; use a "
+                             "class of the package, or add the class in the script with "
                              f"Object.assign(KINDS, {{ {kind} }})")
         found[name] = {"kind": kind, "fields": {
             field.name: field_of(getattr(module, field.name), join(name, field.name), names)

@@ -86,6 +86,6 @@ def _check(weights: Array, visible: Array) -> None:
     hidden = np.argwhere(~visible & (np.nan_to_num(weights) != 0))
     if len(hidden):
         t, s = map(int, hidden[0])
-        raise ValueError(f"row {t} has weight {weights[t, s]:.4g} at token {s}, which this row "
-                         "does not see; if it does, pass `visible`, a boolean array of the same "
+        raise ValueError(f"weights[{t}, {s}] is {weights[t, s]:.4g}, but row {t} does not see "
+                         f"token {s}; if it does, pass `visible`, a boolean array of the same "
                          "shape as weights, True where a row sees a token")

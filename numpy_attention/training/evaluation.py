@@ -75,7 +75,7 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
     `losses`.
     """
     check_methods("model", model, "a model", "loss")
-    check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
+    check_methods("batches", batches, "batches such as PairBatches", "order", "batch", "carried")
     if not isinstance(threads, Threads):
         with Threads(threads, ranks) as pool:
             return evaluate(model, batches, pool, by_row=by_row)

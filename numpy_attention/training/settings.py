@@ -80,7 +80,7 @@ def option(
     """Return a dataclass field for a training setting, as the module's docstring describes.
 
     values: the Values that are accepted. help: the purpose. offered: whether the command line has
-    the option. of: {other setting: the choices with which the option has an effect}.
+    the option. of: for each other setting, the choices with which the option has an effect.
     """
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)

@@ -26,10 +26,10 @@ def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: 
 
 
 def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
-    """Raise TypeError unless a value is an instance that has these methods."""
+    """Raise TypeError unless a value is an instance that has these methods or attributes."""
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
-        raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}, with "
-                        f"{' and '.join(methods)}")
+        raise TypeError(f"{name} is {typed_repr(value)}; expected {expected} with the "
+                        f"attribute{'s' * (len(methods) > 1)} {' and '.join(methods)}")
 
 
 def check_function(name: str, value: Any, expected: str) -> None:
@@ -129,7 +129,9 @@ def as_integers(name: str, values: Any) -> np.ndarray:
         array = np.asarray(values)
     except ValueError:                      # lists of unequal length
         array = np.empty(0, object)
-    if array.dtype.kind not in "iu" and len(values) or array.ndim != 1:
+    if array.ndim != 1:
+        raise TypeError(f"{name} has {array.ndim} dimensions; expected a list of integers")
+    if array.dtype.kind not in "iu" and len(values):
         raise TypeError(f"{name} contains {array.dtype}, expected integers; encode tokens with a "
                         "Vocabulary")
     return array

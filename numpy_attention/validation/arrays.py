@@ -107,8 +107,7 @@ def check_grads(grads, model, name="grads"):
         raise TypeError(f"{name} is {what}, expected the gradient of a {type(model).__name__}; use "
                         "model.zeros_like()")
     for field in fields(model):
-        _check_parts(getattr(grads, field.name), getattr(model, field.name),
-                     f"{name}.{field.name}")
+        _check_parts(getattr(grads, field.name), getattr(model, field.name), f"{name}.{field.name}")
 
 
 def _check_parts(its, own, name):

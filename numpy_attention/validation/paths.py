@@ -52,7 +52,10 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
 
 
 def as_path(path: Any, name: str = "path") -> Path:
-    """Return a str or Path as a Path. Raises TypeError, or ValueError for an invalid name."""
+    """Return a str or Path as a Path.
+
+    Raises TypeError for any other type, and ValueError for an invalid name.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     text = os.fspath(path)
@@ -90,14 +93,14 @@ def existing_file(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Return whether the path exists. Raises OSError if it cannot be read (a link loop)."""
+    """Return whether the path exists. Raises OSError if this is unknown, as in a link loop."""
     path = as_path(path)
     with path_errors(path, "read"):
         return mode_of(path) is not None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether the path is a folder. Raises OSError if it cannot be read (a link loop)."""
+    """Return whether the path is a folder. Raises OSError if this is unknown, as in a link loop."""
     path = as_path(path)
     with path_errors(path, "read"):
         mode = mode_of(path)

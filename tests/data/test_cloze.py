@@ -44,7 +44,7 @@ def test_a_question():
 
 @pytest.mark.parametrize("change, error, message", [
     ({"context": (("a",), ())}, ValueError, "a sentence of the context is empty"),
-    ({"context": (["a"], "ab")}, TypeError, "sentence 1 of the context is the string 'ab'"),
+    ({"context": (["a"], "ab")}, TypeError, r"^context\[1\] is the string 'ab'"),
     ({"after": [1]}, TypeError, "after contains 1"),
     ({"candidates": ["a", "b", "a"]}, ValueError, r"candidates are \('a', 'b', 'a'\); expected"),
     ({"answer": 3}, ValueError, "answer = 3; expected an integer of at least 0 and at most 2"),

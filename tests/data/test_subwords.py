@@ -117,7 +117,7 @@ def test_refused(subwords, monkeypatch):
     (lambda subwords: subwords.read("45"), "ids is '45', of type str; expected a list of ids$"),
     (lambda subwords: subwords.read([2.0]), "an id is 2.0, of type float; expected an integer"),
     (lambda subwords: subwords.unknown_share([["new"], "house"]),
-     "sentence 1 is the string 'house', expected a list of tokens"),
+     r"sentences\[1\] is the string 'house', expected a list of tokens"),
 ])
 def test_invalid_arguments(subwords, ask, message):
     with pytest.raises(TypeError, match=f"^{message}"):
@@ -136,5 +136,5 @@ def test_pieces_joined_are_the_words(subwords, words):
 
 def test_half_of_a_character_is_unknown(subwords):
     assert subwords.encode(["\ud800"]) == [UNK]
-    with pytest.raises(ValueError, match="sentence 1 is .*lone surrogate"):
+    with pytest.raises(ValueError, match=r"sentences\[1\] is .*lone surrogate"):
         Subwords.build([["the"], ["\ud800"]], 9)

@@ -38,7 +38,7 @@ def bands(curves):
     (plotting.history_heatmap, ([[0, 0], [-0.1, 0]], "ab"), "negative, got -0.1"),
     (plotting.history_heatmap, ([[0, 0], [math.inf, 0]], "ab"), "infinity"),
     (plotting.history_heatmap, (ZEROS * math.nan, "ab"), "all weights are NaN"),
-    (plotting.history_heatmap, ([[0, 0], [0.4, 0.6]], "ab"), "row 1 has weight 0.6 at token 1"),
+    (plotting.history_heatmap, ([[0, 0], [0.4, 0.6]], "ab"), r"weights\[1, 1\] is 0.6"),
     (plotting.history_heatmap, (ZEROS * math.nan, "ab", None, ZEROS == 0), "NaN in visible cells"),
     (plotting.attention_span, ({"a": [[0.5]]},), r"must be a list .* not .* shape \(1, 1\)"),
     (plotting.attention_span, ({"a": [0.5], "b": [0.5, math.nan]},), "'b' contains NaN"),

@@ -105,8 +105,8 @@ def test_rows_are_distinguished_in_their_order(size, threads):
 
 
 def test_batches_that_are_none_are_named():
-    expected = "^batches is None; expected batches, such as PairBatches, with order and batch and "
-    with pytest.raises(TypeError, match=expected + "carried$"):
+    expected = "^batches is None; expected batches such as PairBatches with the attributes order "
+    with pytest.raises(TypeError, match=expected + "and batch and carried$"):
         evaluate(translator_model(), None, 1)
 
 

@@ -285,10 +285,10 @@ def test_threads_that_ranks_cannot_share_are_reported_at_once():
 
 @pytest.mark.parametrize("changed, error, message", [
     ({"model": None}, TypeError,
-     "^model is None; expected a model, with vector and loss and loss_and_grad$"),
-    ({"optimizer": None}, TypeError, "^optimizer is None; expected an optimizer, with slots and "),
+     "^model is None; expected a model with the attributes vector and loss and loss_and_grad$"),
+    ({"optimizer": None}, TypeError, "^optimizer is None; .* with the attributes slots and "),
     ({"train": None}, TypeError,
-     "^train is None; expected batches, such as PairBatches, with order and batch and carried$"),
+     "^train is None; expected batches such as PairBatches with the attributes order and batch"),
     ({"average": "mean"}, ValueError, "^average = 'mean'; expected"),
     ({"path": "."}, IsADirectoryError, r"^path is the folder \.; expected the name of a file"),
 ])

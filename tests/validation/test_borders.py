@@ -151,7 +151,7 @@ MESSAGES = {
         "mask.astype(bool), or ids != PAD"),
     "an LSTM's state without its cell": (
         lambda: cells["lstm"].forward(np.zeros((5, 2, 3), F), np.zeros((2, 4), F)), ValueError,
-        "state has 1 arrays, expected 2; an LSTM has the state (h, c), and other cells have "
+        "state has 1 array, expected 2; an LSTM has the state (h, c), and other cells have "
         "one array h"),
     "a long source": (
         lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),

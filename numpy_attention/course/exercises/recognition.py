@@ -52,8 +52,9 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
     Two mistakes with signatures n₁ and n₂ have the combined signature r + (n₁ − r) + (n₂ − r),
     where r is the signature of the solution. The sum is correct if neither mistake affects the
-    other. If two mistakes change the same numbers, they are a pair only if they are in different
-    places and do not cancel. names: as in `recognized`.
+    other. Mistakes that change the same numbers are a pair only if neither is curated, they are in
+    different places, and they do not cancel. Only the pairs with the most curated mistakes are
+    returned. names: as in `recognized`.
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]

@@ -70,7 +70,8 @@ class Step(NamedTuple):
 class Call:
     """One call of a function.
 
-    owner: the path of the Module whose method is called; "": the model; None: no method of a Module
+    owner: the path of the Module whose method is called, "" for the model itself, or None if the
+        function is not a method of a Module
     parent: the Call of the caller, or None
     at, around: the line of the call in the caller, and the Steps of the loops around this line
     given: {argument: shape} of the arrays among the arguments
@@ -207,8 +208,7 @@ class Lines(Backward):
 
     def after(self, target, statement, kind, reads):
         if isinstance(target, (ast.Tuple, ast.List)):
-            return [each for one in target.elts
-                    for each in self.after(one, statement, kind, reads)]
+            return [each for one in target.elts for each in self.after(one, statement, kind, reads)]
         if isinstance(target, ast.Subscript) and path_of(target.value):
             return [self.report("part", statement, "part", ast.unparse(target), loaded(target))]
         return super().after(target, statement, kind, reads)

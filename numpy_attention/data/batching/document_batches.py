@@ -36,7 +36,7 @@ class DocumentBatches:
             raise ValueError("documents is empty; expected at least one document")
         shortest = min(map(len, self.documents))
         if shortest < 2:
-            raise ValueError(f"the shortest document has {shortest} token(s); expected at least 2, "
+            raise ValueError(f"the shortest document has length {shortest}; expected at least 2, "
                              "because the first is not predicted")
 
     def __len__(self) -> int:
@@ -61,9 +61,7 @@ class DocumentBatches:
         inputs = [self.documents[i][:-1][start:end] for i in indices]
         targets = [self.documents[i][1:][start:end] for i in indices]
         length = max(map(len, targets))
-        return TextBatch(
-            padded(inputs, length), padded(targets, length), np.arange(len(indices))
-        )
+        return TextBatch(padded(inputs, length), padded(targets, length), np.arange(len(indices)))
 
     def first_words(self) -> "DocumentBatches":
         """Return DocumentBatches with only the first two ids of each document.

@@ -27,7 +27,7 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
         raise ValueError(f"length = {length} is too short: the longest sentence has {longest} ids")
     ids = np.full((length or longest, len(sentences)), PAD, np.int64)  # (T, B)
     for b, sentence in enumerate(sentences):
-        ids[:len(sentence), b] = as_integers(f"sentence {b}", sentence)
+        ids[:len(sentence), b] = as_integers(f"sentences[{b}]", sentence)
     if ids.size and ids.min() < 0:
         raise ValueError(f"sentences contain the id {ids.min()}; expected ids of at least 0, as a "
                          "Vocabulary returns")
@@ -38,7 +38,7 @@ def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
     """Raise TypeError unless `sentences` is a list of lists. name: for messages."""
     check_list(name, sentences, "lists of ids")
     for n, sentence in enumerate(sentences):
-        check_list(f"number {n} of the {name}", sentence, "ids")
+        check_list(f"{name}[{n}]", sentence, "ids")
 
 
 def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:

@@ -104,7 +104,7 @@ class ParallelCorpus(Corpus):
         if rng is not None:
             check_generator(rng)
         if options:
-            raise ValueError(f"{self.name} has no option(s) {', '.join(options)}; only generated "
+            raise ValueError(f"{self.name} has no option {' or '.join(options)}; only generated "
                              "corpora have options")
         at_least(1, count=count, min_length=min_length, max_length=max_length)
         lengths = accepted_kwargs(self.read, min_length=min_length, max_length=max_length)
@@ -134,7 +134,7 @@ class GeneratedCorpus(ParallelCorpus):
                  if name not in ("rng", "count", "keep")]
         unknown = sorted(options.keys() - set(known))
         if unknown:
-            raise ValueError(f"{self.name} has no option(s) {', '.join(unknown)}; its options are: "
+            raise ValueError(f"{self.name} has no option {' or '.join(unknown)}; its options are: "
                              f"{', '.join(known) or 'none'}")
 
         def keep(pair: Pair) -> bool:

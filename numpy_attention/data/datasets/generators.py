@@ -69,8 +69,8 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
     check_whole("max_length", max_length, 1)
     if not min_length <= max_length <= LONGEST:
         raise ValueError(
-            f"lengths {min_length} to {max_length}; expected 1 ≤ min_length ≤ max_length ≤ "
-            f"{LONGEST:,}"
+            f"min_length = {min_length} and max_length = {max_length}; expected 1 ≤ min_length ≤ "
+            f"max_length ≤ {LONGEST:,}"
         )
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:

@@ -191,7 +191,7 @@ def ablate(model: Any, batches: Any, rng: np.random.Generator,
     errors of `changed`.
     """
     check_methods("model", model, "a model", "losses", "copy")
-    check_methods("batches", batches, "batches, such as PairBatches", "order", "batch", "carried")
+    check_methods("batches", batches, "batches such as PairBatches", "order", "batch", "carried")
     changes = [known_change(change) for change in changes]
     check_generator(rng)
     attentions_of(model)

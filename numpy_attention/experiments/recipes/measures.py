@@ -1,6 +1,6 @@
 """Metrics of translators that recipes record beyond those of `Translator.measure`.
 
-    perplexity              without translating anything
+    perplexity              of the references; nothing is translated
     bleu_of_LOW_to_HIGH     BLEU of the sentences with LOW ≤ source tokens ≤ HIGH
     pointing_adjective      of `grammar-en-fr`: pointing of adjectives that change places
     pointing_negation       of `grammar-en-fr`: pointing of "ne" and "pas"

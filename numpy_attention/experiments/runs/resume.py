@@ -40,7 +40,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     about = checkpoint.load_about(path)
     kind = kind_in(about)
     if kind != trained.KIND:
-        raise_different(folder, f"kind was {RUNS.get(kind, kind)}, is now {RUNS[trained.KIND]}")
+        raise_different(folder, f"kind was {RUNS.get(kind, kind)} and is now {RUNS[trained.KIND]}")
     with checkpoint.understood(path, about):
         check(about, COMPARED)
         before = flat(known_of(about), trained.TRAINING)
@@ -55,7 +55,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
             now.pop(name, None)
         if there != here:
             raise ValueError(f"the text has changed since the run in {folder} began: the digest of "
-                             f"{', '.join(files)} was {there}, is now {here}; restore the old "
+                             f"{', '.join(files)} was {there} and is now {here}; restore the old "
                              "files, or train again in another folder")
     found = differences(before, now)
     if found:
@@ -101,4 +101,4 @@ def differences(before: Configuration, now: Configuration) -> list[str]:
 
 def difference(name: str, before: Any, now: Any) -> str:
     long = any(isinstance(value, list) or len(str(value)) > 60 for value in (before, now))
-    return f"{name} differs" if long else f"{name} was {before}, is now {now}"
+    return f"{name} differs" if long else f"{name} was {before} and is now {now}"

@@ -276,8 +276,8 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     V, size = embedding.E.shape
     given = vector_size(path)
     if given != size:
-        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} numbers; set "
-                         f"{setting} = {given}")
+        raise ValueError(f"{setting} = {size}, but the vectors of {path} have {given} dimensions; "
+                         f"set {setting} = {given}")
     read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:

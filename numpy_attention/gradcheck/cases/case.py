@@ -53,4 +53,4 @@ def plain(target, *inputs):
 def check_same_loss(*losses):
     """Raise GradientError unless all losses are equal. The first loss is from loss_and_grad."""
     if not np.allclose(losses, losses[-1], 1e-6):
-        raise GradientError(f"loss_and_grad returns the loss {losses[0]}, but forward {losses[-1]}")
+        raise GradientError(f"the loss is {losses[0]} in loss_and_grad but {losses[-1]} in forward")

@@ -24,12 +24,12 @@ ADVICE = ("  a hidden word's score is −∞ before the softmax, a hidden step k
 
 
 def masked_values_unused(check):
-    """Check that masked values have weight 0 and that a change of masked values changes no output.
+    """Check that masked values have weight 0, and that no output at a visible position uses them.
 
     A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of the forward, or a
     variable in the closure of the forward, as in `protocol`. A mask applies to inputs whose first
-    two axes have its shape. True may mean hidden or visible: the law is broken only if it is broken
-    in both meanings. A mask with two equal axes is not checked.
+    two axes have its shape. True may mean hidden or visible. The law counts as broken only if it
+    is broken under both meanings. A mask with two equal axes is not checked.
     """
     found = []
     for mask in masks_of(check):
@@ -41,11 +41,11 @@ def masked_values_unused(check):
 
 
 def padding_ignored(check):
-    """Check that one more hidden position at the end of all masked arrays changes no output.
+    """Check that one more hidden position at the end changes no output at a visible position.
 
-    The values at the added position are 0. An axis of the mask is skipped if a row along it has no
-    visible position. If hidden positions come last along both axes, nothing is checked, because it
-    is unknown which axis has the positions.
+    All masked arrays get this position, with values 0. An axis of the mask is skipped if a row
+    along it has no visible position. If hidden positions come last along both axes, nothing is
+    checked, because it is unknown which axis has the positions.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -91,7 +91,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """Return [mask] if the forward has a boolean array `mask` (B, S) with B ≠ S, else []."""
+    """Return a list of at most one mask: the forward's boolean array `mask` (B, S), if B ≠ S."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)

@@ -134,8 +134,8 @@ class Hypotheses:
     def near(self, group, compared, others):
         """Return those of the places `others` whose values have the shapes of a group's values.
 
-        Places are given by their numbers. The group reads gradients of some X. Places nearest above
-        the uppermost line of these X come first. Places below this line come last.
+        Places are given by their numbers. Let X be the arrays whose gradients the group reads.
+        Places above the first line of X come first, the nearest first; places below it come last.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -171,8 +171,8 @@ class Hypotheses:
         """Return the Finding with the first wrong statement among those that compute its value.
 
         Each statement should add the gradient through some of the uses of X. The first statement
-        that adds anything else is wrong. If a statement scales the value, that statement is blamed
-        for a wrong scale, and the first statement for any other error.
+        that adds anything else is wrong. If a statement scales the value, a wrong scale is blamed
+        on it, and any other error on the first statement.
         """
         if not finding.others:
             return finding

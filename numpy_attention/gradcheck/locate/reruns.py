@@ -79,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the sizes above 1 of input axes that no parameter has and no input has twice."""
+    """Return lengths above 1 of input axes, without those in a parameter, or twice in one input."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -102,8 +102,7 @@ def has_ones(check):
     No gradient flows through such weights, so a mistake in their gradient cannot be seen.
     """
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
-    return any(array.dtype.kind == "f" and array.ndim and (array == 1).all()
-               for _, array in arrays)
+    return any(array.dtype.kind == "f" and array.ndim and (array == 1).all() for _, array in arrays)
 
 
 @contextlib.contextmanager

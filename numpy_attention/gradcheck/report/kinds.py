@@ -114,9 +114,10 @@ def by_rows(found, right, size):
 
 
 def exchanged(found, right, same):
-    """Return [Kind] if blocks of columns of `found` are permuted, or one block is wrong, else [].
+    """Return a list of at most one Kind: blocks of columns are permuted, or one block is wrong.
 
-    A block holds the columns of one gate of a cell. same(a, b): whether two arrays are equal.
+    A block holds the columns of one gate of a cell. One wrong block of a vector is not reported,
+    because a vector may have no blocks. same(a, b): whether two arrays are equal.
     """
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
@@ -139,7 +140,7 @@ def exchanged(found, right, same):
 
 
 def masked(found, right, size, flags):
-    """Return [Kind] if `found` is wrong only where it should be 0 or at a False of a mask, else [].
+    """Return a list of at most one Kind: `found` is wrong only where 0 is right or a mask is False.
 
     right: the correct array. size: its largest absolute value. flags: possible masks.
     """
@@ -163,7 +164,7 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Return [Kind] if the array `found` is wrong only at some positions of an axis, else [].
+    """Return a list of at most one Kind: `found` is wrong only at some positions of an axis.
 
     Positions where both arrays are 0 do not count. size: the largest absolute value of `right`.
     """
@@ -179,7 +180,7 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Return [Kind] if a wrong local derivative explains the wrong gradient `found`, else [].
+    """Return a list of at most one Kind: a wrong local derivative explains the gradient `found`.
 
     This is the case if found = right · g(z) / f(z): the code has g(z) instead of f(z). values:
     {name: z}, the values of the forward that are tried as z.

@@ -112,8 +112,8 @@ class Report:
                 moving[name][at] = False
         if not any(array.any() for array in moving.values()):
             why = "; ".join(self.left_out) or (
-                f"the outputs do not change with {names(list(moving))}, or only by rounding "
-                "errors; pass other values, for which they do")
+                f"the outputs do not change with {names(list(moving))} by more than rounding "
+                "errors; pass values for which they change")
             raise ValueError(f"{self.title}: nothing was checked: {why}")
 
     @property

@@ -76,5 +76,4 @@ def test_a_line_that_is_missing_has_its_functions_name():
     exercise = EXERCISES["cross-entropy"]
     right, wrong, mistake = next(one for one in exercise.mistakes if not one[1].strip())
     tree = ast.parse(exercise.changed(right, wrong))
-    assert placed(exercise, [mistake], tree) == (
-        [mistake], "cross_entropy_backward", False)
+    assert placed(exercise, [mistake], tree) == ([mistake], "cross_entropy_backward", False)

@@ -86,11 +86,11 @@ def test_unknown_requests():
             load(name, "dev")
     with refused("split = 'test_2016_flickr'; expected one of train"):
         load_parallel("copy", "test_2016_flickr")
-    with refused("copy has no option.s. length; its options are: vocabulary_size, min_length"):
+    with refused("copy has no option length; its options are: vocabulary_size, min_length"):
         load_parallel("copy", "train", length=3)
-    with refused("dates has no option.s. min_length; its options are: first_year"):
+    with refused("dates has no option min_length; its options are: first_year"):
         load_parallel("dates", "train", min_length=3)
-    with refused(r"bible-en-es has no option\(s\) vocabulary_size"):
+    with refused(r"bible-en-es has no option vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)
     with refused("copy has no part 'verses'; expected one of None"):
         load_parallel("copy", "train", part="verses")

@@ -56,5 +56,5 @@ def test_made_up_pairs_are_as_many_as_a_split_has():
     assert sizes == [20_000, 1_000, 1_000]
     assert corpus.pairs("train", count=7) == corpus.pairs("test", count=7)      # of seed 0
     for own in ("keep", "length"):
-        with pytest.raises(ValueError, match=f"^made has no option.s. {own}; its options are: n"):
+        with pytest.raises(ValueError, match=f"^made has no option {own}; its options are: n"):
             corpus.pairs("train", **{own: 3})

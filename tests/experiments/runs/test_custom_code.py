@@ -129,10 +129,10 @@ def test_a_run_without_own_code_needs_none(tmp_path):
 def test_it_goes_on_with_the_same_file_alone(mine, folder):
     assert check_same(folder, made(custom_class(str(mine))))
     mine.write_text(MINE + "# more\n")
-    with pytest.raises(ValueError, match="SHA-256 of mine.py:Mine was [0-9a-f]{8}, is "
+    with pytest.raises(ValueError, match="SHA-256 of mine.py:Mine was [0-9a-f]{8} and is "
                                          "now [0-9a-f]{8}"):
         check_same(folder, made(custom_class(str(mine))))
-    with pytest.raises(ValueError, match="attention was mine.py:Mine, is now dot"):
+    with pytest.raises(ValueError, match="attention was mine.py:Mine and is now dot"):
         check_same(folder, made("dot"))
 
 

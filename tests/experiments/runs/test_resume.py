@@ -41,12 +41,12 @@ def test_an_empty_folder_holds_nothing_to_resume(tmp_path):
 def test_a_run_may_go_on_with_the_same_settings_alone(saved, tmp_path):
     saved(Trained(hidden=3))
     assert check_same(tmp_path, Trained(hidden=3), threads=1)
-    for other, message in ((Trained(hidden=4), "hidden was 3, is now 4"),
-                           (Trained(hidden=3, layers=1), "layers was None, is now 1"),
-                           (Trained(model="n", hidden=3), "model was m, is now n")):
+    for other, message in ((Trained(hidden=4), "hidden was 3 and is now 4"),
+                           (Trained(hidden=3, layers=1), "layers was None and is now 1"),
+                           (Trained(model="n", hidden=3), "model was m and is now n")):
         with pytest.raises(ValueError, match=message):
             check_same(tmp_path, other)
-    with pytest.raises(ValueError, match="threads was 1, is now 2"):
+    with pytest.raises(ValueError, match="threads was 1 and is now 2"):
         check_same(tmp_path, Trained(hidden=3), threads=2)
 
 
@@ -55,14 +55,14 @@ def test_a_run_older_than_a_setting_of_the_training_has_its_default(saved, tmp_p
     del training["schedule"], training["unit"]
     saved(Trained(training=training))
     assert check_same(tmp_path, Trained())
-    with pytest.raises(ValueError, match="schedule was constant, is now linear"):
+    with pytest.raises(ValueError, match="schedule was constant and is now linear"):
         check_same(tmp_path, Trained(training=training | {"schedule": "linear"}))
 
 
 def test_a_run_older_than_a_setting_of_the_model_has_its_default(saved, tmp_path):
     saved(Trained(model="language-model", hidden=3))
     assert check_same(tmp_path, Trained(model="language-model", hidden=3, cell="lstm"))
-    with pytest.raises(ValueError, match="cell was lstm, is now gru"):
+    with pytest.raises(ValueError, match="cell was lstm and is now gru"):
         check_same(tmp_path, Trained(model="language-model", hidden=3, cell="gru"))
 
 
@@ -70,20 +70,20 @@ def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
     saved(Trained(model="luong", hidden=4, attention="general"))
     given = dict(attention="general", window="global", width=10, heads=4)
     assert check_same(tmp_path, Trained(model="luong", hidden=4, **given))
-    with pytest.raises(ValueError, match="window was global, is now local-p"):
+    with pytest.raises(ValueError, match="window was global and is now local-p"):
         check_same(tmp_path, Trained(model="luong", hidden=4, **given | {"window": "local-p"}))
 
 
 def test_a_setting_that_was_renamed_is_the_same(saved, tmp_path):
     saved(Trained(D=2, first=True))
     assert check_same(tmp_path, Trained(width=2, pre_norm=True))
-    with pytest.raises(ValueError, match="width was 2, is now 3"):
+    with pytest.raises(ValueError, match="width was 2 and is now 3"):
         check_same(tmp_path, Trained(width=3, pre_norm=True))
 
 
 def test_another_kind_is_another_run(saved, tmp_path):
     saved(Trained(kind="translator", training={"reverse_source": True}))
-    with pytest.raises(ValueError, match="was translator, is now language model"):
+    with pytest.raises(ValueError, match="was translator and is now language model"):
         check_same(tmp_path, Trained())
 
 
@@ -94,7 +94,7 @@ def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, 
         for n in (2, 3))
     saved(few)
     if schedule == "linear":
-        with pytest.raises(ValueError, match="epochs was 2, is now 3"):
+        with pytest.raises(ValueError, match="epochs was 2 and is now 3"):
             check_same(tmp_path, more)
     else:
         assert check_same(tmp_path, more)
@@ -111,7 +111,7 @@ def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
 def test_four_changes_are_reported_and_how_many_more(saved, tmp_path, count, more):
     names = [f"s{n}" for n in range(count)]
     saved(Trained(**dict.fromkeys(names, 1)))
-    changes = "; ".join(f"{name} was 1, is now 2" for name in names[:4])
+    changes = "; ".join(f"{name} was 1 and is now 2" for name in names[:4])
     with pytest.raises(ValueError) as refused:
         check_same(tmp_path, Trained(**dict.fromkeys(names, 2)))
     assert str(refused.value) == (
@@ -133,5 +133,5 @@ def test_a_text_is_the_same_by_its_digest_wherever_it_is(saved, tmp_path):
 
 def test_another_model_is_reported_first(saved, tmp_path):
     saved(Trained(model="m", a=1))
-    with pytest.raises(ValueError, match="settings: model was m, is now n; a was 1, is now 2"):
+    with pytest.raises(ValueError, match=": model was m and is now n; a was 1 and is now 2"):
         check_same(tmp_path, Trained(model="n", a=2))

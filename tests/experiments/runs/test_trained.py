@@ -51,9 +51,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize("other, threads, message", [
     (translator_of(OTHERS), None, "source_vocabulary"),
     (translator_of(settings=SIZES | {"dropout": 0.5}), None, "dropout"),
-    (translator_of(seed=7), None, "seed was 0, is now 7"),
-    (translator_of(batch_size=1), None, "batch_size was 2, is now 1"),
-    (translator_of(), 2, "threads was 1, is now 2"),
+    (translator_of(seed=7), None, "seed was 0 and is now 7"),
+    (translator_of(batch_size=1), None, "batch_size was 2 and is now 1"),
+    (translator_of(), 2, "threads was 1 and is now 2"),
 ])
 def test_another_run_is_not_resumed(folder, other, threads, message):
     before = (folder / "checkpoint.npz").read_bytes()
@@ -308,7 +308,7 @@ def test_a_run_begins_with_pretrained_vectors_and_needs_their_file_only_once(
 
 
 @pytest.mark.parametrize("settings, training, message", [
-    (SIZES, {}, "^embedding = 3, but the vectors of .*vectors.txt have 4 numbers; .*embedding = 4"),
+    (SIZES, {}, "^embedding = 3, but the vectors of .*vectors.txt have 4 dimensions; .*edding = 4"),
     (SIZES, {"subwords": 20}, "source_vectors .* subwords"),
     (SIZES | {"embedding": 4}, {}, "txt has no vector for any of the 2 words"),      # x and y
 ])

@@ -78,7 +78,7 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
     larger = tiny("tiny-fixed", "encoder-decoder", hidden=9, embedding=6)
     monkeypatch.setitem(comparison.RECIPES, "tiny-fixed", larger)
     words = ["compare", "tiny-additive", "tiny-fixed", "--threads", "1"]
-    other = "tiny-fixed-seed0 holds a run with different settings: hidden was 8, is now 9"
+    other = "tiny-fixed-seed0 holds a run with different settings: hidden was 8 and is now 9"
     assert other in failure(capsys, *words)
     (tmp_path / "file").write_text("")
     words = "tiny-additive tiny-dot --threads 1 --output file"

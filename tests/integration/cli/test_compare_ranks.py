@@ -62,7 +62,7 @@ def test_a_failure_is_named_and_refusals_come_first(run, tmp_path):
     assert list(before) == ["tiny-dot-seed3"]
     code, lines, err = run(2, RECIPES, *words[:2], "tiny-fixed", "--seeds", "2-3", "--threads", "2")
     assert code == 2
-    assert err.count("seed3 holds a run with different settings: threads was 1, is now 2") == 1
+    assert err.count("seed3 holds a run with different settings: threads was 1 and is now 2") == 1
     assert trained(tmp_path) == before
 
 

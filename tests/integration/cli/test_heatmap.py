@@ -36,8 +36,8 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     assert main(["heatmap", "copy", source, target, "--output", str(second)]) == 0
     assert "sure link" not in second.read_text()
     for words, message in ((["--index", "120"], "--index 120 is out of range; test has 120"),
-                           (["3"], "got 1 sentence(s), expected a source and a target"),
-                           (["3", "4", "5"], "3 sentence(s)"), (["", "3"], "a sentence is empty")):
+                           (["3"], "got 1 sentence, expected a source and a target"),
+                           (["3", "4", "5"], "3 sentences"), (["", "3"], "a sentence is empty")):
         assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
     assert not third.exists()
 
@@ -71,7 +71,7 @@ def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
     assert main(["heatmap", "sentences", *third]) == 0
     assert len(capsys.readouterr().out.splitlines()[0].split()) == 6
     for words, message in ((["plain", "red"], "no attention weights"),
-                           (["attentive", "red", "blue"], "got 2 sentence(s), expected one"),
+                           (["attentive", "red", "blue"], "got 2 sentences, expected one"),
                            (["attentive", "--index", "5"], "valid has 5 sentences, numbered"),
                            (["letters", "--index", "0"], "pass your own sentence")):
         assert message in failure(capsys, "heatmap", *words, "--output", other)
@@ -121,8 +121,8 @@ def test_trace_of_a_language_model_warns_of_unknown_words(among, capsys):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("copy", "required: SENTENCE"), ("copy 1 2 3", "got 3 sentence(s)"),
-    ("single red blue", "got 2 sentence(s), expected one sentence"),
+    ("copy", "required: SENTENCE"), ("copy 1 2 3", "got 3 sentences"),
+    ("single red blue", "got 2 sentences, expected one sentence"),
     ("copy 1 2 --step 7", "nothing matches step 7; choose from 0, 1"),
     ("copy 1 2 --layer decodr", "choose from decoder"),
     ("copy 1 2 --names a,,b", "expected names such as weights,dx"),

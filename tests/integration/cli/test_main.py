@@ -44,9 +44,9 @@ def test_refused(words, message, capsys, here):
 
 @pytest.mark.parametrize("source, target, message", [
     ("x\ny z\n", "x\n", "line 2 has no partner"),
-    ("x\n\n", "x\ny\n", "a.txt has 1 empty line(s), the first is line 2"),
+    ("x\n\n", "x\ny\n", "a.txt has 1 empty line (first: line 2)"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
-    ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pair(s); add more text, or pass "
+    ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pairs; add more text, or pass "
                          "--valid-source and --valid-target"),
 ])
 def test_malformed_files(here, source, target, message, capsys):

@@ -335,8 +335,8 @@ def test_train_lm_prints_what_it_does(own, capsys):
     assert len(capsys.readouterr().out.split()) <= 6
     assert main([*attentive, "--carried", "7"]) == 0
     assert "resumes the run in runs/own-combined" in capsys.readouterr().out
-    assert "carried was 7, is now 8" in failure(capsys, *attentive, "--carried", "8")
-    assert "is now translator" in failure(capsys, *COPY, "--run", "runs/own-combined")
+    assert "carried was 7 and is now 8" in failure(capsys, *attentive, "--carried", "8")
+    assert "and is now translator" in failure(capsys, *COPY, "--run", "runs/own-combined")
 
 
 def test_characters(own, capsys):
@@ -376,7 +376,7 @@ def test_pretrained_vectors_decide_the_size(here, capsys):
         table = run.model.source_embedding.E
         assert table[run.source_vocabulary.encode(["red"])].tolist() == [[1, 2, 3, 4, 5, 6]]
     message = failure(capsys, *command, "--embedding", "5", "--hidden", "8", "--run", "other")
-    assert "5, but the vectors of vectors.vec have 6 numbers; set --embedding 6" in message
+    assert "5, but the vectors of vectors.vec have 6 dimensions; set --embedding 6" in message
     assert not (here / "other").exists()
 
 
@@ -416,12 +416,12 @@ def test_ctrl_c_saves_and_resumes(runs, here, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("change, message", [
-    ("--hidden 9", "hidden was 8, is now 9"),
-    ("--clip 5", "clip was 1.0, is now 5.0"),
-    ("--max-length 3", "corpus --max-length was 4, is now 3"),
-    ("--model encoder-decoder", "model was rnnsearch, is"),
+    ("--hidden 9", "hidden was 8 and is now 9"),
+    ("--clip 5", "clip was 1.0 and is now 5.0"),
+    ("--max-length 3", "corpus --max-length was 4 and is now 3"),
+    ("--model encoder-decoder", "model was rnnsearch and is"),
     ("--reverse-source", "--reverse-source was False"),
-    ("--threads 2", "threads was 1, is now 2"),
+    ("--threads 2", "threads was 1 and is now 2"),
 ])
 def test_other_settings_are_an_error(runs, change, message, capsys):
     before = (runs / "copy/checkpoint.npz").read_bytes()

@@ -59,4 +59,4 @@ def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys)
     changed = replace(TINY, settings=TINY.settings | {"hidden": 9})
     monkeypatch.setitem(RECIPES, "tiny", changed)
     assert main(["reproduce", "tiny"]) == 2
-    assert "hidden was 8, is now 9" in capsys.readouterr().err
+    assert "hidden was 8 and is now 9" in capsys.readouterr().err

@@ -198,7 +198,7 @@ def test_threads_and_ranks_that_do_not_fit(tmp_path):
         together(2, lambda ranks: at_ranks.translator().trainer(
             at_ranks.pairs(9), None, None, 3, False, ranks))
     trained("dropout", 1, 4, tmp_path, epochs=1)
-    with pytest.raises(ValueError, match="threads was 4, is now 3"):
+    with pytest.raises(ValueError, match="threads was 4 and is now 3"):
         trained("dropout", 3, 1, tmp_path, epochs=2)
     with pytest.raises(ValueError, match="was trained with 4 threads in total, which is not "
                                          "divisible by 3 ranks"):
