@@ -9,6 +9,9 @@ token. A size is one of MODELS. Each side imports its own library only when it i
 have their own files: floor.py, jax_side.py, per_step.py.
 """
 
+import atexit
+from contextlib import ExitStack
+
 import numpy as np
 from machine import names_in
 
@@ -144,7 +147,7 @@ class OneBatch:
         return self.one
 
     def carried(self, place):
-        return False
+        return True
 
 
 def our_trainer(size, threads, built, **more):
@@ -164,12 +167,14 @@ def our_trainer(size, threads, built, **more):
 
 def our_step(trainer, batch):
     """A function that makes one step of a trainer's → loss per token."""
-    from numpy_attention.training.threads import Threads
-    pool = Threads(trainer.threads_here(), trainer.ranks).__enter__()
-    grads = [trainer.model.zeros_like() for _ in range(pool.count)]
+    opened = ExitStack()
+    atexit.register(opened.close)
+    pool, grads = opened.enter_context(trainer.workers())
 
     def step():
-        loss, tokens = trainer.train_step(batch, pool, grads)
+        rate = trainer.rate()
+        pool.tell(0, 0, rate)
+        loss, tokens = trainer.train_on(pool, grads, 0, 0, rate)
         return loss / tokens
     return step
 

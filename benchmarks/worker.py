@@ -5,8 +5,8 @@
 SIDE is a function such as sides.ours in the benchmarks of CHECKOUT, and runs with the package of
 CHECKOUT. MODEL is a name of the MODELS in its sides.py, or a size in JSON. The worker answers in
 lines of JSON: the seconds of its first three steps, in which everything is compiled, and then
-[seconds of a step, loss] for every turn. With --memory it writes [MB of three steps, MB of the
-whole process] and exits. The environment, with its threads and BLAS kernels, is that of the
+[seconds of a step, loss] for every turn. With --memory it writes [MB of three steps, MB of all
+its processes] and exits. The environment, with its threads and BLAS kernels, is that of the
 benchmark that started it.
 
 A turn is TURN seconds of steps after one step that is not counted, because the first step after the
@@ -17,6 +17,7 @@ import argparse
 import ctypes
 import gc
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -111,18 +112,28 @@ def peak():
     return int(line.split()[1]) / 1024
 
 
+def of_children():
+    """Resident memory that the children of this process do not share with it, in MB."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    parts = [line.split() for child in children
+             for line in Path(f"/proc/{child}/smaps_rollup").read_text().splitlines()]
+    return sum(int(part[1]) for part in parts if part[0].startswith("Private_")) / 1024
+
+
 def memory_of(make, size, threads):
-    """[MB of the steps, MB of the process]; a tiny step has loaded the code before."""
+    """[MB of the steps, MB of all processes]; a tiny step has loaded the code before."""
     make(tiny(size), threads, lambda: None)()
     before = 0.0
 
     def built():
         nonlocal before
         forget_peak()
-        before = peak()
+        before = peak() + of_children()
 
-    warm(make(size, threads, built))
-    return [peak() - before, peak()]
+    step = make(size, threads, built)       # kept, so that its processes live on
+    warm(step)
+    whole = peak() + of_children()
+    return [whole - before, whole]
 
 
 def main():

@@ -113,7 +113,14 @@ class Module:
         self._check_parts_of_its_own()
         arrays = [array for _, array in self.named_parameters()]
         size = sum(array.size for array in arrays)
-        vector = np.empty(size, self.dtype if arrays else np.float32)
+        self.move_to(np.empty(size, self.dtype if arrays else np.float32))
+
+    def move_to(self, vector):
+        """Copy all parameters to `vector`, make the fields views of it, and close the model.
+
+        vector: a flat array with the size and dtype of `self.vector`.
+        """
+        moved = []
         start = 0
         for _, module in self.modules():
             for field in fields(module):
@@ -121,10 +128,14 @@ class Module:
                 if isinstance(value, np.ndarray):
                     view = vector[start:start + value.size].reshape(value.shape)
                     view[...] = value
-                    module.__dict__[field.name] = view
+                    moved.append((module, field.name, view))
                     start += value.size
                 else:
-                    module.__dict__[field.name] = _closed(value)
+                    moved.append((module, field.name, _closed(value)))
+        # only now, so that an interrupted call changes nothing
+        for module, name, value in moved:
+            module.__dict__[name] = value
+        for _, module in self.modules():
             module.__dict__.pop("_vector", None)
             module.__dict__["_packed"] = True
         self.__dict__["_vector"] = vector
@@ -162,10 +173,16 @@ class Module:
 
     # ---- gradients and copies --------------------------------------------------------------------
 
-    def zeros_like(self):
-        """Return a packed model of zeros for the gradients, with the same structure and ties."""
+    def zeros_like(self, vector=None):
+        """Return a packed model of zeros for the gradients, with the same structure and ties.
+
+        vector: the flat array for its parameters; None: a new one.
+        """
         grads = _rebuilt(self, np.zeros_like, {})
-        grads._pack()
+        if vector is None:
+            grads._pack()
+        else:
+            grads.move_to(vector)
         return grads
 
     def copy(self):

@@ -10,7 +10,8 @@ from numpy_attention.cli.values import text, thread_count, whole
 Groups = dict[str, tuple[Option, ...]]      # {title of the help, or "": options}
 
 RUN = positional("run", "folder of a trained run", "RUN")
-THREADS = Option("threads", "number of threads", thread_count, note="depends on the model's size")
+THREADS = Option("threads", "number of threads; on Linux, of processes that share memory",
+                 thread_count, note="depends on the model's size")
 SEED = Option("seed", "random seed", values.seed, 0)
 JSON = flag("json", "print one JSON object")
 PLOT = file("output", "plot the result: .png, .pdf or .svg", read=values.picture)

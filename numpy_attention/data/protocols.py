@@ -50,7 +50,11 @@ class Batches(Protocol):
         """
 
     def batch(self, place: Any) -> Batch:
-        """Return the batch at a place, which is an element of `order()`."""
+        """Return the batch at a place, which is an element of `order()`.
+
+        The batch depends on nothing else, because several processes may call this method, with
+        pickled places. They share the position in an open file, so `batch` must open its own.
+        """
 
     def carried(self, place: Any) -> bool:
         """Return whether the batch at a place starts from the final state of the previous batch."""

@@ -10,6 +10,7 @@ from numpy_attention.data.protocols import Batch, Batches
 from numpy_attention.module import Array
 from numpy_attention.products import fixed_weights
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
+from numpy_attention.training.processes import workers
 from numpy_attention.training.protocols import Model, State
 from numpy_attention.training.shares import States, shared
 from numpy_attention.training.threads import Threads
@@ -77,7 +78,7 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
     check_methods("model", model, "a model", "loss")
     check_methods("batches", batches, "batches such as PairBatches", "order", "batch", "carried")
     if not isinstance(threads, Threads):
-        with Threads(threads, ranks) as pool:
+        with workers(threads, ranks) as pool:
             return evaluate(model, batches, pool, by_row=by_row)
 
     def work(k: int, part: Batch, before: State) -> tuple[Any, State]:

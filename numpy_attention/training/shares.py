@@ -16,6 +16,7 @@ from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
 from numpy_attention.training.distributed import row_sums
 from numpy_attention.training.distributed.ranks import SingleProcess, tree
+from numpy_attention.training.processes import Processes
 from numpy_attention.training.protocols import Model, Optimizer, State
 from numpy_attention.training.threads import Threads
 from numpy_attention.trees import join_rows, leaves, rows_of
@@ -121,8 +122,8 @@ def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
     """Return [f(k) for each thread k], each computed in its own thread if there is enough work.
 
     size: the number of elements that all calls of f process together. If it is less than SMALL, the
-    calling thread makes all the calls.
+    calling thread makes all the calls. In a pool of processes, each process makes its own.
     """
-    if size < SMALL:
+    if size < SMALL and not isinstance(pool, Processes):
         return [f(k) for k in range(pool.count)]
     return pool.map(f)

@@ -4,6 +4,7 @@ import ctypes
 import math
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
@@ -23,8 +24,9 @@ M_ARENA_MAX = -8
 
 # time and period, of version 2 and of version 1
 QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
-# parameters × tokens of a step, below which several threads are slower than one
+# parameters × tokens of a step, below which several threads, or processes, are slower than one
 SMALL_STEP = 3e8
+SMALL_STEP_OF_PROCESSES = 2e7
 SWITCH = 1e-4       # seconds until a thread asks for the interpreter lock; Python's are 5e-3
 
 
@@ -60,7 +62,15 @@ class Threads:
         self._limits.restore_original_limits()
         sys.setswitchinterval(self._interval)
 
-    def map(self, f: Callable[[int], Any]) -> list[Any]:
+    def tell(self, *message: Any) -> None:
+        """Do nothing. A pool of processes sends the message to them."""
+
+    def map(self, f: Callable[[int], Any], to_all: bool = True) -> list[Any]:
+        """Call f in all workers and return the results.
+
+        to_all: whether the other processes of a pool of processes also return them; otherwise they
+        return [].
+        """
         try:
             others = [self._pool.submit(copy_context().run, f, k) for k in range(1, self.count)]
         except RuntimeError:
@@ -88,8 +98,15 @@ def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
     use; all ranks have the same number. work: the number of parameters times the number of tokens
     of a step.
     """
-    mine = available(ranks) if work > SMALL_STEP else 1
+    small = SMALL_STEP_OF_PROCESSES if can_fork(ranks) else SMALL_STEP
+    mine = available(ranks) if work > small else 1
     return ranks.count * min(ranks.allgather(mine))
+
+
+def can_fork(ranks: SingleProcess = SINGLE_PROCESS) -> bool:
+    """Return whether a pool may fork this process: on Linux, in the main thread, with one rank."""
+    main = threading.current_thread() is threading.main_thread()
+    return sys.platform == "linux" and main and ranks.count == 1
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
@@ -169,11 +186,8 @@ def keep_freed_memory() -> None:
     A training step frees and allocates the same arrays again and again, and each fresh page causes
     a page fault. This has no effect if the C library has no mallopt (macOS, Windows, musl).
     """
-    if not sys.platform.startswith("linux"):
-        return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
+    mallopt = _of_the_c_library("mallopt")
+    if mallopt is None:
         return
     mallopt(M_ARENA_MAX, 1)
     if not mallopt(M_MMAP_THRESHOLD, 1 << 30):
@@ -181,3 +195,20 @@ def keep_freed_memory() -> None:
         mallopt(M_MMAP_THRESHOLD, 32 << 20)
     mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
     mallopt(M_TOP_PAD, 1 << 26)
+
+
+def release_freed_memory() -> None:
+    """Ask the C library to return the memory of freed arrays to the system, where it can."""
+    trim = _of_the_c_library("malloc_trim")
+    if trim is not None:
+        trim(0)
+
+
+def _of_the_c_library(name: str) -> Callable[..., int] | None:
+    """Return a function of Linux's C library, or None if there is none."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        return getattr(ctypes.CDLL(None), name)
+    except (OSError, AttributeError):
+        return None

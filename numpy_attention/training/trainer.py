@@ -20,6 +20,7 @@ from numpy_attention.training.diagnosis import NonFiniteError, first_bad
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.interrupt import Interrupt, Stopped
+from numpy_attention.training.processes import Processes, shared_memory, workers
 from numpy_attention.training.progress import advance, bar_of, print_epoch
 from numpy_attention.training.protocols import Model, Optimizer, Schedule, State
 from numpy_attention.training.schedules import Constant
@@ -54,7 +55,8 @@ class Trainer:
     path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
     about: a JSON-serializable dict, stored in the checkpoint
-    threads: the number of threads over all ranks; None: choose it by the size of a step
+    threads: the number of threads over all ranks, or without ranks, on Linux, of processes that
+        share memory; None: choose it by the size of a step
     ranks: the processes that train this model together; the first one reads and writes `path`
     progress: show a progress bar, and print one line per epoch
     frozen: names of parameters that are not trained; their gradients are 0, also in the norm
@@ -176,15 +178,37 @@ class Trainer:
         check_whole("epochs", epochs, 0)
         if minutes is not None:
             check_number("minutes", minutes, 0, finite=False, expected="a number of at least 0")
-        with self.alone(), Threads(self.threads_here(), self.ranks) as pool, \
-                Interrupt() as interrupt:
-            grads = [self.model.zeros_like() for _ in range(pool.count)]
+        with self.alone(), Interrupt() as interrupt, self.workers() as (pool, grads):
             while self.epoch < epochs and not self.stopped and not self._out_of_time(minutes):
                 self._run_epoch(pool, grads, interrupt, minutes)
                 self._end_epoch(pool)
                 self.save()
                 self._leave_if_interrupted(interrupt, saved=True)
         return self.history
+
+    @contextmanager
+    def workers(self) -> Iterator[tuple[Threads, list[Model]]]:
+        """Context manager: the pool of a training, and a model of zeros for each of its workers.
+
+        In a pool of processes, only the first runs the training. It tells the others of each step
+        (with `train_on`'s epoch, place and rate) and of each validation (with no argument), so that
+        they take part in every `pool.map`. A model without `move_to` is trained in threads.
+        """
+        pool = workers(self.threads_here(), self.ranks)
+        if not hasattr(self.model, "move_to"):
+            pool = Threads(self.threads_here(), self.ranks)
+        if not isinstance(pool, Processes):
+            with pool:
+                yield pool, [self.model.zeros_like() for _ in range(pool.count)]
+            return
+        with shared_memory(self.model, self.vectors, pool.count) as grads, pool:
+            while pool.rank:
+                told = pool.told()
+                if told:
+                    self.train_on(pool, grads, *told)
+                else:
+                    self.validate(pool)
+            yield pool, grads
 
     def steps_of(self, epochs: int) -> int:
         """Return the number of steps in the first `epochs` epochs."""
@@ -228,9 +252,9 @@ class Trainer:
             while self.position < len(order):
                 start = time.perf_counter()
                 place = order[self.position]
-                if not self.train.carried(place):
-                    self._states = None
-                loss, tokens = self.train_step(self.train.batch(place), pool, grads)
+                rate = self.rate()
+                pool.tell(self.epoch, place, rate)
+                loss, tokens = self.train_on(pool, grads, self.epoch, place, rate)
                 self.position += 1
                 self.epoch_loss += loss
                 self.epoch_tokens += tokens
@@ -244,12 +268,33 @@ class Trainer:
                 if self._out_of_time(minutes):
                     break
 
-    def train_step(self, batch: Batch, pool: Threads,
-                   grads: Sequence[Model]) -> tuple[float, int]:
+    def rate(self) -> float:
+        """Return the schedule's factor of the learning rate for the next step."""
+        rate = self.schedule(self.step + 1, self.epoch)
+        check_number("the schedule's factor", rate, 0, expected="a number of at least 0")
+        return rate
+
+    def train_on(self, pool: Threads, grads: Sequence[Model], epoch: int, place: Any,
+                 rate: float) -> tuple[float, int]:
+        """Make the step of an epoch for train.batch(place); return the result of `train_step`."""
+        self.epoch = epoch
+        if not self.train.carried(place):
+            self._states = None
+        return self.train_step(self.train.batch(place), pool, grads, rate)
+
+    def validate(self, pool: Threads) -> Evaluation:
+        """Evaluate the model on `valid`."""
+        assert self.valid is not None
+        return evaluate(self.model, self.valid, pool)
+
+    def train_step(self, batch: Batch, pool: Threads, grads: Sequence[Model],
+                   rate: float | None = None) -> tuple[float, int]:
         """Update the model from one batch; return (the loss, the number of tokens).
 
-        grads: for each thread of `pool`, a model of zeros that collects the gradients.
+        grads: for each thread of `pool`, a model of zeros that collects the gradients. rate: the
+        schedule's factor of the learning rate; None: `self.rate()`.
         """
+        rate = self.rate() if rate is None else rate
         # known before the rows are shared out
         scale = 1 / (batch.tokens if self.average == "token" else batch.size)
 
@@ -273,8 +318,6 @@ class Trainer:
                 "try a smaller learning rate, or check the batch")
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
-        rate = self.schedule(self.step, self.epoch)
-        check_number("the schedule's factor", rate, 0, expected="a number of at least 0")
         update(pool, self.optimizer, self.model.vector, grads[0].vector, self.vectors, self.step,
                rate, factor)
         return loss, batch.tokens
@@ -309,7 +352,8 @@ class Trainer:
         if smoothing:                       # the training loss is then that of smoothed labels
             line["smoothing"] = smoothing
         if self.valid is not None:
-            valid = evaluate(self.model, self.valid, pool)
+            pool.tell()
+            valid = self.validate(pool)
             line["valid_loss"] = valid.mean
             line["valid_perplexity"] = valid.perplexity
         return line

@@ -9,7 +9,7 @@ from small import language_trainer, pairs, translator_model
 from numpy_attention.data.batching import PairBatches, TextBatches
 from numpy_attention.training import evaluation
 from numpy_attention.training.evaluation import Evaluation, evaluate
-from numpy_attention.training.threads import Threads
+from numpy_attention.training.processes import workers
 
 
 def test_perplexity_is_exp_of_the_mean_loss():
@@ -113,11 +113,10 @@ def test_batches_that_are_none_are_named():
 def test_one_thread_unless_more_are_asked_for(monkeypatch):
     counts = []
 
-    class Recorded(Threads):
-        def __init__(self, count, *ranks):
-            counts.append(count)
-            super().__init__(count, *ranks)
-    monkeypatch.setattr(evaluation, "Threads", Recorded)
+    def recorded(count, ranks):
+        counts.append(count)
+        return workers(count, ranks)
+    monkeypatch.setattr(evaluation, "workers", recorded)
     run = language_trainer()
     evaluate(run.model, run.train)
     evaluate(run.model, run.train, 2)

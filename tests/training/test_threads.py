@@ -197,7 +197,10 @@ def test_what_makes_a_step_large_enough_for_threads(monkeypatch):
             return [value, value + 1]
 
     monkeypatch.setattr(threads, "available", lambda ranks: 3)
-    assert threads_that_pay(300_000_000) == 1 and threads_that_pay(300_000_001) == 3
+    assert threads_that_pay(20_000_000) == 1 and threads_that_pay(20_000_001) == 3
+    with monkeypatch.context() as mac:
+        mac.setattr(sys, "platform", "darwin")
+        assert threads_that_pay(300_000_000) == 1 and threads_that_pay(300_000_001) == 3
     assert threads_that_pay(10**12, Two()) == 6 and threads_that_pay(1, Two()) == 2
 
 

@@ -237,7 +237,7 @@ def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
     assert sizes[0] < sizes[len(sizes) // 2] < max(sizes)
     monkeypatch.setattr(threads, "available", lambda ranks: 3)
     for limit, count in ((middle - 1, 3), (middle, 1)):
-        monkeypatch.setattr(threads, "SMALL_STEP", limit)
+        monkeypatch.setattr(threads, "SMALL_STEP_OF_PROCESSES", limit)
         assert trainer(threads=None).threads == count
 
 

@@ -32,8 +32,9 @@ from numpy_attention.products import fixed_weights
 from numpy_attention.registry import TRANSLATORS
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.evaluation import evaluate
+from numpy_attention.training.processes import workers
 from numpy_attention.training.settings import TranslatorTraining
-from numpy_attention.training.threads import Threads, available
+from numpy_attention.training.threads import available
 from numpy_attention.validation.arguments import (
     as_list,
     check_flags,
@@ -187,18 +188,19 @@ class Translator(Trained):
         ids = [self.source_vocabulary.encode(sentence) for sentence in sentences]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))      # similar lengths together
         groups = [order[k:k + batch_size] for k in range(0, len(order), batch_size)]
-        found: dict[int, Translation] = {}
 
-        def search(k: int) -> None:
+        def search(k: int) -> dict[int, Translation]:
+            found = {}
             for group in groups[threads * ranks.rank + k::threads * ranks.count]:
                 hypotheses = self._best([ids[i] for i in group], beam, length_penalty, unknown)
                 for i, hypothesis in zip(group, hypotheses):
                     found[i] = self._translation(sentences[i], hypothesis, length_penalty)
+            return found
 
-        with Threads(threads) as pool, fixed_weights():
-            pool.map(search)
-        for others in ranks.allgather(found):
-            found |= others
+        with workers(threads, ranks) as pool, fixed_weights():
+            mine = pool.map(search, to_all=False)
+        found = {i: one for parts in ranks.allgather(mine) for part in parts
+                 for i, one in part.items()}
         return [found[i] for i in range(len(sentences))]
 
     def hypotheses(
