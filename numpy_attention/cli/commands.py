@@ -99,7 +99,7 @@ ROWS: list[Any] = [
     ("exercise hint", "course:hint", "Print the next hint: a law, a line, the derivative, the code",
      "softmax", options.AN_EXERCISE),
     ("exercise solution", "course:solution",
-     "Print the solution; repeat the command if you did not pass", "softmax", options.AN_EXERCISE),
+     "Print the solution (before you pass, run the command twice)", "softmax", options.AN_EXERCISE),
     ("exercise reset", "course:reset", "Start an exercise again, and keep a copy of your file",
      "softmax", options.AN_EXERCISE),
     ("exercise progress", "course:progress", "Print your progress and the next exercise", "",

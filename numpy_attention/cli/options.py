@@ -140,7 +140,7 @@ ABLATE: Groups = {"": (RUN, CODE), **DATA, "how to measure": HOW}
 MADE = {"questions": ()}
 CLOZE: Groups = {
     "": (RUN, ENSEMBLE, CODE),
-    "questions; default: made from the run's own corpus": (
+    "questions (by default made from the run's own corpus)": (
         *(replace(option, excludes={**MADE, **option.excludes})
           for option in (CORPUS, TEXT, SPLIT_OF_TEXT)),
         Option("number", "number of questions", whole(1), 500, excludes=MADE),

@@ -112,7 +112,7 @@ LANGUAGE_MODEL = (
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked cells", LAYERS, 1),
     Option("hidden", "size of the state", whole(1), excludes=SIZED,
-           note="--embedding times the vectors per state: 1, 2, 3 or, for ngram, --order − 1"),
+           note="--embedding × vectors per state (1, 2 or 3; --order − 1 for ngram)"),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
            note="200, or the size that fits --hidden"),
     Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),
