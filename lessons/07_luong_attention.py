@@ -10,13 +10,12 @@
 # vector went into the new state. Luong, Pham & Manning (2015) reverse the order. Their decoder
 # takes its step first, then attends with the new state as the query, and a small layer joins this
 # state with the context vector. So attention becomes a separate part, between the step and the
-# output, and a separate part is easy to replace. The paper puts four scores and two kinds of window
-# into this part. It also introduces **input feeding**, which passes the result for one word on to
-# the next step.
+# output, and easy to replace. The paper puts four scores and two kinds of window into this part,
+# and introduces **input feeding**, which passes the result for one word on to the next step.
 #
 # One of the four scores rates the positions of the source without reading the words there. Guess
-# before you read on: can a model with this score translate? Half-way through the lesson you will
-# train one, and its heatmap will need an explanation.
+# before you read on: can a model with this score translate? Half-way through you will train one,
+# and its heatmap will need an explanation.
 
 # %%
 print("Lesson 07: Luong's family of attentions", flush=True)
@@ -107,10 +106,10 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 # %% [markdown]
 # ## Forward
 #
-# The simplest score is **dot**: e_j = s_t · h_j, with no parameters at all. Take three source
-# words, *the blue student*, with annotations of three numbers each. The decoder is about to write
-# *étudiant*, "student". In the next cell, multiply s by each row of M in your head. Which word will
-# get the largest weight?
+# The simplest score is **dot**: e_j = s_t · h_j, with no parameters. Take three source words, *the
+# blue student*, with annotations of three numbers each. The decoder is about to write *étudiant*,
+# "student". In the next cell, multiply s by each row of M in your head. Which word will get the
+# largest weight?
 
 # %%
 words = ["the", "blue", "student"]
@@ -270,8 +269,7 @@ W_a = rng.standard_normal((H, N))   # (H, N)
 print(check(general, general_backward, s, M, W_a))
 
 # %% [markdown]
-# The report names the inputs by their positions: `input[0]` is s_t, `input[1]` is M, and `input[2]`
-# is W_a.
+# The report names inputs by position: `input[0]` is s_t, `input[1]` is M, and `input[2]` is W_a.
 #
 # ## Concat: an old acquaintance
 #
@@ -328,16 +326,17 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 # %% [markdown]
 # The gradients of `input[0]` (s) and `input[2]` (W_a) are wrong, and those of M, U_a and v_a are
 # right. Those of M and U_a are computed from da, so da must be right. Only the gradients of s and
-# W_a use the line of `total`: it takes a mean where a sum belongs. Since s was used with every
-# word, the gradients of its uses must *add up*.
+# W_a use `total`, which takes a mean where a sum belongs. Since s was used with every word, the
+# gradients of its uses must *add up*. By which factor are they wrong? By S = 6: the mean is a sixth
+# of the sum.
 #
 # ## Location: a score that reads no word
 #
 # The fourth score, **location**, reads no annotation: e = s_t W_a, where W_a has a column for each
 # *position*. (A sentence of S words uses the first S columns.) So the decoder chooses a position
-# from its state only, and fetches the annotation there without having read it. Because M does not
-# occur in this score, the score adds nothing to dM. The annotations still learn *what to say*, as
-# values, but not *when to be found*.
+# from its state only, and fetches the annotation there without having read it. M does not occur in
+# this score, so it adds nothing to dM. The annotations still learn *what to say*, as values, but
+# not *when to be found*.
 #
 # > **Exercise.** Its backward pass is short: `numpy-attention exercise start location`.
 
@@ -495,8 +494,8 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # | is the noun translated? | only if the weight moves | yes, wherever the weight is |
 #
 # Which column will the run support? And for what share of the swapped nouns will the largest weight
-# be on the noun itself? (The largest weight is taken over words only; "later words" include
-# `</s>`.)
+# be on the noun itself? (We measure two things: which *word* has the largest weight, leaving out
+# `</s>`, and the sum of the weights on the noun and all that follows, `</s>` included.)
 
 
 # %% tags=["training"]
@@ -559,7 +558,7 @@ draw(forward_weights, f"forward only: right for {nouns:.0%} of swapped nouns", a
 show(figure, "07_forward_only")
 
 # %% [markdown]
-# The first row of the table decides the matter in favour of our explanation: for every swapped
+# The first row of the table settles the matter in favour of our explanation: for every swapped
 # noun, at least 0.41 of the weight is now on the noun or later words. With both directions this sum
 # can be as small as 0.01. The rival gives no reason for this move. And with each of the five seeds,
 # the largest weight is on the noun itself for most of the swapped nouns, 61 to 98%. (Compare the
@@ -570,10 +569,10 @@ show(figure, "07_forward_only")
 #
 # (Both scores translate worse now, presumably because the encoder has not read what follows.)
 #
-# Remember two things. A heatmap that points at the wrong words does not prove that the
-# translator is bad. And a good translation does not prove that its heatmap shows how it was made.
+# A heatmap that points at the wrong words does not prove that the translator is bad. And a good
+# translation does not prove that its heatmap shows how it was made.
 #
-# ## Local-m: a window that runs along
+# ## Local-m: a window that slides along
 #
 # Location's largest weight is on the right word or a neighbour for 97.8% of the links. So even a
 # score that reads no word can tell roughly where to look. **Local attention** uses this: it looks
@@ -693,7 +692,8 @@ show(figure, "07_pull")
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
 # W_p (N, P) and v_p (P,) are new parameters. The sigmoid is between 0 and 1, so p is between 0 and
-# S. (The last position is S − 1.) In the backward pass only the slope of the sigmoid is new:
+# S. (So p can lie a little beyond the last position, S − 1.) In the backward pass only the slope of
+# the sigmoid is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -828,24 +828,24 @@ for name, translator in {"general in local-p": aimed, "location": by_location,
 # state is enough for *pas* and `</s>`. So it does not matter where their windows are. Hardly any
 # gradient pulls them to the right place, and these rows of the heatmap explain nothing. But nearly
 # all of location's nouns go wrong, with the forward-only encoder too, which is evidence against the
-# rival. (It is not proof: a word that stays right needs no context, but a word that goes wrong
-# might be known to the state and not be read out, because the layer that makes s̃ was trained with
-# the context.)
+# rival. (It is not proof. If a word stays right, the state was enough. If it goes wrong, the state
+# may still know the word: the layer that makes s̃ was trained with the context, and may not read it
+# out without.)
 #
 # ## Input feeding, and the loop over words
 #
-# A translator should not translate a word twice, nor leave one out. But so far s̃_t predicts word t
-# and is then thrown away: the result of attention reaches the next step only by way of the word
-# that was chosen. So **input feeding** sends s̃_t into that step, through a matrix F:
+# A translator should not translate a word twice, nor leave one out. But so far the result of
+# attention reaches the next step only by way of the chosen word. So **input feeding** sends s̃_t
+# into that step, through a matrix F:
 #
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
-# Before the first word there is no s̃, so the first step gets 0 in its place. Without the term of
-# F, this step is lesson 02's **Elman cell**.
+# The first step gets 0 in place of s̃. Without the term of F, this step is lesson 02's **Elman
+# cell**. We measure only perplexity, not repeated or omitted words.
 #
-# Input feeding has a price. In training, the previous word always comes from the reference, so
-# without F the states do not depend on what attention found: all T states can be computed first,
-# and then all their scores in one product. With F, step t + 1 must wait for s̃_t.
+# Input feeding has a price. In training, the previous word comes from the reference, so without F,
+# all T states can be computed first, and then all their scores in one product. With F, step t + 1
+# must wait for s̃_t.
 #
 # Guess: what does F add to the backward pass? (Even without F, dr_{t+1} goes back to step t through
 # U.)
@@ -862,7 +862,7 @@ for name, translator in {"general in local-p": aimed, "location": by_location,
 # Through the second term, gradients from later words reach the attention weights of earlier words.
 # Without F they never do. Here is the whole decoder, with dot and input feeding, for a batch of B
 # sentences. The mask (B, S) is False after the end of a short sentence. F's two additions to
-# `backward` are in the lines of `dfed` and `grads.F`.
+# `backward` are the lines of `dfed` and `grads.F`.
 
 
 # %% tags=["plain"]
@@ -947,9 +947,9 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # ## Real text
 #
 # Which of all these parts matter on real text? Our small task cannot answer this, because dot is
-# almost perfect on it. But `results/claims.md` has records of larger models: 3 million parameters,
-# six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are test perplexities,
-# each the mean of three seeds ± their standard deviation.
+# almost perfect on it. But `results/claims.md` has larger models: 3 million parameters, six epochs
+# on 75,000 clauses of the Bible, English to Spanish. The numbers are test perplexities, each the
+# mean of three seeds ± their standard deviation.
 #
 # First the four scores. Dot has no parameters, and location reads no word. Guess their order. Which
 # two will be closest?
@@ -983,10 +983,10 @@ for name, value, spread in records[4:]:
     print(f"  {name:<29} {value:.2f} ± {spread:.2f}   {value - RECORDED[base]:+.2f} against {base}")
 
 # %% [markdown]
-# Two of them do: local-p (1.03) and the older query (1.02) cost about as much as location (1.10),
-# and three seeds are too few to rank them. Local-m costs about half as much. Input feeding
-# gains in the paper, but it costs dot 0.27 here. We do not know why; question 6 tries it on the
-# small task.
+# Two of them do, each against its own score: local-p (1.03) and the older query (1.02) cost about
+# as much as location (1.10), and three seeds are too few to rank them. Local-m costs about half as
+# much. Input feeding gains in the paper, but it costs dot 0.27 here. We do not know why (see
+# question 6).
 #
 # The older query has read just one word fewer, and yet it costs 1.02, while the three scores that
 # read the words differ by 0.26 at most. So what the query has read can matter more than the score

@@ -59,14 +59,14 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x | (T, d_model) | input of a layer; job 2 derives that of the first layer |
+# | x | (T, d_model) | input of a layer (for the first layer: see job 2) |
 # | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
 # | heads(x, m) | (T, d_model) | queries from x; keys and values from m, any matrix of S rows |
 # | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2, with d_ff numbers per word in between |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
 #
 # As in the paper's Figure 1, the encoder is on the left. Each orange box adds the result of a part
-# to the stream and normalizes the sum (we derive this after job 1).
+# to the stream and normalizes the sum.
 
 # %%
 boxes = {
@@ -228,10 +228,10 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # %% [markdown]
 # ## Forward: layer normalization
 #
-# Before we can build a layer, we need its norm. Every part adds something to the stream, so the
-# stream's numbers would grow from layer to layer. **Layer normalization** (Ba, Kiros & Hinton 2016)
-# prevents that. From each row x of the stream, it subtracts the mean, and then it divides by the
-# standard deviation:
+# Job 1 is done. Before job 2, we build the layer, which needs a norm. Every part adds something to
+# the stream, so the stream's numbers would grow from layer to layer. **Layer normalization** (Ba,
+# Kiros & Hinton 2016) prevents that. From each row x of the stream, it subtracts the mean, and then
+# it divides by the standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
@@ -259,7 +259,7 @@ print("x̂ =", x_hat_of(row))
 #     ∂s/∂x_i     = x̂_i / d_model
 #
 # In the first line, −1 / d_model contributes nothing, because Σ_j (x_j − μ) = 0, so only the term j
-# = i remains. Dividing by 2 s gives the second line.
+# = i remains.
 #
 # Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
 # one (only if i = j), one through μ and one through s. The first line below has one term for each.
@@ -341,14 +341,14 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx, and blames "a
-# part of the Jacobian", the matrix of all ∂x̂_j/∂x_i. One of its three terms is missing.
+# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx, and calls it
+# only a part of the Jacobian (the matrix of all ∂x̂_j/∂x_i): one of the three terms is missing.
 #
 # ## A whole encoder layer
 #
-# Now we put the layer together. As in the paper, the norm comes *after* each sum (**post-norm**).
-# In the backward pass, only two things are new. A sum x + f(x) passes its gradient, `dsum`, to both
-# of its terms, x and f(x). And max(0, a) passes its gradient on where a > 0, and 0 elsewhere.
+# As in the paper, the norm comes *after* each sum (**post-norm**). In the backward pass, only two
+# things are new. A sum x + f(x) passes its gradient, `dsum`, to both of its terms, x and f(x). And
+# max(0, a) passes its gradient on where a > 0, and 0 elsewhere.
 #
 # When you read `forward`, count how many times x is used. How many gradients of x must `backward`
 # add up? (`looked`, `normed_1`, `fed` and `normed_2` are caches.)
@@ -471,7 +471,7 @@ for name, residual in (("with", 1), ("without", 0)):
 # less. The heads cause this collapse: without heads, a seventh to a third is left after six layers.
 #
 # Residual connections do not prevent the collapse in this untrained stack, but they slow it down:
-# after six layers, about 1% is left. That is their third advantage.
+# after six layers, about 1% is left.
 #
 # ## Job 2: keep the order
 #
@@ -499,8 +499,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
 # Why sines and cosines? Each pair is the hand of a clock. From position p to position p + offset,
-# the hand turns by the angle ω_i offset, *whatever p is*. So for each pair there is one matrix R
-# that turns the pair at any p into the pair at p + offset. With a = ω_i p and b = ω_i offset:
+# the hand turns by the angle ω_i · offset, *whatever p is*. So for each pair there is one matrix R
+# that turns the pair at any p into the pair at p + offset. With a = ω_i p and b = ω_i · offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -525,14 +525,14 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# One R turns PE(2) into PE(5), and PE(50) into PE(53). What can a head do with this? The dot
-# product of two encodings also depends only on the offset, and it is largest at offset 0:
+# One R turned PE(2) and PE(50). What can a head do with this? The dot product of two encodings also
+# depends only on the offset, and it is largest at offset 0:
 #
-#     PE(p) · PE(p + offset) = Σ_i cos(ω_i offset)
+#     PE(p) · PE(p + offset) = Σ_i cos(ω_i · offset)
 #
-# Suppose that a head's W_q learns to turn PE(p) into PE(p − 3), and W_k keeps PE(j) as it is. Then
-# the query at p has the largest product with position j = p − 3: it asks for "the word three before
-# me". The figure shows PE and these products for two positions p.
+# Suppose that W_q and W_k of a head both pick out the same few pairs, and that W_q also turns them
+# back by three positions. Then the query at p has the largest product with position j = p − 3: it
+# asks for "the word three before me". The figure shows PE and these products for two positions p.
 
 # %%
 products = PE @ PE.T
@@ -551,8 +551,8 @@ print("largest change in a word's output:",
 assert changes.min() > 1e-3
 
 # %% [markdown]
-# The output of *eats* changes, because the other words have moved, and *eats* attends to them. Now
-# the layer can tell who eats whom. The sines and cosines take over job 2.
+# The output of *eats* changes, because the words that it attends to have moved. The sines and
+# cosines take over job 2.
 #
 # ## Job 3: hide the words to come
 #
@@ -565,7 +565,8 @@ assert changes.min() > 1e-3
 #
 # A decoder layer also reads the source, through one more part in the middle: heads whose queries
 # come from the target, and whose keys and values come from M (**cross-attention**). When you read
-# `decode`, look for the lines that use x, y, z and M: how many gradients add up for each?
+# `decode`, look for the lines that use x, y, z and M: how many gradients add up for each? (Count
+# what `heads` returns: one gradient for its queries, and one for its keys and values together.)
 # (`residual=0` is for an experiment below.)
 
 
@@ -606,15 +607,16 @@ print("the decoder layer: its output equals the library's")
 #     M       keys and values of cross-attention           dM
 #
 # (dsum_1 is the gradient of the first sum. Cross-attention returns dy_q and dM, and FF returns
-# dz_FF.) M is not a term of any sum, so dM has no dsum. But all N decoder layers read the same M,
-# so the encoder gets the sum of their N gradients. You will write this backward pass in question 3.
+# dz_FF.) All N decoder layers read the same M, so the encoder gets the sum of their N gradients.
+# You will write this backward pass in question 3.
 #
 # ### What no gradient check sees
 #
 # Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
 # gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
-# output. We change one word j at a time and see which outputs move, in the encoder layer, where we
-# can choose the mask, and in `decode`.
+# output. We change one word j at a time and see which outputs move: first in the encoder layer,
+# whose mask we can choose, then in `decode`. (In this test, our sentence plays the target, and an
+# encoder layer with a mask plays the decoder.)
 
 
 # %%
@@ -655,7 +657,7 @@ assert (moves == np.tri(T)).all()
 #
 # ### The whole model
 #
-# Now we can assemble a translator, with N = 1 and one E for source, target and output. The decoder
+# Now we assemble a translator, with N = 1 and one E for source, target and output. The decoder
 # reads a start token, `<s>`, and then the words so far, so its last row predicts the next word.
 # (The output layer's bias is 0 before training, so we leave it out.)
 
@@ -694,7 +696,8 @@ print("after <s> mon loup:", ", ".join(f"{vocabulary[word]} {P[word]:.0%}" for w
 
 # %% [markdown]
 # The model prefers *loup*, the word just read. Is that chance? We try twenty models and every
-# prefix, with the decoder's residual connections and without. Guess both shares.
+# prefix, with the decoder's residual connections and without. In what share of cases will the most
+# probable word be the one just read? Guess both.
 
 # %%
 target = "<s> mon loup mange ta vache".split()
@@ -754,8 +757,7 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 # %% [markdown]
 # Without the cache, 1 + 2 + … + 10 = 55 rows go through W_k. (The keys and values of
 # cross-attention come from M, so they need to be computed only once.) The cache takes over job 4,
-# with one drawback: it grows with every word, and so does the work of reading it, while a recurrent
-# state keeps its size.
+# with one drawback: it grows with every word, while a recurrent state keeps its size.
 #
 # ## All four jobs: a small Transformer
 #
@@ -860,15 +862,15 @@ print("  self-attention   " + ", ".join(f"{share:.0%}" for share in own))
 assert min(own) < min(cross)
 
 # %% [markdown]
-# The head that is needed most belongs to self-attention, which attends only to target words:
-# without it, fewer than half of the translations are right. In cross-attention, the best pointer
-# costs least to remove, though not by much, and the worst pointer costs most: only 70% are right
-# without it. So how well a head points does not tell us how much the translation needs it. (This is
-# one model and 300 sentences. Question 6 tries other seeds.)
+# The head that is needed most belongs to self-attention: without it, fewer than half of the
+# translations are right. In cross-attention, the worst pointer costs most: only 70% are right
+# without it. If pointing were what a head is needed for, the best pointer should cost the most.
+# Here it costs the least, though not by much. So how well a head points does not tell us how much
+# the translation needs it. (This is one model and 300 sentences. Question 6 tries other seeds.)
 #
 # ## Four jobs, four tests
 #
-# Each job now has its part, and each part its test:
+# Job → part → test:
 #
 # 1. Connect the words → heads → without a mask, every word moves every output.
 # 2. Keep the order → PE → the shuffle.

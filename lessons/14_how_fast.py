@@ -285,8 +285,8 @@ print(check(FirstWritten))
 # %% [markdown]
 # All gradients are right. Now time a training step. The timings of this lesson come from
 # `in_turns`, which calls each of several functions once per round, in a random order, so a machine
-# that is busy for a while slows them all alike. Its clock counts the processor's time, in one
-# thread. Here there is only one function, and nine rounds:
+# that is busy for a while slows them all alike. `in_turns` measures CPU time, not time on the wall,
+# and everything runs in one thread. Here: one function, nine rounds.
 
 
 # %% tags=["training"]
@@ -424,9 +424,9 @@ class WeightsAtOnce(InputsAtOnce):
 check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# Now for a bug that everyone writes once. In the loop, `hs[t].T @ da` was easy to read, because
-# hs[t] is the state that step t began with. After the loop, there are T + 1 states, but da has only
-# T steps. Which T states belong to the steps? Suppose that you take the last T:
+# Everyone writes this bug once. In the loop, `hs[t].T @ da` was easy to read, because hs[t] is the
+# state that step t began with. After the loop, there are T + 1 states, but da has only T steps.
+# Which T states belong to the steps? Suppose that you take the last T:
 
 
 # %%
@@ -457,11 +457,11 @@ report = caught(check_recurrence, OneOff)
 #
 # ## 3. All words at once
 #
-# The output layer is in a loop, too. Does it have to be? No: in the forward pass, no state depends
-# on h_t Sᵀ, and in the backward pass, the output layer needs nothing from the recurrence. So the
-# output layer can take all T · B states at once. How much is there to gain? S is by far the largest
-# weight matrix in a product: in the loop, each of the T steps makes an array as large as S, and
-# adds it to `grads.S`.
+# Must the output layer be in the loop? No: in the forward pass, no state depends on h_t Sᵀ, and in
+# the backward pass, the output layer needs nothing from the recurrence. So the output layer can
+# take all T · B states at once. How much is there to gain? S is by far the largest weight matrix in
+# a product: in the loop, each of the T steps makes an array as large as S, and adds it to
+# `grads.S`.
 
 
 # %%
@@ -487,10 +487,13 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# This change takes the longest to explain, because it follows a speed to its cause. Whether it
-# pays, you will measure. First we find out why products of few rows are slow. One measurement will
-# not fit the explanation, and that one shows how to make the others faster. What we find holds for
-# OpenBLAS on processors with AVX-512.
+# In a hurry? BLAS packs U again in each product of the loop. Change 4 packs it once per training
+# step, in pieces that BLAS does not pack again. Go on to change 5.
+#
+# This change takes the longest to explain, because it follows a speed to its cause. First we find
+# out why products of few rows are slow. One product will be faster than the explanation allows, and
+# it shows how to make the others faster. What we find holds for OpenBLAS on processors with
+# AVX-512.
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
 # backward pass. The arithmetic per row does not depend on the number of rows. Guess: per row, how
@@ -528,11 +531,12 @@ show(draw_rates(rates, title, "rows of the product"), "14_rows")
 # %% [markdown]
 # ### Packing
 #
-# Why are few rows slow? BLAS does not read U where it is. First it copies U, block by block, into
-# the order in which its inner loop reads it. This **packing** takes the same time for any number of
-# rows. With a thousand rows it hardly matters, but with ten it may take longer than the
-# multiplications. For Uᵀ, packing may take longer still, because `U.T` is only a *view*: its rows
-# are columns of U, spread over the memory of U.
+# On the Xeon, 1,000 rows are nearly twice as fast per row as 20, and nearly three times as fast as
+# ten. Why? BLAS does not read U where it is. First it copies U, block by block, into the order in
+# which its inner loop reads it. This **packing** takes the same time for any number of rows. With a
+# thousand rows it hardly matters, but with ten it may take longer than the multiplications. For Uᵀ,
+# packing may take longer still, because `U.T` is only a *view*: its rows are columns of U, spread
+# over its memory.
 #
 # If packing is the reason, the time of a product is a straight line in its number of rows:
 #
@@ -558,10 +562,7 @@ print(f"the whole product of five rows takes {1e6 * time_of[5]:.0f} µs, "
 # On the Xeon, the line is close at 200, 50 and ten rows. Five rows are the surprise: they are much
 # *faster* than the line predicts, and faster than ten. With a cost that is the same for any number
 # of rows, five rows can only be slower per row than ten. They are faster, so U cannot have been
-# packed. (In a quiet run, the whole product of five rows even takes less time than packing alone.)
-#
-# If you are in a hurry, skip to change 5. BLAS packs U again in each product of the loop. Change 4
-# packs it once per training step, in pieces that BLAS does not pack again.
+# packed. (Their whole product may even take less time than packing alone.)
 #
 # ### A limit in OpenBLAS
 #
@@ -598,17 +599,18 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
 # Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
-# in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products. (Wider panels
-# are not faster: in the output above, 64 columns look slow mostly because each product is a call of
-# its own. And with 256 columns, 20 rows would already exceed the limit.)
+# in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products. (In the
+# output above, 64 columns are slower than 496, but mostly because each product is a NumPy call of
+# its own. Here one call computes all panels, so wider ones gain nothing. And with 256 columns, 20
+# rows would already exceed the limit.)
 #
 # Making panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
 # products. U stays the same until the update, so we make its panels once per training step.
 #
-# Two details remain. U has 800 columns, which is twelve and a half panels, so the last 32 columns
-# get a separate product. And a panel of Uᵀ has 4H = 800 rows, so its product would take 1,024,000
-# multiplications (20 · 800 · 64), just too many. So cut such a panel into an upper and a lower part
-# (a larger one into more parts), and add the products of the parts:
+# U has 800 columns, which is twelve and a half panels, so the last 32 columns get a separate
+# product. A panel of Uᵀ has 4H = 800 rows, so its product would take 20 · 800 · 64 = 1,024,000
+# multiplications, just too many. So cut such a panel into an upper and a lower part (a larger one
+# into more parts), and add the products of the parts:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 
@@ -667,8 +669,8 @@ for size, matrix in ((H, U), (LARGE, large)):
           f"{len(Panels(matrix.T, B).parts)} parts")
 
 # %% [markdown]
-# Measure the products again, with the panels made before the clock starts. Guess before you look:
-# for how many rows are panels faster, and for how many are they slower?
+# Measure the products again, with the panels made before the clock starts. Guess: for how many rows
+# are panels faster, and for how many are they slower?
 
 # %%
 curves = {}
@@ -680,15 +682,15 @@ show(draw_panels(curves), "14_panels")
 # %% [markdown]
 # Panels help where packing takes much of the time. On the Xeon (the numbers in brackets), ten rows
 # became 1.63 to 3.82 times as fast, depending on the product. With our 20 rows, the gain is smaller
-# and varies more. In all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
+# and varies more, but in all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
 #
-# At 200 rows, panels are clearly slower. Their speed changes little with the number of rows, while
-# the plain product spreads its packing over more rows and overtakes them. There is nothing to gain
-# at one row, because BLAS does not pack for a product with a vector, nor at five rows with H = 200,
+# At 200 rows, panels are clearly slower. From ten rows on, their speed changes little, while the
+# plain product spreads its packing over more rows and overtakes them. There is nothing to gain at
+# one row, because BLAS does not pack for a product with a vector, nor at five rows with H = 200,
 # which are within the limit.
 #
 # In the training step, change 4 is one line. The products in the loop are little more than a tenth
-# of all operations (question 3 counts them). Guess the gain of the whole training step.
+# of all operations (question 3 counts them). Guess the gain of the whole step.
 
 
 # %%
@@ -709,9 +711,9 @@ print("with change 4, the training step is",
 
 # %% [markdown]
 # The change that took the longest to explain has saved 1.3 of 30.4 ms on the Xeon. In your run it
-# may have saved nothing: what the panels of Uᵀ win, the panels of U may lose. Keep it even then,
-# because the later versions build on it. The library decides without measuring: if BLAS has
-# small-matrix kernels, a loop of products with 2 to 64 rows that exceed the limit gets panels.
+# may have saved nothing: what the panels of Uᵀ win, those of U may lose. Keep it even then, because
+# the later versions build on it. The library decides without measuring. If BLAS has small-matrix
+# kernels, products of 2 to 64 rows in a loop get panels, unless they are within the limit already.
 # Otherwise Uᵀ is copied into a contiguous array (`few_rows` in `numpy_attention/products.py`).
 #
 # Before the panels, we wrote a numba kernel for exactly this product. It took a page of code to
@@ -724,10 +726,10 @@ print("with change 4, the training step is",
 # single σ takes four calls, for −a, exp, the addition of 1, and the division, and each call makes a
 # new array. Forward and backward, a time step makes some fifty calls, each for only B · H numbers.
 #
-# A compiled loop, which is also called a kernel, does all of this for one number, and then for the
-# next. Intermediate results stay in the processor's registers, so they need no arrays. For each row
-# of the batch, the kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines, where a is
-# x_t W + b, and u is h_{t−1} U:
+# A compiled loop (a kernel) does all of this for one number, and then for the next. Intermediate
+# results stay in the processor's registers, so they need no arrays. For each row of the batch, the
+# kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines, where a is x_t W + b, and u
+# is h_{t−1} U:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -852,9 +854,10 @@ print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
 # Which products make up the floor? Each product y = x W of the forward pass needs two more in the
-# backward pass, dx = dy Wᵀ and dW = xᵀ dy. The floor computes these and nothing else. But in the
-# loop, "as large as possible" is not fastest: there, the floor uses panels, as version 7 does. (If
-# panels are slower than the plain product, the true floor is a little lower.)
+# backward pass, dx = dy Wᵀ and dW = xᵀ dy. The floor computes these and nothing else. At the start,
+# the floor was the time of products as large as possible. In the loop, those are not the fastest,
+# so there the floor uses panels, as version 7 does. (If panels are slower than the plain product,
+# the true floor is a little lower.)
 
 
 # %%
@@ -882,11 +885,11 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# What has each of the seven changes saved? Take out your guesses. In each round, our eight
-# versions, the library's model and the floor run in a random order. Each line of the output gives a
-# version's time, what it saves, and its speed divided by that of the previous version: the median
-# over the rounds, and in brackets the range of the middle half. If that range contains 1.00, the
-# run cannot tell the two versions apart.
+# What has each of the seven changes saved? In each round, our eight versions, the library's model
+# and the floor run in a random order. Each line of the output gives a version's time, what it
+# saves, and its speed divided by that of the previous version: the median over the rounds, and in
+# brackets the range of the middle half. If that range contains 1.00, the run cannot tell the
+# versions apart.
 #
 # In the figure, a change that saves time is green, one that costs time is orange, and one too close
 # to tell is grey. The dashed line is the floor.
@@ -955,12 +958,11 @@ title = (f"From {first / floor:.1f} to {last / floor:.1f} times the floor; "
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# How good were your guesses? On the Xeon, the first version took less than three times as long as
-# the floor, not ten times, because BLAS did much of the work from the start. One change, number
-# 3 (all words at once), saved more than two fifths of all the time that was saved, and it takes
-# only seven lines of NumPy. Change 1 saved hardly anything. The library's version, which can also
-# handle padding and several layers, was a little slower than version 7 in some runs and a little
-# faster in others.
+# On the Xeon, the first version took less than three times as long as the floor, not ten times,
+# because BLAS did much of the work from the start. One change, number 3 (all words at once), saved
+# more than two fifths of all the time that was saved, and it takes only seven lines of NumPy.
+# Change 1 saved hardly anything. The library's version, which can also handle padding and several
+# layers, was a little slower than version 7 in some runs and a little faster in others.
 #
 # Change 6 saved more than change 7. Could you have known? Count the numbers that are read or
 # written. In NumPy, the softmax reads or writes each of the 1.2 million numbers of z about 14
