@@ -870,7 +870,7 @@ assert min(own) < min(cross)
 #
 # ## Four jobs, four tests
 #
-# Job → part → test:
+# Each job now has its part, and each part its test:
 #
 # 1. Connect the words → heads → without a mask, every word moves every output.
 # 2. Keep the order → PE → the shuffle.

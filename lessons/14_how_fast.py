@@ -286,7 +286,7 @@ print(check(FirstWritten))
 # All gradients are right. Now time a training step. The timings of this lesson come from
 # `in_turns`, which calls each of several functions once per round, in a random order, so a machine
 # that is busy for a while slows them all alike. `in_turns` measures CPU time, not time on the wall,
-# and everything runs in one thread. Here: one function, nine rounds.
+# and everything runs in one thread. Here it calls one function in nine rounds:
 
 
 # %% tags=["training"]
