@@ -729,9 +729,9 @@ assert by_heart[0.0] > 2 * elsewhere[0.0] and elsewhere[0.5] > elsewhere[0.0]
 # and a half times its best value. All the while, the perplexity of the training text falls, until
 # the model predicts 59 % of its words correctly. That is learning *partly by heart*: after the
 # fourth epoch the model learnt this text, not English. With dropout (right), the model predicts
-# fewer than half of the words of its training text. But of the held-out text it predicts 27 %,
-# against 25 % without dropout, and the held-out perplexity rises by only a tenth. (Is this chance?
-# Question 6.)
+# fewer than half of the words of its training text. But of the held-out text it predicts 27 %, a
+# little more than without dropout, and the held-out perplexity rises by only a tenth. (Is this
+# chance? Question 6.)
 #
 # Now for your second guess from the beginning. Both models are given the first five words of the
 # training text, and continue with the most likely word each time. A slash marks the end of a verse.

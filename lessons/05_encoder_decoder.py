@@ -681,8 +681,8 @@ assert curves["attention"][4] < curves["attention"][3]
 
 # %% [markdown]
 # Only roughly. For the fixed vectors, q^(n+1) is never too low: at 9 to 11 symbols, with 64
-# numbers, it predicts 5.2 %, but 2.3 % of the copies are right. For attention, it is too low at 15
-# to 17 symbols, where it predicts 69.5 %, but 73.7 % are right.
+# numbers, it predicts at least twice as many right copies as there are. For attention, it is too
+# low at 15 to 17 symbols.
 #
 # The last printed lines answer your first guess: with the 64-number vector, most copies are wrong
 # from 8 symbols on. The next figure shows the cliff (left). When a copy fails, which part of it
@@ -734,7 +734,7 @@ for which, percentages in MEASURED.items():
 # It is the beginning that survives best. So one assumption is false: q is not the same at every
 # position. Unequal probabilities make whole copies rarer than their mean suggests: 0.9 · 0.5 is
 # less than 0.7 · 0.7. (This explains only a part of the gap at 9 to 11 symbols. The rest may be
-# chance: 4 copies are right there instead of 9.) Unequal *sequences* make whole copies more
+# chance: only a few copies are right there.) Unequal *sequences* make whole copies more
 # frequent: with attention, those of 17 symbols fail more often than those of 15.
 #
 # **Claim.** With nearly equal numbers of parameters, equal numbers of training steps, and encoders

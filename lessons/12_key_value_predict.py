@@ -706,6 +706,8 @@ print("\nrecorded, WikiText-2: test perplexity (and its 95 % interval over the t
 print(f"  {'model':<21} {'seed 0':<24} {'seed 1':<24} {'seed 2'}")
 for name, seeds in WIKITEXT.items():
     print(f"  {name:<21}", *(f"{value} ({low} to {high})  " for value, low, high in seeds))
+
+# %% tags=["training"]
 for state, part in (("102", 102), ("2 · 100", 100), ("3 · 97", 97)):
     of_words = 2 * 33_280 * part                    # an input and an output vector for each word
     print(f"  state of {state}: {of_words / 7e6:.0%} of the parameters belong to the words")

@@ -16,6 +16,7 @@ RECORDS = {
     "LSTM": "lstm",
     "4-gram": "4gram",
     "tanh layer, no past": "tanh",
+    "linear layer, no past": "linear",
     "one part": "attention",
     "two parts": "key-value",
     "three parts": "key-value-predict",
@@ -175,4 +176,4 @@ def test_what_the_lesson_says_of_the_seeds():
         assert first - second > longest
     third = {name: seeds[2][0] for name, seeds in text.items() if len(seeds) == 3}
     assert third["LSTM"] < text["LSTM"][1][2] and text["4-gram"][0][0] < third["4-gram"]
-    assert third["LSTM"] < third["4-gram"] < third["one part"]
+    assert third["LSTM"] < third["three parts"] < third["4-gram"] < third["one part"]
