@@ -31,7 +31,7 @@ from numpy_attention.training.protocols import Model
 from numpy_attention.training.threads import Threads, can_fork, release_freed_memory
 
 PR_SET_PDEATHSIG = 1        # of prctl: the signal that a process gets when its parent ends
-AWAKE = 2e-4                # seconds of waiting actively: to wake up takes half as long
+AWAKE = 2e-4                # seconds of busy waiting, because a sleeping process wakes up slowly
 ENDED = EOFError, ConnectionError       # what a pipe raises if the process at its other end ended
 
 
@@ -50,7 +50,7 @@ class Failed:
         except Exception:           # an error of a kind that cannot be pickled
             self.error = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
 
-    def raise_it(self) -> NoReturn:
+    def reraise(self) -> NoReturn:
         raise pickle.loads(self.error) from RuntimeError(f"in another process:\n{self.text}")
 
 
@@ -76,7 +76,7 @@ class Processes(Threads):
         # messages that each process has sent, which all see, and that this one has received
         self._sent = shared_copy(np.zeros(self.count, np.int64))
         self._received = [0] * self.count
-        for stream in (sys.stdout, sys.stderr):     # or each process would write what is buffered
+        for stream in (sys.stdout, sys.stderr):     # or each process would write its buffer
             with suppress(Exception):
                 stream.flush()
         # no signal may reach a child before it ignores them
@@ -97,8 +97,8 @@ class Processes(Threads):
         """Fork process `rank` of the pool, which returns from this call, too."""
         mine, theirs = Pipe()
         with warnings.catch_warnings():
-            # Python 3.12 warns of forks beside other threads, such as those of BLAS; but a child
-            # uses neither them nor a lock that they may hold
+            # Python 3.12 warns about a fork if there are other threads, such as those of BLAS. The
+            # child uses neither these threads nor their locks.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child:
@@ -162,7 +162,7 @@ class Processes(Threads):
             except ENDED:
                 self._raise_ended(child, pipe)
             if isinstance(result, Failed):
-                result.raise_it()
+                result.reraise()
             results.append(result)
         if to_all:
             self.tell(*results)
@@ -186,7 +186,7 @@ class Processes(Threads):
             while True:
                 last = pipe.recv()
                 if isinstance(last, Failed):
-                    last.raise_it()
+                    last.reraise()
         self._children.remove(child)
         how = "ended"
         with suppress(ChildProcessError):

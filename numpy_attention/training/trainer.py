@@ -203,9 +203,9 @@ class Trainer:
             return
         with shared_memory(self.model, self.vectors, pool.count) as grads, pool:
             while pool.rank:
-                told = pool.told()
-                if told:
-                    self.train_on(pool, grads, *told)
+                message = pool.told()
+                if message:
+                    self.train_on(pool, grads, *message)
                 else:
                     self.validate(pool)
             yield pool, grads
