@@ -53,6 +53,7 @@ html_title = "numpy_attention"
 html_static_path = ["_static"]
 html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
+html_js_files = ["living.js"]
 html_search_scorer = str(ROOT / "docs" / "site" / "_static" / "scorer.js")     # lessons first
 html_show_sphinx = False
 html_copy_source = False

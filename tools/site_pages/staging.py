@@ -187,7 +187,8 @@ def api():
     pages.sort(key=lambda name: name not in TASKS.values())
     inner = [Path(name).stem for name in texts if Path(name).stem not in pages]
     texts[f"{API}/internals.md"] = "\n".join(
-        ["# Internals", "", "Modules that users of the package do not import.", "",
+        ["---\nnosearch: true\n---\n# Internals", "",
+         "Modules that users of the package do not import.", "",
          "```{toctree}", "", *inner, "```", ""])
     lines = ["# API", "", "Classes and functions by task. The [map](../map.md) shows which "
              "subpackage imports which.", "", *by_task(), "## Subpackages", "",

@@ -81,6 +81,12 @@ function number(x, digits = 2) {
   return x.toFixed(digits).replace("-", "−");
 }
 
+// A number of things. In Spanish texts, a dot between thousands would look like those of `number`.
+function whole(n) {
+  const text = n.toLocaleString("en");
+  return language === 0 ? text : text.replaceAll(",", "\u202f");
+}
+
 // What the reader keeps as a file.
 function download(name, blob) {
   const link = make("a", { href: URL.createObjectURL(blob), download: name });

@@ -112,6 +112,12 @@ class Heatmap {
     this.at(this.cell)?.focus({ preventScroll: true });
   }
 
+  // Focuses the chosen cell, with the whole table in view if it fits.
+  show() {
+    this.focus();
+    this.element.scrollIntoView({ block: "center" });
+  }
+
   chosen(element) {
     const place = this.placeOf(element);
     if (place === null) return;

@@ -25,11 +25,10 @@ function titleOf(data) {
 function learnedLine({ learned, text }, title) {
   const { name, description, sentences, longest } = learned;
   if (!name) return null;
-  const count = (n) => n.toLocaleString(LANGUAGES[language]);
   const facts = [description ? `${description} (${name})` : name];
-  if (sentences) facts.push(say("sentences", count(sentences)));
+  if (sentences) facts.push(say("sentences", whole(sentences)));
   const unit = text.cut === "characters" ? "longestCharacters" : "longestWords";
-  if (longest) facts.push(say(unit, count(longest)));
+  if (longest) facts.push(say(unit, whole(longest)));
   const beginning = title === undefined ? say("learned") : say("learnedBy", visible(title));
   return `${beginning}: ${facts.map(visible).join(" · ")}`;
 }

@@ -16,6 +16,17 @@ class Page {
     });
     // the colours of cells are computed
     darkness.addEventListener("change", () => this.show());
+    addEventListener("message", ({ source, data }) => {
+      if (source === window.parent) this.wear(data?.theme);
+    });
+  }
+
+  // theme: what the page around this frame has; any but light and dark is the system's
+  wear(theme) {
+    const { dataset } = document.documentElement;
+    delete dataset.theme;
+    if (["light", "dark"].includes(theme)) dataset.theme = theme;
+    this.show();
   }
 
   kinds(kind) {

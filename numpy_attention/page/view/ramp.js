@@ -16,8 +16,9 @@ const DIVERGING = {
 
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 
+// What the page around this frame asks for (page.js), else that of the system.
 function theme() {
-  return darkness.matches ? "dark" : "light";
+  return document.documentElement.dataset.theme ?? (darkness.matches ? "dark" : "light");
 }
 
 function channels(colour) {

@@ -5,8 +5,7 @@
 // The name of a run and what it is.
 function modelHead(data) {
   const { attention } = data.settings;
-  const count = data.parameters.toLocaleString(LANGUAGES[language]);
-  const about = [data.family, attention, say("parameters", count)]
+  const about = [data.family, attention, say("parameters", whole(data.parameters))]
     .filter((one) => typeof one === "string");
   return make("header", {}, make("h2", {}, visible(data.title)),
               make("p", { class: "quiet" }, about.join(" · ")));

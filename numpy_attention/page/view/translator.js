@@ -147,7 +147,8 @@ class TranslatorView {
     this.drawCell();
     this.drawSteps();
     const best = this.options.shown === "best" ? 0 : null;
-    this.tree.show({ model: this.model(), ...this.found, picked: this.picked ?? best });
+    this.tree.show({ model: this.model(), ...this.found, picked: this.picked ?? best,
+                     moved: this.moved.size > 0 });
   }
 
   drawWords() {
@@ -158,8 +159,15 @@ class TranslatorView {
       });
     this.output.replaceChildren(...words);
     this.without.hidden = this.unmoved === null;
-    this.without.replaceChildren(...this.unmoved === null ? [] : [
-      make("b", {}, say("without")), ": ", ...line(this.unmoved.words)]);
+    this.without.replaceChildren(...this.unmoved === null ? [] : this.saidWithout());
+  }
+
+  // What was written before anything was moved, and what would be if only its beginning were kept.
+  saidWithout() {
+    const told = [make("b", {}, say("without")), ": ", ...line(this.base.words)];
+    const same = this.base.words.join("\n") === this.unmoved.words.join("\n");
+    return same ? told : [...told, make("br"), make("b", {}, say("withoutSearch")), ": ",
+                          ...line(this.unmoved.words)];
   }
 
   // gold links stand at the corpus's own words
@@ -284,7 +292,7 @@ class TranslatorView {
     this.cell = [t, s];
     this.write();
     this.on.changed();
-    [...this.maps.values()][0].focus();
+    [...this.maps.values()][0].show();
   }
 
   // weights of step t with all at s, for each head

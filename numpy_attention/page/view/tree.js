@@ -15,7 +15,8 @@ class Tree {
     this.asked = null;
   }
 
-  // asked: { model, hypotheses, tree, picked: which hypothesis is shown, or null }
+  // asked: { model, hypotheses, tree, picked: which hypothesis is shown, or null,
+  //          moved: whether what is shown has weights that the search had not }
   show(asked) {
     this.asked = asked;
     if (this.element.open) this.draw();
@@ -23,7 +24,7 @@ class Tree {
 
   draw() {
     if (!this.element.open || this.asked === null) return;
-    const { hypotheses, tree, picked } = this.asked;
+    const { hypotheses, tree, picked, moved } = this.asked;
     const ended = hypotheses.map((one, k) => make(
       "li", {}, button("", () => this.on.pick(k), { "aria-pressed": k === picked }),
       make("span", { class: "quiet" }, say("isScored", number(one.logP), number(one.score)))));
@@ -34,6 +35,7 @@ class Tree {
     this.path = new Set();
     for (let n = hypotheses[0]?.node ?? null; n !== null; n = tree[n].parent) this.path.add(n);
     this.inside.replaceChildren(
+      make("p", { class: "quiet", hidden: moved ? null : "" }, say("searchedWithout")),
       make("h4", {}, say("hypotheses")), make("ol", { class: "hypotheses" }, ...ended),
       make("h4", {}, say("tried")),
       make("p", { class: "quiet" }, Object.entries(STATES).map(([state, mark]) => (

@@ -202,7 +202,7 @@ class WriterView {
     const looked = Array.from(this.past.lookedAt(row + this.first).slice(this.first));
     const seen = looked.filter((w) => !Number.isNaN(w));
     this.change(row, looked.indexOf(Math.min(...seen)), 1);
-    this.map.focus();
+    this.map.show();
   }
 
   change(row, column, weight) {

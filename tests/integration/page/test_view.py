@@ -187,6 +187,22 @@ def test_a_weight_moved_by_key_changes_what_is_written(tab, open_page, additive)
     assert changed
 
 
+def test_without_a_change_is_what_was_on_screen(tab, open_page, additive):
+    open_page(additive)
+    tab.fill("input[type=number]", "5")
+    write(tab, SENTENCE)
+    before = translation(tab)
+    expanded(tab)
+    searched = tab.get_by_text("The search does not know your change.")
+    assert not searched.is_visible()
+    cell(tab, 0, 1).focus()
+    tab.keyboard.press("1")
+    said = tab.locator(".without").inner_text().split("\n")
+    assert said[0] == f"Without your change: {before}" and searched.is_visible()
+    kept = [line for line in said[1:] if line.startswith("The same, with the most probable word")]
+    assert (len(kept) == 1) == (greedily(tab) != before)
+
+
 def test_plus_and_minus_move_it_and_the_rest_is_shared(tab, open_page, additive):
     open_page(additive)
     greedily(tab)
@@ -501,6 +517,18 @@ def test_a_script_that_does_not_fit_is_an_error(open_page, tmp_path, script, mes
         open_page(own, script=script)
 
 
+def test_a_script_that_cannot_run_is_named(browser, open_page, additive):
+    path = open_page(additive)
+    broken = path.with_name("broken.html")
+    text = path.read_text("utf-8")
+    broken.write_text(text.replace("</body>", "<script>const = 3;</script></body>"), "utf-8")
+    other = browser.new_page()              # an error in `tab` would fail the test
+    other.goto(f"file://{broken}")
+    assert "A script of this page failed: Uncaught SyntaxError" in (
+        other.locator("#broken").inner_text())
+    other.close()
+
+
 def test_in_a_frame_the_model_comes_before_the_introduction(tab, open_page, additive):
     path = open_page(additive)
     assert tab.locator(".intro ~ .models").count() == 1
@@ -508,6 +536,12 @@ def test_in_a_frame_the_model_comes_before_the_introduction(tab, open_page, addi
     outside.write_text('<iframe src="page.html"></iframe>', encoding="utf-8")
     tab.goto(f"file://{outside}")
     assert tab.frame_locator("iframe").locator(".models ~ .intro").count() == 1
+    inside = tab.frames[1]
+    for theme, scheme in (("dark", "dark"), ("light", "light"), ("auto", "light dark")):
+        tab.evaluate("(theme) => frames[0].postMessage({ theme }, '*')", theme)
+        inside.wait_for_function(
+            "(scheme) => getComputedStyle(document.documentElement).colorScheme === scheme",
+            arg=scheme)
 
 
 # ---- the address ---------------------------------------------------------------------------------
