@@ -101,12 +101,15 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
 def never_chosen(never: Sequence[int], V: int) -> list[int]:
     """Return the ids that a search must not choose: <pad>, <s> and the ids in `never`.
 
-    V: the size of the vocabulary. Raises ValueError for an id outside 0 … V − 1.
+    V: the size of the vocabulary. Raises ValueError for an id outside 0 … V − 1, or if no id is
+    left to choose.
     """
     ids = as_integers("`never`", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:
         raise ValueError(f"the ids in `never` range from {ids.min()} to {ids.max()}; expected 0 to "
                          f"{V - 1}")
+    if len({PAD, BOS, *ids.tolist()}) == V:
+        raise ValueError("`never` leaves no token to choose; expected fewer ids")
     return [PAD, BOS, *ids.tolist()]
 
 

@@ -72,6 +72,13 @@ def test_a_model_without_probabilities_is_an_error(rng, search, bad):
         search(table, source, source > 0)
 
 
+@pytest.mark.parametrize("search", [greedy, beam_search])
+def test_something_must_be_left_to_choose(rng, search):
+    source = np.full((4, 2), 4)
+    with pytest.raises(ValueError, match="leaves no token to choose"):
+        search(Table(rng, 2), source, source > 0, never=range(2, V))
+
+
 @pytest.mark.parametrize("penalty, holds", [(100, True), (-100, True), (100.5, False),
                                             (-100.5, False)])
 def test_the_largest_penalty(penalty, holds):
