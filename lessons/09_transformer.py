@@ -228,10 +228,9 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # %% [markdown]
 # ## Forward: layer normalization
 #
-# Job 1 is done. Before job 2, we build the layer, which needs a norm. Every part adds something to
-# the stream, so the stream's numbers would grow from layer to layer. **Layer normalization** (Ba,
-# Kiros & Hinton 2016) prevents that. From each row x of the stream, it subtracts the mean, and then
-# it divides by the standard deviation:
+# Job 1 is done. Before job 2, we build the layer, which needs a norm. Every part adds to the
+# stream, so its numbers would grow from layer to layer. **Layer normalization** (Ba, Kiros & Hinton
+# 2016) prevents that. In each row x, it subtracts the mean and divides by the standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
@@ -258,8 +257,7 @@ print("x̂ =", x_hat_of(row))
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
 #
-# In the first line, −1 / d_model contributes nothing, because Σ_j (x_j − μ) = 0, so only the term j
-# = i remains.
+# In the first line, −1 / d_model contributes nothing, as Σ_j (x_j − μ) = 0. Only j = i remains.
 #
 # Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
 # one (only if i = j), one through μ and one through s. The first line below has one term for each.
@@ -270,8 +268,9 @@ print("x̂ =", x_hat_of(row))
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
 # Two changes of x leave x̂ as it is. One adds a constant to all of x: a step along the vector of
-# ones. The other stretches x around its mean: a step along x − μ = s x̂, so along x̂. (Because of
-# ε, the stretch changes x̂ a little.) So the loss has no slope in these two directions.
+# ones. The other stretches x around its mean. It is a step along x − μ, which is s x̂ and so has
+# the direction of x̂. Therefore, the loss has no slope in these two directions. (Because of ε, the
+# stretch changes x̂ a little.)
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -521,17 +520,19 @@ offset = 3
 R = np.array([[np.cos(offset), -np.sin(offset)],
               [np.sin(offset), np.cos(offset)]])        # of the first pair, ω = 1
 for p in (2, 50):
-    print(f"  PE({p}) turned: {PE[p, :2] @ R}   PE({p + offset}): {PE[p + offset, :2]}")
+    print(f"  first pair of PE({p}), turned: {PE[p, :2] @ R}   "
+          f"of PE({p + offset}): {PE[p + offset, :2]}")
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# One R turned PE(2) and PE(50). What can a head do with this? The dot product of two encodings also
-# depends only on the offset, and it is largest at offset 0:
+# One R turned the first pair of PE(2) and of PE(50). What can a head do with this? The dot product
+# of two encodings also depends only on the offset, and it is largest at offset 0:
 #
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i · offset)
 #
-# Suppose that W_q and W_k of a head both pick out the same few pairs, and that W_q also turns them
-# back by three positions. Then the query at p has the largest product with position j = p − 3: it
+# This product alone cannot tell before from after, as cos(−b) = cos b. But suppose that W_q and W_k
+# of a head both pick out the same few pairs of PE, and that W_q also applies R for the offset −3 to
+# each pair. Then the query at p looks like a key at p − 3, and has its largest product there: it
 # asks for "the word three before me". The figure shows PE and these products for two positions p.
 
 # %%
@@ -565,9 +566,9 @@ assert changes.min() > 1e-3
 #
 # A decoder layer also reads the source, through one more part in the middle: heads whose queries
 # come from the target, and whose keys and values come from M (**cross-attention**). When you read
-# `decode`, look for the lines that use x, y, z and M: how many gradients add up for each? (Count
-# what `heads` returns: one gradient for its queries, and one for its keys and values together.)
-# (`residual=0` is for an experiment below.)
+# `decode`, look for the lines that use x, y, z and M: how many gradients add up for each? (Going
+# backward, each use of `heads` returns two gradients: one through its queries, and one through its
+# keys and values together.) The argument `residual` is for an experiment below.
 
 
 # %%
@@ -615,8 +616,8 @@ print("the decoder layer: its output equals the library's")
 # Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
 # gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
 # output. We change one word j at a time and see which outputs move: first in the encoder layer,
-# whose mask we can choose, then in `decode`. (In this test, our sentence plays the target, and an
-# encoder layer with a mask plays the decoder.)
+# whose mask we can choose, then in `decode`. (Here our sentence plays the target, and the masked
+# encoder layer plays the decoder.)
 
 
 # %%
@@ -722,11 +723,10 @@ for name, residual in (("with", 1), ("without", 0)):
 # all words again. Guess how many rows have gone through W_k of the decoder's self-attention after
 # ten words.
 #
-# Most of these rows were computed before. By the law of job 3, a new word does not change any
-# earlier output, so the keys and values of earlier words stay the same in every layer. If we keep
-# them (a **KV cache**), each new word sends only one row through each matrix. Decoding has no
-# backward pass, so no gradient check can test the cache. Another law can: the outputs computed word
-# by word must equal those computed all at once.
+# By the law of job 3, a new word does not change any earlier output, so the keys and values of
+# earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
+# only one row through each matrix. Decoding has no backward pass, so no gradient check can test the
+# cache. Another law can: the outputs computed word by word must equal those computed all at once.
 #
 # > **Exercise.** Write one step with a KV cache: `numpy-attention exercise start kv-cache`.
 
@@ -820,11 +820,11 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
-right = [share for layer_of_it in weights for share in largest_on(linked, layer_of_it)]
+right = [share for in_layer in weights for share in largest_on(linked, in_layer)]
 print("share of words with the largest weight on the right word, layer 1, then layer 2:\n  "
       + ", ".join(f"{one:.0%}" for one in right))
 assert max(right[:4]) < min(right[4:])
-its_heads = [head for layer_of_it in weights for head in layer_of_it[shown]]
+its_heads = [head for in_layer in weights for head in in_layer[shown]]
 title = "Cross-attention: in layer 2 the largest weight is mostly on the right word (white frames)"
 show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 

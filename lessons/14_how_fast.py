@@ -11,10 +11,10 @@
 # it be?
 #
 # The second question has an answer, because every version has to do the same multiplications.
-# Arrange them in as few and as large matrix products as possible, and time these and nothing else.
-# That time is the **floor**. You will write the obvious version first. Then you will make one
-# change at a time, check that the new version computes the same as the previous one, and at the end
-# measure how much time each change saves.
+# Arrange them in matrix products that are as fast as possible (mostly a few large ones), and time
+# these products and nothing else. That time is the **floor**. You will write the obvious version
+# first. Then you will make one change at a time, check that the new version computes the same as
+# the previous one, and at the end measure how much time each change saves.
 #
 # Guess now: does the first version take twice, three times, five or ten times as long as the floor?
 # These are the seven changes:
@@ -285,7 +285,7 @@ print(check(FirstWritten))
 # %% [markdown]
 # All gradients are right. Now time a training step. The timings of this lesson come from
 # `in_turns`, which calls each of several functions once per round, in a random order, so a machine
-# that is busy for a while slows them all alike. `in_turns` measures CPU time, not time on the wall,
+# that is busy for a while slows them all alike. `in_turns` measures CPU time, not wall-clock time,
 # and everything runs in one thread. Here it calls one function in nine rounds:
 
 
@@ -302,8 +302,8 @@ ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(
 print(f"FirstWritten: {ms['first']:.1f} ms per training step")
 
 # %% [markdown]
-# The same version may take a tenth more or less later in the run, so compare only versions that
-# were timed in the same rounds.
+# Later in the run, the same version may be a tenth or two faster or slower, so compare only
+# versions that were timed in the same rounds.
 #
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
@@ -345,9 +345,8 @@ def check_same(kind, before):
 # of x go through W in one product, before the first time step. Only h_{t−1} U has to wait for
 # h_{t−1}.
 #
-# The new version also prepares change 4. The loop multiplies by the same U in every time step, so
-# before the loop it calls `laid_out`, which may copy U into an order that makes these products
-# faster. For now, `laid_out` returns U as it is.
+# The new version also prepares change 4: before the loop, it calls `laid_out`, which may copy U
+# into an order that makes the products in the loop faster. For now, it returns U as it is.
 
 
 # %% tags=["plain"]
@@ -491,16 +490,17 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 # step, in pieces that BLAS does not pack again. Go on to change 5.
 #
 # This change takes the longest to explain, because it follows a speed to its cause. First we find
-# out why products of few rows are slow. One product will be faster than the explanation allows, and
-# it shows how to make the others faster. What we find holds for OpenBLAS on processors with
-# AVX-512.
+# out why products of few rows are slow. Our explanation will fail for one product, which is faster
+# than it should be. That product shows how to make the others faster. What we find holds for
+# OpenBLAS on processors with AVX-512.
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
 # backward pass. The arithmetic per row does not depend on the number of rows. Guess: per row, how
 # much faster is a product of 1,000 rows than one of 20, or of 10?
 #
 # A product of n rows takes 2 n · H · 4H operations: each of the n rows meets each entry of U in one
-# multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second.
+# multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second. (`products_of`
+# repeats a product of few rows, so that it takes long enough to time. `repeats(n)` is how often.)
 #
 # These speeds depend on the **BLAS**, the library that computes NumPy's products, and on its
 # **kernels**, inner loops written for one kind of processor (the line `BLAS: …` names yours). *The
@@ -599,10 +599,7 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
 # Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
-# in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products. (In the
-# output above, 64 columns are slower than 496, but mostly because each product is a NumPy call of
-# its own. Here one call computes all panels, so wider ones gain nothing. And with 256 columns, 20
-# rows would already exceed the limit.)
+# in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products.
 #
 # Making panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
 # products. U stays the same until the update, so we make its panels once per training step.
@@ -613,6 +610,10 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 # into more parts), and add the products of the parts:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
+#
+# Why 64 columns, and not more? The limit is rows × inner × columns ≤ 10⁶ (inner: the rows of W), so
+# wider panels need more parts. With 20 rows and the 800 inner numbers of Uᵀ, two parts are enough
+# for 64 columns, but 256 columns need five.
 
 
 # %% tags=["plain"]
@@ -669,8 +670,9 @@ for size, matrix in ((H, U), (LARGE, large)):
           f"{len(Panels(matrix.T, B).parts)} parts")
 
 # %% [markdown]
-# Measure the products again, with the panels made before the clock starts. Guess: for how many rows
-# are panels faster, and for how many are they slower?
+# Guess: for how many rows are panels faster, and for how many are they slower? `with_and_without`
+# times the products with U and Uᵀ as they are and in panels, which are made before the clock
+# starts. `panel_rates` prints the speeds. Read those of 10, 20 and 200 rows first, then the ratios.
 
 # %%
 curves = {}
@@ -680,14 +682,15 @@ for size, arrays in inputs_of.items():
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# Panels help where packing takes much of the time. On the Xeon (the numbers in brackets), ten rows
-# became 1.63 to 3.82 times as fast, depending on the product. With our 20 rows, the gain is smaller
-# and varies more, but in all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
+# Panels help where packing takes much of the time. On the Xeon (the last brackets), ten rows became
+# 1.63 to 3.82 times as fast, depending on the product. With our 20 rows, the gain is smaller and
+# varies more, but in all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
 #
-# At 200 rows, panels are clearly slower. From ten rows on, their speed changes little, while the
-# plain product spreads its packing over more rows and overtakes them. There is nothing to gain at
-# one row, because BLAS does not pack for a product with a vector, nor at five rows with H = 200,
-# which are within the limit.
+# At 200 rows, panels are clearly slower. From ten rows on, their speed changes much less than that
+# of the plain product, which spreads its packing over more rows and overtakes them. There is
+# nothing to gain at one row, because BLAS does not pack for a product with a vector, nor at five
+# rows with H = 200, which are within the limit. With H = 1,024, five rows are beyond the limit, so
+# BLAS packs, and in all our runs with AVX-512, panels more than doubled their speed.
 #
 # In the training step, change 4 is one line. The products in the loop are little more than a tenth
 # of all operations (question 3 counts them). Guess the gain of the whole step.
@@ -820,12 +823,12 @@ print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million
 
 # %% [markdown]
 # The last version is also compared with the first one, because seven small differences could have
-# added up to a large one. They have not, and the gradients are still right.
+# added up to a large one. They have not.
 #
 # ## The library, and the floor
 #
-# Two things are missing: the library's version, and the floor. The library's `LanguageModel` has
-# all seven changes, and the same six arrays under other names. So we give it our weights:
+# The library's `LanguageModel` has all seven changes, and the same six arrays under other names. So
+# we give it our weights:
 
 
 # %%
@@ -854,10 +857,9 @@ print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
 # Which products make up the floor? Each product y = x W of the forward pass needs two more in the
-# backward pass, dx = dy Wᵀ and dW = xᵀ dy. The floor computes these and nothing else. At the start,
-# the floor was the time of products as large as possible. In the loop, those are not the fastest,
-# so there the floor uses panels, as version 7 does. (If panels are slower than the plain product,
-# the true floor is a little lower.)
+# backward pass, dx = dy Wᵀ and dW = xᵀ dy. In the loop, one large product is slower than panels, so
+# there the floor uses panels, as version 7 does. (If panels are slower on your machine, the true
+# floor is a little lower.)
 
 
 # %%
@@ -887,12 +889,9 @@ def products(B):
 #
 # What has each of the seven changes saved? In each round, our eight versions, the library's model
 # and the floor run in a random order. Each line of the output gives a version's time, what it
-# saves, and its speed divided by that of the previous version: the median over the rounds, and in
-# brackets the range of the middle half. If that range contains 1.00, the run cannot tell the
-# versions apart.
-#
-# In the figure, a change that saves time is green, one that costs time is orange, and one too close
-# to tell is grey. The dashed line is the floor.
+# saves, and its speed divided by that of the previous version, as the median over the rounds. The
+# first brackets are the Xeon's numbers, the last the range of the middle half of the rounds. If
+# that range contains 1.00, the run cannot tell the versions apart.
 
 
 # %% tags=["training"]
@@ -962,10 +961,10 @@ show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 # because BLAS did much of the work from the start. One change, number 3 (all words at once), saved
 # more than two fifths of all the time that was saved, and it takes only seven lines of NumPy.
 # Change 1 saved hardly anything. The library's version, which can also handle padding and several
-# layers, was a little slower than version 7 in some runs and a little faster in others.
+# layers, was a little slower than version 7. In our other runs, it was a little faster.
 #
 # Change 6 saved more than change 7. Could you have known? Count the numbers that are read or
-# written. In NumPy, the softmax reads or writes each of the 1.2 million numbers of z about 14
+# written. In NumPy, the softmax reads or writes a number for each of z's 1.2 million about 14
 # times, and the kernel does so twice. The update reads or writes a number for each of the 1.5
 # million weights about 11 times, and the kernels do so 5 times. So change 6 saves 14 million reads
 # and writes, and change 7 saves 9 million. On the Xeon, they saved 4.7 and 2.7 ms.
@@ -996,9 +995,9 @@ print(f"if everything except the products took no time, version 7 would be "
 # %% [markdown]
 # *The rest* is everything that was not timed by itself: looking up rows of E, adding to the
 # gradients, sums over rows for the biases, making the panels, new arrays, and Python between the
-# calls. Inside a training step, the products also find less of their data in the cache, and take
-# longer. That extra time is part of the rest. (In some runs the rest is below 0: then the parts
-# took longer by themselves than inside the training step.)
+# calls. Inside a training step, the products also find less of their data in the cache, and the
+# extra time is part of the rest. (In some runs the rest is below 0: then the parts took longer by
+# themselves than inside the training step.)
 #
 # The products' share, 84.6% on the Xeon, is the number to know about such a program. Once it is
 # near 100 %, better code *around* the products does not help any more. What helps is faster
