@@ -427,7 +427,7 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # | weight | attention weight |
 # | loudness s of the query | inverse temperature, scale of the scores |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

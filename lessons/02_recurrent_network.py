@@ -641,7 +641,7 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # | clipping | gradient clipping by global norm |
 # | bits per letter | bits per character, BPC |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

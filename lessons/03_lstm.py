@@ -794,7 +794,7 @@ for label, text in (("training text", ids), ("held-out text", others)):
 # | b_f | forget gate bias; `unit_forget_bias=True` (Keras) is b_f = 1 |
 # | dropout upwards | non-recurrent dropout; `dropout`, not `recurrent_dropout`, in Keras |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

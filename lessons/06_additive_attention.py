@@ -857,7 +857,7 @@ show(figure, "06_surprise")
 # | gold links | word alignment, sure links S (Och & Ney) |
 # | scores | attention logits, energies |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

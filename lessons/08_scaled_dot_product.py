@@ -804,7 +804,7 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # | the mask `visible` | attention mask, key padding mask |
 # | W_o | output projection |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

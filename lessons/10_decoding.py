@@ -800,7 +800,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # | nucleus | top-p sampling |
 # | (left out) | min-p sampling, repetition penalty: two more changes to p before sampling |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #
