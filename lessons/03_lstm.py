@@ -583,8 +583,8 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # also recall more keys?
 #
 # In this figure, it does not at n = 4: Elman's network learns this distance, and the LSTM misses a
-# quarter of the keys. At n = 8 the LSTM recalls more keys, but neither network learns this distance.
-# So the answer to your first guess seems to be: worse at n = 4, better at n = 8.
+# quarter of the keys. At n = 8 the LSTM recalls more keys, but neither of the two learns this
+# distance. So the answer to your first guess seems to be: worse at n = 4, better at n = 8.
 #
 # *How U starts.* The figure shows only one seed, so we have repeated the interesting boxes with two
 # more. Guess before you look: will the LSTM still be worse at n = 4? At b_f = 0, which cell is
