@@ -156,7 +156,8 @@ assert rows == [1, 0]
 #
 # A prefix that writes `</s>` has *ended*. It is set aside, and its slot stays empty: once one of
 # five prefixes has ended, the next step keeps only four. When all five have ended, the most
-# probable one wins. As a diagram, one step looks like this:
+# probable one wins. (Some libraries, such as fairseq, give the slot to another prefix, so that the
+# beam stays full until five have ended: question 1.) As a diagram, one step looks like this:
 
 # %%
 boxes = {
@@ -573,8 +574,8 @@ for n in np.argsort(-gain)[:3]:
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
-# A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but hardly
-# moves from width 5 to width 10.
+# A wider beam finds more probable sentences, and shorter ones. (A **length penalty** favours longer
+# ones: question 9.) BLEU rises at first, but hardly moves from width 5 to width 10.
 #
 # Would a still wider beam find the book's translations? No. To the model, these *reference
 # translations* are even less probable than what greedy writes:
@@ -796,7 +797,7 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # |---|---|
 # | width | beam width, beam size, k, B |
 # | the model prefers another sentence to the book's | model error, not search error |
-# | `score(a)` (question 9) | length normalization, **length penalty** |
+# | `score(a)` (question 9) | length normalization, length penalty |
 # | nucleus | top-p sampling |
 # | (left out) | min-p sampling, repetition penalty: two more changes to p before sampling |
 #
