@@ -768,7 +768,7 @@ for label, text in (("training text", ids), ("held-out text", others)):
         print(f"{label}, model {name}: {np.mean(words):.2f} words until the first error")
 
 # %% [markdown]
-# In its training text, B gets about twice as far as A. In the held-out text, there is hardly a
+# In its training text, B gets much farther than A. In the held-out text, there is hardly a
 # difference. So B does know its text, but even B gets not quite one word right on average! Why so
 # few, if it predicts 59 % of the words? Suppose each word is right with a probability of 59 %. Then
 # there are 59 right words for 41 errors, about one and a half right words before each error. That
