@@ -67,7 +67,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | `heads` | | number of heads, **h** in the paper |
 #
 # (The paper writes Q, K and V for q, k and v. The exercises write E for e, h for `heads`, and d for
-# the number of columns of q. Some functions below do so, too.)
+# the number of columns of q. Some functions below do so, too. In lesson 06, A was the size of the
+# score's hidden layer.)
 #
 # In the first figure, random matrices turn each of two words into a query, a key and a value, and
 # each query is compared with each key. Negative numbers are red, positive ones blue. The second

@@ -54,7 +54,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | V | | size of the vocabulary |
 # | log p | (width, V) | log-probability of each next word after each prefix; l for short |
 # | totals | (width, V) | Σ log p of each prefix, extended by each word |
-# | q | (V,) | the distribution from which a word is sampled (not a query) |
+# | q | (V,) | a word is sampled from this distribution; in lessons 06 to 09, q is a query |
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
 # A *prefix* is the beginning of a translation. A prefix that has ended is a **hypothesis**. The
