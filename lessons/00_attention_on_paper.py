@@ -138,26 +138,51 @@ right.set_title(f"so c is mostly \"where\", {context[2]:.2f}")
 show(figure, "00_one_query")
 
 # %% [markdown]
-# ## The same in three lines
+# ## A word that must not be seen
+#
+# How do we hide a word from attention? Some words must not be read: some are only padding, which
+# fills up short sentences, and some come later in the text, where the model must not look because
+# it has to predict them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its weight
+# becomes exactly 0, and the other words share what it had. Setting its *weight* to 0 after the
+# softmax would be wrong, because the other weights would then add up to less than 1.
+#
+# With your pencil, hide "mat": the sum of the powers is now 4 + 2.72. What weight does "on" get?
+#
+# ## The same in four lines
 #
 # Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so X
 # q holds all six scores at once, and α X is the weighted average. With S words of D numbers each, X
 # has the shape (S, D). From now on, we write the shape of an array in parentheses after its name.
-# Here is all of attention:
+# A *mask* (S,) is False where a word must not be seen. All of attention then takes four lines.
+#
+# > **Exercise.** Write them yourself before you read on: `numpy-attention exercise start attend`.
 
 
 # %%
-def attend(q, X):
-    """One query (D,) and words (S, D) → the context (D,) and the weights (S,)."""
-    powers = np.exp(X @ q)
+def attend(q, X, mask=True):
+    """One query (D,), words (S, D), mask (S,) → the context (D,) and the weights (S,)."""
+    scores = np.where(mask, X @ q, -np.inf)
+    powers = np.exp(scores)
     weights = powers / powers.sum()
     return weights @ X, weights
 
 
-c, alpha = attend(q, X)
+c, alpha = attend(q, X)                     # without a mask, every word is read
 assert np.allclose(c, context)
 assert np.allclose(alpha, weights)
-print("the three lines give the same context:", c.round(2))
+print("the four lines give the same context:", c.round(2))
+
+# %%
+without_mat = np.array([True, True, True, True, True, False])
+_, alpha_hidden = attend(q, X, without_mat)
+for word, before, after in zip(words, weights, alpha_hidden):
+    print(f"{word:>5}  weight {before:.2f} → {after:.2f} with mat hidden")
+assert alpha_hidden[5] == 0
+assert np.isclose(alpha_hidden.sum(), 1)
+
+# %% [markdown]
+# With "mat" hidden, all other weights have grown by the same factor, and they add up to 1 again.
+# Here is the whole calculation as a diagram:
 
 # %%
 boxes = {
@@ -265,36 +290,6 @@ print("the context is the same:", shuffled.round(2))
 # So attention ignores the order. A model that needs it must put it into the vectors. A recurrent
 # network (lesson 02) does so by reading one word after another. A Transformer (lesson 09) adds
 # numbers that depend on the word's position.
-#
-# ## A word that must not be seen
-#
-# How do we hide a word from attention? Some words must not be read: some are only padding, which
-# fills up short sentences, and some come later in the text, where the model must not look because
-# it has to predict them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its weight
-# becomes exactly 0, and the other words share what it had. Setting its *weight* to 0 after the
-# softmax would be wrong, because the other weights would then add up to less than 1.
-#
-# > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start attend`.
-
-
-# %%
-def attend_masked(q, X, mask):
-    """attend, but a word is read only where the mask (S,) is True."""
-    scores = np.where(mask, X @ q, -np.inf)
-    powers = np.exp(scores)
-    weights = powers / powers.sum()
-    return weights @ X, weights
-
-
-without_mat = np.array([True, True, True, True, True, False])
-c_hidden, alpha_hidden = attend_masked(q, X, without_mat)
-for word, before, after in zip(words, weights, alpha_hidden):
-    print(f"{word:>5}  weight {before:.2f} → {after:.2f} with mat hidden")
-assert alpha_hidden[5] == 0
-assert np.isclose(alpha_hidden.sum(), 1)
-
-# %% [markdown]
-# With "mat" hidden, all other weights have grown by the same factor, and they add up to 1 again.
 #
 # ## Every word asks
 #
@@ -427,7 +422,7 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # | weight | attention weight |
 # | loudness s of the query | inverse temperature, scale of the scores |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

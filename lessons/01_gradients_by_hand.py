@@ -711,7 +711,7 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # | bigram model | a Markov chain of order 1 |
 # | floor | exp of the conditional entropy of the counted pairs |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

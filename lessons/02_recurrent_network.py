@@ -464,7 +464,7 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # how much of it arrives? We put a loss on the last state only, and follow its gradient back. Guess
 # first: what share of it is left after 20 letters?
 #
-# Each step back multiplies the gradient by the Jacobian of that step (the matrix of all
+# Each step back multiplies the gradient by the **Jacobian** of that step (the matrix of all
 # ∂h_t/∂h_{t−1}). It combines the two operations that we found above:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
@@ -473,10 +473,10 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # (Hochreiter 1991; Bengio et al. 1994). If it shrinks, the gradient *vanishes*; if it grows, the
 # gradient *explodes*. Two numbers tell us what U contributes:
 #
-# - Its largest *singular value* s is the most by which U lengthens any vector. Since 1 − h² ≤ 1, no
-#   single step lengthens the gradient by more than a factor of s. So if s < 1, the gradient must
+# - Its largest **singular value** s is the most by which U lengthens any vector. Since 1 − h² ≤ 1,
+#   no single step lengthens the gradient by more than a factor of s. So if s < 1, the gradient must
 #   vanish (Pascanu et al. 2013).
-# - Its *spectral radius* ρ is the largest absolute value of an eigenvalue (a number λ with
+# - Its **spectral radius** ρ is the largest absolute value of an **eigenvalue** (a number λ with
 #   U v = λ v for some vector v ≠ 0). Over many steps, U by itself changes the length of a vector by
 #   a factor that approaches ρ per step.
 
@@ -641,7 +641,7 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # | clipping | gradient clipping by global norm |
 # | bits per letter | bits per character, BPC |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

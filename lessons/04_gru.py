@@ -555,7 +555,7 @@ assert loud > 2 * quiet > 0
 # | hold unit | latch; quote detection cell (Karpathy et al. 2015) |
 # | bits per letter | bits per character, BPC |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

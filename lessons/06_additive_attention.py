@@ -70,7 +70,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | a, x, their rows a_j, x_j | (S, A) | hidden layer, before and after its tanh; x is not a word |
 # | e, α | (S,) | **scores**, **attention weights** |
 # | c | (D,) | **context vector**: what was found |
-# | W_a, U_a, v_a | (Q, A), (D, A), (A,) | all that is learnt here |
+# | W_a, U_a, v_a | (Q, A), (D, A), (A,) | parameters of the score: all that is learnt here |
 #
 # The context c_t then enters the decoder's next step. This step makes s_t, from which the word y_t
 # is predicted. The diagram shows that an annotation is used twice: as a **key**, when it is
@@ -857,7 +857,7 @@ show(figure, "06_surprise")
 # | gold links | word alignment, sure links S (Och & Ney) |
 # | scores | attention logits, energies |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

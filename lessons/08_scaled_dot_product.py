@@ -67,7 +67,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | `heads` | | number of heads, **h** in the paper |
 #
 # (The paper writes Q, K and V for q, k and v. The exercises write E for e, h for `heads`, and d for
-# the number of columns of q. Some functions below do so, too.)
+# the number of columns of q. Some functions below do so, too. In lesson 06, A was the size of the
+# score's hidden layer.)
 #
 # In the first figure, random matrices turn each of two words into a query, a key and a value, and
 # each query is compared with each key. Negative numbers are red, positive ones blue. The second
@@ -804,7 +805,7 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # | the mask `visible` | attention mask, key padding mask |
 # | W_o | output projection |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

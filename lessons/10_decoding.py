@@ -54,7 +54,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | V | | size of the vocabulary |
 # | log p | (width, V) | log-probability of each next word after each prefix; l for short |
 # | totals | (width, V) | Σ log p of each prefix, extended by each word |
-# | q | (V,) | the distribution from which a word is sampled (not a query) |
+# | q | (V,) | a word is sampled from this distribution; in lessons 06 to 09, q is a query |
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
 # A *prefix* is the beginning of a translation. A prefix that has ended is a **hypothesis**. The
@@ -156,7 +156,8 @@ assert rows == [1, 0]
 #
 # A prefix that writes `</s>` has *ended*. It is set aside, and its slot stays empty: once one of
 # five prefixes has ended, the next step keeps only four. When all five have ended, the most
-# probable one wins. As a diagram, one step looks like this:
+# probable one wins. (Some libraries, such as fairseq, give the slot to another prefix, so that the
+# beam stays full until five have ended: question 1.) As a diagram, one step looks like this:
 
 # %%
 boxes = {
@@ -573,8 +574,8 @@ for n in np.argsort(-gain)[:3]:
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
-# A wider beam finds more probable sentences, and shorter ones. BLEU rises at first, but hardly
-# moves from width 5 to width 10.
+# A wider beam finds more probable sentences, and shorter ones. (A **length penalty** favours longer
+# ones: question 9.) BLEU rises at first, but hardly moves from width 5 to width 10.
 #
 # Would a still wider beam find the book's translations? No. To the model, these *reference
 # translations* are even less probable than what greedy writes:
@@ -796,11 +797,11 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # |---|---|
 # | width | beam width, beam size, k, B |
 # | the model prefers another sentence to the book's | model error, not search error |
-# | `score(a)` (question 9) | length normalization, **length penalty** |
+# | `score(a)` (question 9) | length normalization, length penalty |
 # | nucleus | top-p sampling |
 # | (left out) | min-p sampling, repetition penalty: two more changes to p before sampling |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

@@ -817,7 +817,7 @@ assert flattered < 0.95 * honest
 # | single, combined | content-only score; additive attention with the query |
 # | is the attention used? | ablation; attention is not explanation (Jain & Wallace 2019) |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

@@ -646,7 +646,7 @@ show(figure, "13_attention")
 # | a seed | one of several training runs that differ in their random numbers |
 # | control | baseline under equal conditions |
 #
-# All terms are in the [glossary](../docs/site/glossary.md).
+# Most terms are in the [glossary](../docs/site/glossary.md).
 #
 # ## From the package
 #

@@ -14,6 +14,7 @@ GLOSSARY = (ROOT / "docs/site/glossary.md").read_text(encoding="utf-8")
 TERMS = {
     "00": ["query"],
     "01": ["upstream gradient"],
+    "02": ["Jacobian", "singular value", "spectral radius", "eigenvalue"],
     "05": ["teacher forcing"],
     "06": ["alignment"],
     "07": ["global attention", "local attention"],
@@ -22,14 +23,33 @@ TERMS = {
            "KV cache", "cross-attention", "logits", "rank collapse"],
     "10": ["hypothesis", "reference translation", "length penalty"],
 }
-# from 06 to 10 a letter has one meaning: words that each table of symbols must have for it
+# From 06 to 10 a letter has one meaning. It is described by its row in a table of symbols, by the
+# rows of arrays whose shape has this letter, or by the sentence in which the letter is in bold.
 LETTERS = {
-    "j": "source", "s_t": "decoder's state", "h_j": "annotations of the source",
-    "e": "scores", "α": "weights", "A": "weights", "c": "context vector", "M": "source",
-    "q": "quer", "k": "key", "v": "value", "y": "stream|sentence written",
-    "W_a": "learnt|of a score", "U_a": "learnt|of a score", "v_a": "learnt|of a score",
-    # x is what a model or a layer reads, except in lesson 06, which says so
-    "x": "^input|source|not a word",
+    "j": "^positions in the source", "t": "^positions in the source and in the target",
+    "S": "source", "T": "target", "D": "source words", "N": "^annotations",
+    "A": "^hidden layer", "s_t": "^the decoder's state", "h": "^annotations", "h_j": "^annotations",
+    "e": "^scores", "α": "^scores, attention weights", "c": "^context vector", "M": "source words",
+    "W_a": "^parameters of (a|the) score", "U_a": "^parameters of (a|the) score",
+    "v_a": "^parameters of (a|the) score", "q": "^(the query|queries):", "k": "^keys:",
+    "v": "^values:", "p": "^centre of a window", "x": "^input of a layer",
+    "y": "^the sentence written",
+}
+# the sentence in which a lesson says that it uses a letter for something else
+ELSE = {
+    ("06", "x"): "hidden layer, before and after its tanh; x is not a word",
+    ("07", "D"): "The length of an annotation, which was D in lesson 06, is N here, because D is "
+                 "the paper's letter for the window.",
+    ("08", "A"): "In lesson 06, A was the size of the score's hidden layer.",
+    ("08", "h"): "number of heads, **h** in the paper",
+    ("09", "h"): "A layer has **h** heads.",
+    ("09", "N"): "The encoder is a stack of **N** layers",
+    ("09", "T"): "the stream, flows through it, with one row per word",
+    ("09", "y"): "the stream after a layer's first part",
+    ("10", "T"): "there are V^T sentences of T words",
+    ("10", "p"): "log-probability of each next word after each prefix",
+    ("10", "q"): "in lessons 06 to 09, q is a query",
+    ("10", "x"): "ids of the source sentence",
 }
 every = pytest.mark.parametrize("number", LESSONS)
 
@@ -73,18 +93,39 @@ def test_a_term_is_introduced_in_bold_and_is_in_the_glossary(number, term):
     assert re.search(rf"^{re.escape(term)}$", GLOSSARY, re.MULTILINE | re.IGNORECASE)
 
 
-def letters_of(number):
-    """[(letter, what it is)] of a lesson's table of symbols."""
-    table = LESSONS[number].partition("# | symbol |")[2].partition("\n#\n")[0]
-    return [(letter, meaning)
-            for symbols, meaning in re.findall(r"^# \| (.+?) \| .*\| (.+) \|$", table, re.MULTILINE)
-            for letter in re.split(r", (?:its \w+ )?| = .*", symbols) if letter]
+def letters_of(text):
+    """{letter: its descriptions} of a lesson's table of symbols and of its letters in bold."""
+    table = text.partition("# | symbol |")[2].partition("\n#\n")[0].replace("**", "")
+    symbols, sizes = {}, {}
+    for names, shape, meaning in re.findall(r"^# \| (.+?) \| (.*?) ?\| (.+) \|$", table, re.M):
+        for name in re.split(r", (?![^(]*\))", names):
+            name, _, value = re.sub("^(its|their) \\w+ |^log ", "", name).partition(" = ")
+            if re.fullmatch(r"\w\u0303?(_\w+)?", name):
+                symbols.setdefault(name, []).append(meaning)
+            shape += value if "…" in value else ""
+        for size in re.findall(r"\b[A-Z]\b", shape):
+            sizes.setdefault(size, []).append(meaning)
+    bold = {letter: [sentence] for sentence in re.split(r"(?<=[.|]) ", text.replace("\n# ", " "))
+            for letter in re.findall(r"\*\*(\w)\*\*", sentence)}
+    return sizes | bold | symbols
 
 
 def test_a_letter_has_one_meaning():
-    seen = {number: dict(letters_of(number)) for number in ("06", "07", "08", "09", "10")}
+    seen = {number: letters_of(LESSONS[number]) for number in ("06", "07", "08", "09", "10")}
     found = [letter for table in seen.values() for letter in table]
     assert {letter for letter in found if found.count(letter) > 1} <= set(LETTERS) <= set(found)
-    for number, table in seen.items():
-        for letter in table:
-            assert re.search(LETTERS.get(letter, ""), table[letter]), (number, letter)
+    other = {(number, letter) for number, table in seen.items() for letter in table
+             if not any(re.search(LETTERS.get(letter, ""), one) for one in table[letter])}
+    assert other == set(ELSE)
+    for (number, letter), sentence in ELSE.items():
+        assert sentence in LESSONS[number].replace("\n# ", " "), (number, letter)
+
+
+def test_letters_are_those_of_symbols_shapes_and_bold_text():
+    text = ("# | symbol | shape | what it is |\n# |---|---|---|\n"
+            "# | q, its rows q_t | (T, D) | a window, not a query |\n"
+            "# | log p = 1 … S | | **one** |\n#\n# A stack of it. It has **N** layers.")
+    row = ["a window, not a query"]
+    assert letters_of(text) == {"T": row, "D": row, "q": row, "q_t": row, "p": ["one"],
+                                "S": ["one"], "N": ["It has **N** layers."]}
+    assert not re.search(LETTERS["q"], *row)
