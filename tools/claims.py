@@ -113,9 +113,9 @@ def slug(heading):
 
 def ours(claim, figures, found):
     if "interval" in claim:
-        ends = f"[{found.low:.3f}, {found.high:.3f} over {claim['over']}]"
-        interval = f"{found.mean:.3f} {ends}".replace("-", "−")
-        return f"{'gain of ' if found.panel == 'nats' else ''}{interval} {claim['unit']}"
+        ends = f"[{found.low:.3f}, {found.high:.3f} over {claim['over']}]".replace("-", "−")
+        interval = f"{found.mean:.3f} {claim['unit']} {ends}"
+        return f"{claim['where']}, a gain of {interval}" if "where" in claim else interval
     metric = {"bleu": "BLEU", "pointing": "of the links"}.get(claim["metric"].split()[0],
                                                               claim["metric"])
     named = zip(claim["names"], map(as_text, sides(claim, figures)))

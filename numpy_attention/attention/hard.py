@@ -9,7 +9,7 @@ from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.kernels.rows import mix
 from numpy_attention.module import Array, Module
-from numpy_attention.validation.arguments import check_methods, check_number
+from numpy_attention.validation.arguments import check_number
 
 SOFT_STEP = 2**31       # no target word has this number
 
@@ -18,9 +18,8 @@ SOFT_STEP = 2**31       # no target word has this number
 class SampledMemory(Memory):
     """A Memory for training, with random numbers hashed from a key, the row's id and the step.
 
-    A row therefore samples the same positions however a batch is split. key: a random integer.
-    row_ids: the ids of the sentences in the training data. `take`, which decoding calls, returns a
-    plain Memory, from which no positions are sampled.
+    A row samples the same positions however a batch is split. key: a random integer. row_ids: the
+    ids of the sentences in the training data. `take`, for decoding, returns a plain Memory.
     """
 
     key: int = 0
@@ -66,7 +65,9 @@ class HardAttention(Module):
     soft: float = 0.0
 
     def __post_init__(self):
-        check_methods("attention", self.attention, "an attention with one softmax", "score")
+        if isinstance(self.attention, type) or not hasattr(self.attention, "score"):
+            raise TypeError(f"{type(self.attention).__name__} cannot be hard, because it has no "
+                            "method `score` for a single softmax; choose another attention")
         check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):
@@ -90,8 +91,7 @@ class HardAttention(Module):
         chosen *= memory.mask                       # a row that sees nothing reads nothing
         soft = self.is_soft(memory)
         chosen[soft] = weights[soft]
-        context = sum_of_values(chosen, memory)
-        return context, weights, Cache(memory, weights, chosen, soft, scored)
+        return sum_of_values(chosen, memory), weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
         """Return which rows read the expected value, none for a plain Memory → booleans (B,)."""

@@ -54,21 +54,21 @@ TRANSLATOR = (
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values; paper: those of the model's paper, which suit its sizes; "
-              "modern: Glorot and orthogonal", choices=registry.INITIAL_VALUES),
+    of_models("init", "initial values; paper: as in the model's paper, suited to models as large "
+              "as the paper's; modern: Glorot and orthogonal", choices=registry.INITIAL_VALUES),
     of_models("readout", "predict a word from the state before or after reading the context",
               choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
               choices=registry.RESETS),
     of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
-    of_models("attention", "attention score; additive is Luong's concat",
-              choices=registry.SCORES, aliases={"additive": "concat"}, custom=True),
-    of_models("window", "visible source positions: all, those around the target position, or "
-              "those around a predicted position", choices=registry.WINDOWS),
+    of_models("attention", "attention score; additive is Luong's concat; hard-rnnsearch cannot use "
+              "multi-head", choices=registry.SCORES, aliases={"additive": "concat"}, custom=True),
+    of_models("window", "visible source positions: all, or those around the target or a predicted "
+              "position; location: only global; multi-head: no local-p", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads; a transformer always has them, other models "
-              "only in multi-head attention", read=whole(1), needs={"attention": ("multi-head",)}),
+    of_models("heads", "number of attention heads of a transformer, or of another model",
+              read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
               "RNNsearch", choices=registry.QUERIES),
     of_models("input_feeding", "feed the last attentional state into the cell", kind="switch"),
@@ -76,8 +76,8 @@ TRANSLATOR = (
     of_models("cell", "recurrent cell", choices=registry.CELLS, custom=True),
     of_models("bidirectional", "read the source in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
-    of_models("discount", "discount per word for the losses of later words, in the gradient of "
-              "hard attention", read=not_negative),
+    of_models("discount", "in the gradient of hard attention, multiply the loss of each later word "
+              "by this once per word of distance", read=not_negative),
     of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
     of_models("smoothing", "label smoothing (Szegedy et al. 2016): fraction of the target "
               "probability that is spread evenly over all words", read=share),
