@@ -122,12 +122,13 @@ def draw_gradients(norms, styles):
             shares = norms[name, when] / norms[name, when].sum()
             ax.semilogy(np.arange(1, len(shares) + 1), shares, label=name,
                         **plotting.base.curve_style(style))
-        ax.set_xlabel("position of the source word")
+        ax.set_xlabel("position of the source symbol")
         ax.yaxis.set_major_formatter("{x:g}")
         ax.grid(alpha=0.3)
         first, last = norms[fixed, when][[0, -1]]
         ratio = f"1/{last / first:.0f} of" if first < last else f"{first / last:.1f} times"
-        ax.set_title(f"Fixed vector, {when}:\nthe first word's gradient is {ratio} the last one's")
+        ax.set_title(f"Fixed vector, {when}:\n"
+                     f"the first symbol's gradient is {ratio} the last one's")
     axes[0].set_ylabel("share of the gradient (norm, log scale)")
     axes[1].legend()
     return figure
