@@ -70,7 +70,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is |
 # |---|---|---|
 # | j = 1 … S, t = 1 … T | | positions in the source and in the target |
-# | s_t | (H,) | the decoder's state after its step: the query (the paper's h_t; `h` in functions) |
+# | s_t | (H,) | the decoder's state after its step: the query (the paper's h_t) |
 # | M, its rows h_j | (S, N) | annotations of the source words (the paper's h̄_s) |
 # | e, α | (S,) | scores, attention weights |
 # | c | (N,) | context vector: what was found, an average of annotations |
@@ -99,7 +99,7 @@ boxes = {
 # %%
 arrows = [("before", "s", "step"), ("s", "e", "query"), ("M", "e", "as keys"), ("e", "a"),
           ("a", "c"), ("M", "c", "as values", 0.12), ("c", "joined"), ("s", "joined"),
-          ("joined", "y"), ("joined", "next", "F", 0, True)]
+          ("joined", "y"), ("joined", "next", "F", 0, True), ("s", "next", "step", -0.1)]
 show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, and s̃ₜ joins it "
                       "with what was found"), "07_architecture")
 
@@ -222,30 +222,28 @@ print("dot: every gradient is what the central difference measures")
 #
 #     q = s W_a        e = M q
 #
-# Only the line of q is new. The line of e is dot's, with q in place of s. Softmax, context and s̃
-# stay as they are, so the functions below stop at e.
+# Only the line of q is new. The line of e is dot's, with q in place of s. The rest does not
+# change, so the functions below stop at e.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start general`.
 
 # %% [markdown]
 #     dq = de M        dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
-#
-# In functions `h` is the *state* s, not an annotation; the annotations are `M`.
 
 
 # %%
-def general(h, M, W_a):
-    """h (H,), M (S, N), W_a (H, N) → scores (S,), cache."""
-    q = h @ W_a
-    return M @ q, (h, M, W_a, q)
+def general(s, M, W_a):
+    """s (H,), M (S, N), W_a (H, N) → scores (S,), cache."""
+    q = s @ W_a
+    return M @ q, (s, M, W_a, q)
 
 
 def general_backward(de, cache):
-    """→ dh, dM, dW_a."""
-    h, M, W_a, q = cache
+    """→ ds, dM, dW_a."""
+    s, M, W_a, q = cache
     dq = de @ M
-    return dq @ W_a.T, np.outer(de, q), np.outer(h, dq)
+    return dq @ W_a.T, np.outer(de, q), np.outer(s, dq)
 
 
 def check(score, score_backward, *inputs):
@@ -279,26 +277,25 @@ print(check(general, general_backward, s, M, W_a))
 #
 #     e_j = v_a · tanh([s_t; h_j] [W_a; U_a]) = v_a · tanh(s_t W_a + h_j U_a)
 #
-# The right side is the additive attention of lesson 06. Only the query differs: it is s_t instead
-# of s_{t−1}.
+# The right side is the additive attention of lesson 06, with s_t instead of s_{t−1} as the query.
 #
 # > **Exercise.** You derived its backward pass in lesson 06. Can you still write it?
 # > `numpy-attention exercise start concat`.
 
 
 # %%
-def concat(h, M, W_a, U_a, v_a):
-    """h (H,), M (S, N), W_a (H, A), U_a (N, A), v_a (A,) → scores (S,), cache."""
-    x = np.tanh(h @ W_a + M @ U_a)
-    return x @ v_a, (h, M, W_a, U_a, v_a, x)
+def concat(s, M, W_a, U_a, v_a):
+    """s (H,), M (S, N), W_a (H, A), U_a (N, A), v_a (A,) → scores (S,), cache."""
+    x = np.tanh(s @ W_a + M @ U_a)
+    return x @ v_a, (s, M, W_a, U_a, v_a, x)
 
 
 def concat_backward(de, cache):
-    """→ dh, dM, dW_a, dU_a, dv_a."""
-    h, M, W_a, U_a, v_a, x = cache
+    """→ ds, dM, dW_a, dU_a, dv_a."""
+    s, M, W_a, U_a, v_a, x = cache
     da = np.outer(de, v_a) * (1 - x**2)
-    total = da.sum(0)               # every word used h: the gradients add up
-    return total @ W_a.T, da @ U_a.T, np.outer(h, total), M.T @ da, de @ x
+    total = da.sum(0)               # every word used s: the gradients add up
+    return total @ W_a.T, da @ U_a.T, np.outer(s, total), M.T @ da, de @ x
 
 
 concat_weights = [rng.standard_normal(shape) for shape in ((H, A), (N, A), (A,))]
@@ -315,46 +312,48 @@ print(check(concat, concat_backward, s, M, *concat_weights))
 # %%
 def averaged(de, cache):
     """concat_backward with a planted bug."""
-    h, M, W_a, U_a, v_a, x = cache
+    s, M, W_a, U_a, v_a, x = cache
     da = np.outer(de, v_a) * (1 - x**2)
     total = da.mean(0)
-    return total @ W_a.T, da @ U_a.T, np.outer(h, total), M.T @ da, de @ x
+    return total @ W_a.T, da @ U_a.T, np.outer(s, total), M.T @ da, de @ x
 
 
 report = caught(check, concat, averaged, s, M, *concat_weights)
 
 # %% [markdown]
-# The gradients of `input[0]` (s) and `input[2]` (W_a) are wrong, and those of M, U_a and v_a are
-# right. Those of M and U_a are computed from da, so da must be right. Only the gradients of s and
-# W_a use `total`, which takes a mean where a sum belongs. Since s was used with every word, the
-# gradients of its uses must *add up*. By which factor are they wrong? By S = 6: the mean is a sixth
-# of the sum.
+# The gradients of s (`input[0]`) and W_a (`input[2]`) are wrong, and the others are right. Those of
+# M and U_a are computed from da, so da must be right. Only the gradients of s and W_a use `total`,
+# which takes a mean where a sum belongs. Since s was used with every word, the gradients of its
+# uses must *add up*. By which factor are they wrong? By S = 6. The report's next lines confirm it:
+# they name the line, and the wrong element (0.371) is a sixth of the right one.
 #
 # ## Location: a score that reads no word
 #
 # The fourth score, **location**, reads no annotation: e = s_t W_a, where W_a has a column for each
 # *position*. (A sentence of S words uses the first S columns.) So the decoder chooses a position
 # from its state only, and fetches the annotation there without having read it. M does not occur in
-# this score, so it adds nothing to dM. The annotations still learn *what to say*, as values, but
-# not *when to be found*.
+# this score, so the score adds nothing to dM. The annotations still learn *what to say*, as values,
+# but not *when to be found*.
 #
 # > **Exercise.** Its backward pass is short: `numpy-attention exercise start location`.
 
 # %% [markdown]
-#     ds = de W_aᵀ        dW_a = sᵀ de        dM = 0          W_a: its first S columns
+#     ds = de W_aᵀ        dW_a = sᵀ de        dM = 0
+#
+# Here W_a and dW_a stand for their first S columns; the other columns of dW_a are 0.
 
 
 # %%
-def location(h, M, W_a):
-    """h (H,), M (S, N), W_a (H, longest) → scores (S,), cache."""
-    return h @ W_a[:, :len(M)], (h, M, W_a)
+def location(s, M, W_a):
+    """s (H,), M (S, N), W_a (H, longest) → scores (S,), cache."""
+    return s @ W_a[:, :len(M)], (s, M, W_a)
 
 
 def location_backward(de, cache):
-    """→ dh, dM, dW_a."""
-    h, M, W_a = cache
+    """→ ds, dM, dW_a."""
+    s, M, W_a = cache
     dW_a = np.zeros_like(W_a)
-    dW_a[:, :len(M)] = np.outer(h, de)
+    dW_a[:, :len(M)] = np.outer(s, de)
     return W_a[:, :len(M)] @ de, np.zeros_like(M), dW_a
 
 
@@ -369,15 +368,15 @@ print(check(location, location_backward, s, M, W_places))
 
 
 # %%
-def dot(h, M):
-    """h (N,), M (S, N) → scores (S,), cache."""
-    return M @ h, (h, M)
+def dot(s, M):
+    """s (N,), M (S, N) → scores (S,), cache."""
+    return M @ s, (s, M)
 
 
 def dot_backward(de, cache):
-    """→ dh, dM."""
-    h, M = cache
-    return de @ M, np.outer(de, h)
+    """→ ds, dM."""
+    s, M = cache
+    return de @ M, np.outer(de, s)
 
 
 long_s = rng.standard_normal(N)     # dot needs a state of the annotations' size
@@ -444,7 +443,7 @@ assert location_points < diagonal + 0.1 < dot_points
 
 # %% [markdown]
 # Location is a surprise: it translates as well as dot, yet points hardly better than the diagonal.
-# (Dot points far better here than on the Bible: see the last line of the output above.)
+# (Dot points far better here than on the Bible: see the output's last line.)
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -558,14 +557,15 @@ draw(forward_weights, f"forward only: right for {nouns:.0%} of swapped nouns", a
 show(figure, "07_forward_only")
 
 # %% [markdown]
-# The first row of the table settles the matter in favour of our explanation: for every swapped
+# The first row of the table (weight for a swapped noun) supports our explanation: for every swapped
 # noun, at least 0.41 of the weight is now on the noun or later words. With both directions this sum
 # can be as small as 0.01. The rival gives no reason for this move. And with each of the five seeds,
 # the largest weight is on the noun itself for most of the swapped nouns, 61 to 98%. (Compare the
 # rows of *étudiant* in the two heatmaps.)
 #
-# The other two rows do not contradict us: the largest weight is hardly ever on a swapped adjective,
-# and nearly all swapped nouns are still translated.
+# The other two rows do not contradict us. When a swapped adjective is written, the largest weight
+# is hardly ever on it: it did not have to move there, and it did not. And nearly all swapped nouns
+# are still translated.
 #
 # (Both scores translate worse now, presumably because the encoder has not read what follows.)
 #
@@ -579,8 +579,7 @@ show(figure, "07_forward_only")
 # only into a *window* around a position p, and a score that reads the words chooses within it. The
 # window holds the positions at a distance of at most D from p, its centre. In **local-m**, m for
 # monotonic, the window moves on by one position with each target word, as far as the last position.
-# From here on we count as the code does: the first source position is j = 0, and the first target
-# word is t = 0.
+# From here on we count as the code does, from j = 0 and t = 0.
 #
 #     p = min(t, S − 1)
 #
@@ -612,10 +611,10 @@ for t in range(8):
 #
 # ## Local-p: a window that is predicted
 #
-# Local-m's window only moves to the right. But a translation can put its words in another order. In
-# lesson 06, the Spanish for *the holy ghost came on them* began with *vino*, "came", which is at
-# position 3, far from t = 0. So in **local-p**, p for predictive, the state *predicts* the centre
-# p, a real number such as 2.3.
+# Local-m's window only moves to the right. But a translation can reorder the words. In lesson 06,
+# the Spanish for *the holy ghost came on them* began with *vino*, "came", which is at position 3,
+# far from t = 0. So in **local-p**, p for predictive, the state *predicts* the centre p, a real
+# number such as 2.3.
 #
 # How can a model learn to predict it? A position is either in the window or outside, so a small
 # change of p changes no weight, and p gets no gradient. Luong et al. therefore multiply the weights
@@ -691,9 +690,8 @@ show(figure, "07_pull")
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# W_p (N, P) and v_p (P,) are new parameters. The sigmoid is between 0 and 1, so p is between 0 and
-# S. (So p can lie a little beyond the last position, S − 1.) In the backward pass only the slope of
-# the sigmoid is new:
+# W_p (H, P) and v_p (P,) are new parameters; P is free to choose. (With dot, H = N.) The sigmoid is
+# between 0 and 1, so p is between 0 and S. In the backward pass only the sigmoid's slope is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -708,27 +706,27 @@ show(figure, "07_pull")
 
 
 # %%
-def local_p(h, M, W_p, v_p):
-    """h (N,), M (S, N), W_p (N, P), v_p (P,) → context (N,), α (S,), cache."""
-    x = np.tanh(h @ W_p)
+def local_p(s, M, W_p, v_p):
+    """s (N,), M (S, N), W_p (N, P), v_p (P,) → context (N,), α (S,), cache."""
+    x = np.tanh(s @ W_p)
     p = len(M) / (1 + np.exp(-x @ v_p))
-    a, g, alpha = windowed(M @ h, p)
-    return alpha @ M, alpha, (h, M, W_p, v_p, x, p, g, a, alpha)
+    a, g, alpha = windowed(M @ s, p)
+    return alpha @ M, alpha, (s, M, W_p, v_p, x, p, g, a, alpha)
 
 
 # %%
 def local_p_backward(dc, dalpha, cache):
-    """→ dh, dM, dW_p, dv_p."""
-    h, M, W_p, v_p, x, p, g, a, alpha = cache
+    """→ ds, dM, dW_p, dv_p."""
+    s, M, W_p, v_p, x, p, g, a, alpha = cache
     dalpha = M @ dc + dalpha                    # through the context, plus what reaches α directly
     da = dalpha * g
     de = a * (da - a @ da)
     dp = dalpha @ (alpha * (np.arange(len(M)) - p)) * 4 / D**2      # 1/σ² = 4 / D²
     dz = dp * p * (1 - p / len(M))
     dr = dz * v_p * (1 - x**2)
-    dh = de @ M + dr @ W_p.T                    # through the scores, and through p
-    dM = np.outer(de, h) + np.outer(alpha, dc)
-    return dh, dM, np.outer(h, dr), dz * x
+    ds = de @ M + dr @ W_p.T                    # through the scores, and through p
+    dM = np.outer(de, s) + np.outer(alpha, dc)
+    return ds, dM, np.outer(s, dr), dz * x
 
 
 # %%
@@ -764,9 +762,10 @@ print("local-p: context, weights and all gradients are equal to the library's")
 
 # %% tags=["training"]
 measure("general", train(seed=2, attention="general"))
-aimed = train(seed=2, attention="general", window="local-p", width=D)
+aimed = train(seed=2, attention="general", window="local-p", width=D)  # on purpose: the good seed
 _, aimed_weights = measure("general in local-p", aimed)
 _, _, cache = aimed.model.forward(aimed.batches([pair]).batch([0]))
+# p = S · sigmoid(z)
 centres = np.array([step.lengths[0] * step.share[0] for step in cache.attend_caches])
 written, = aimed.translate([pair.source], beam=1)
 print(f"It translates our sentence as: {' '.join(written.target)}")
@@ -784,19 +783,18 @@ print("recorded (question 8), general in local-p: 36, 99 and 30% exactly right w
 
 # %% [markdown]
 # On this task the window gains nothing: with all words in view, `general` points better. And this
-# is the good seed. With seeds 1 and 3 most sentences are wrong, because the right word is often
-# outside the window, where it cannot pull p (question 8).
+# is the good seed. With seeds 1 and 3 most sentences are wrong; question 8 shows why.
 #
 # For *étudiant* and *bleu*, p is almost the same: the window contains both words, and the score
-# chooses. But two dots are far from the right word, those of *pas* and `</s>`. The largest weight
-# of *pas* is never on *not*: these are 142 of the 190 links that local-p misses. Yet the model
-# writes *pas* and `</s>`. How?
+# chooses. But two dots, those of *pas* and `</s>`, are far from the right word. The largest weight
+# of *pas* is never on *not*. That alone accounts for 142 of the 190 links that local-p misses. Yet
+# the model writes *pas* and `</s>`. How?
 #
-# Is the decoder's state enough? (The rival said so of location's nouns.) Test it: set the matrix C
-# to 0, so that s̃_t = tanh(s_t W_h) contains no context, and predict each word from the correct
-# previous words. The states do not change, because what attention finds does not enter them. Guess:
-# which of the nine words of our sentence, `</s>` included, will still be right? And will location,
-# with either encoder, still write the swapped nouns?
+# Is the decoder's state enough? (The rival said so of location's nouns.) Test it: set C to 0, so
+# that s̃_t = tanh(s_t W_h) contains no context, and predict each word from the correct previous
+# words. The states do not change, because what attention finds does not enter them. Guess: which of
+# the nine words of our sentence, `</s>` included, will still be right? And will location, with
+# either encoder, still write the swapped nouns?
 
 
 # %% tags=["training"]
@@ -819,7 +817,9 @@ for name, translator in {"general in local-p": aimed, "location": by_location,
     for best, pair in zip(by_state(translator), test):
         nouns = [t for _, t in phenomena(pair)["swapped adjective"][1::2]]
         for t, word in enumerate([*pair.target, "</s>"]):
-            right.get("the swapped nouns" if t in nouns else word, []).append(best[t] == word)
+            what = "the swapped nouns" if t in nouns else word
+            if what in right:
+                right[what].append(best[t] == word)
     print(f"  {name:<22}", *(f"  {np.mean(hits):.0%} of {what}" for what, hits in right.items()))
     assert np.mean(right["pas"]) > 0.8 > 0.4 > np.mean(right["the swapped nouns"])
 
@@ -828,9 +828,9 @@ for name, translator in {"general in local-p": aimed, "location": by_location,
 # state is enough for *pas* and `</s>`. So it does not matter where their windows are. Hardly any
 # gradient pulls them to the right place, and these rows of the heatmap explain nothing. But nearly
 # all of location's nouns go wrong, with the forward-only encoder too, which is evidence against the
-# rival. (It is not proof. If a word stays right, the state was enough. If it goes wrong, the state
-# may still know the word: the layer that makes s̃ was trained with the context, and may not read it
-# out without.)
+# rival. (It is not proof. If a word goes wrong, the state may still know it: the layer that makes
+# s̃ was trained with the context, and may be unable to use what the state knows when the context is
+# missing.)
 #
 # ## Input feeding, and the loop over words
 #
@@ -841,11 +841,11 @@ for name, translator in {"general in local-p": aimed, "location": by_location,
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b     y: previous word, embedded
 #
 # The first step gets 0 in place of s̃. Without the term of F, this step is lesson 02's **Elman
-# cell**. We measure only perplexity, not repeated or omitted words.
+# cell**.
 #
-# Input feeding has a price. In training, the previous word comes from the reference, so without F,
-# all T states can be computed first, and then all their scores in one product. With F, step t + 1
-# must wait for s̃_t.
+# Input feeding has a price. In training, the previous words are known, so without F all T states
+# can be computed first, and then all their scores in one product. With F, step t + 1 must wait for
+# s̃_t.
 #
 # Guess: what does F add to the backward pass? (Even without F, dr_{t+1} goes back to step t through
 # U.)
@@ -877,41 +877,41 @@ class PlainDecoder(Module):
     C: Array  # (H, K)
     W_h: Array  # (H, K)
 
-    def forward(self, ys, h, M, mask):
-        """ys (T, B, E), h (B, H), M (B, S, H), mask (B, S) → s̃ (T, B, K), α (T, B, S), cache."""
-        fed = np.zeros((len(h), len(self.F)), h.dtype)                      # no s̃ yet
+    def forward(self, ys, s, M, mask):
+        """ys (T, B, E), s (B, H), M (B, S, H), mask (B, S) → s̃ (T, B, K), α (T, B, S), cache."""
+        fed = np.zeros((len(s), len(self.F)), s.dtype)                      # no s̃ yet
         steps = []
         for y in ys:
-            before = (y, h, fed)
-            h = np.tanh(y @ self.W + h @ self.U + fed @ self.F + self.b)    # (B, H)
-            e = np.where(mask, (M * h[:, None]).sum(2), -np.inf)            # (B, S)
+            before = (y, s, fed)
+            s = np.tanh(y @ self.W + s @ self.U + fed @ self.F + self.b)    # (B, H)
+            e = np.where(mask, (M * s[:, None]).sum(2), -np.inf)            # (B, S)
             alpha = softmax(e)                                              # (B, S)
             c = (alpha[:, :, None] * M).sum(1)                              # (B, H)
-            fed = np.tanh(c @ self.C + h @ self.W_h)                        # (B, K)
-            steps.append((before, h, alpha, c, fed))
+            fed = np.tanh(c @ self.C + s @ self.W_h)                        # (B, K)
+            steps.append((before, s, alpha, c, fed))
         _, _, alphas, _, feds = zip(*steps)
         return np.array(feds), np.array(alphas), (M, steps)
 
     def backward(self, dfeds, dalphas, cache, grads):
-        """∂L/∂s̃, ∂L/∂α → dys (T, B, E), dh (B, H) of the first state, dM (B, S, H)."""
+        """∂L/∂s̃, ∂L/∂α → dys (T, B, E), ds (B, H) of the first state, dM (B, S, H)."""
         M, steps = cache
         dM = np.zeros_like(M)
         dr = np.zeros_like(M[:, 0])                             # of step t + 1; none at the end
         dys = []
         for t in reversed(range(len(steps))):
-            (y, h_before, fed_before), h, alpha, c, fed = steps[t]
+            (y, s_before, fed_before), s, alpha, c, fed = steps[t]
             dfed = dfeds[t] + dr @ self.F.T                     # used twice
             du = dfed * (1 - fed**2)
             grads.C += c.T @ du
-            grads.W_h += h.T @ du
+            grads.W_h += s.T @ du
             dc = du @ self.C.T
             dalpha = (M * dc[:, None]).sum(2) + dalphas[t]
             de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))
-            dM += de[:, :, None] * h[:, None] + alpha[:, :, None] * dc[:, None]
-            dh = (M * de[:, :, None]).sum(1) + du @ self.W_h.T + dr @ self.U.T  # three uses
-            dr = dh * (1 - h**2)
+            dM += de[:, :, None] * s[:, None] + alpha[:, :, None] * dc[:, None]
+            ds = (M * de[:, :, None]).sum(1) + du @ self.W_h.T + dr @ self.U.T  # three uses
+            dr = ds * (1 - s**2)
             grads.W += y.T @ dr
-            grads.U += h_before.T @ dr
+            grads.U += s_before.T @ dr
             grads.F += fed_before.T @ dr
             grads.b += dr.sum(0)
             dys.append(dr @ self.W.T)
@@ -969,8 +969,8 @@ for name, value, spread in records[:4]:
 
 # %% [markdown]
 # The three scores that read the words are close. Dot and `general` differ by less than the spread
-# of general's seeds, although dot has no parameters, and `concat`, the score of lesson 06, is a
-# little better than both. Location is far behind.
+# of general's seeds, and `concat`, the score of lesson 06, is a little better than both. Location
+# is far behind.
 #
 # Now keep the score and change something else: a window, input feeding, or the query. The last
 # change is ours, not the paper's: `concat` with the query s_{t−1}, the state *before* the decoder
@@ -985,12 +985,11 @@ for name, value, spread in records[4:]:
 # %% [markdown]
 # Two of them do, each against its own score: local-p (1.03) and the older query (1.02) cost about
 # as much as location (1.10), and three seeds are too few to rank them. Local-m costs about half as
-# much. Input feeding gains in the paper, but it costs dot 0.27 here. We do not know why (see
-# question 6).
+# much. Input feeding gains in the paper, but costs dot 0.27 here, and we do not know why.
+# (Perplexity does not count repeated or omitted words, which input feeding is meant to prevent.)
 #
 # The older query has read just one word fewer, and yet it costs 1.02, while the three scores that
-# read the words differ by 0.26 at most. So what the query has read can matter more than the score
-# that compares it with annotations.
+# read the words differ by 0.26 at most. So what the query has read can matter more than the score.
 #
 # So can a score that reads no word translate? Yes, where neighbouring annotations suffice. On real
 # text it raises the perplexity by more than 1.

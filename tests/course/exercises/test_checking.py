@@ -81,7 +81,7 @@ def of(name, *changes):
     ("adam", ("epsilon), m, v", "epsilon), 3 * m, v"),
      ["m (output[1]): 4 of 4 wrong", "  every element is 3 times the right one",
       "  right: output[0], v (output[2])"]),
-    ("dot", ("return M @ h, (h, M)", "e = M @ h\n    e[0] += 1\n    return e, (h, M)"),
+    ("dot", ("return M @ s, (s, M)", "e = M @ s\n    e[0] += 1\n    return e, (s, M)"),
      ["output[0]: 1 of 6 wrong; element [0] of (6,)"]),
     ("scaled-dot", ("return A @ v, A,", "A[1, 2:] = 0\n    return A @ v, A,"),
      ["output[0]: 14 of 56 wrong, all in [1, 2], [1, 3]; element",

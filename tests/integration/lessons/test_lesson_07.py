@@ -26,40 +26,40 @@ def drawn(*shapes):
 @pytest.mark.parametrize("name", SHAPES)
 def test_its_scores_are_the_librarys(lesson, name):
     kind, shapes = SHAPES[name]
-    h, M, *weights = drawn((4,), (7, 4), *shapes)
-    lesson["check_same"](kind(*weights), lesson[name], lesson[f"{name}_backward"], h, M, *weights)
+    s, M, *weights = drawn((4,), (7, 4), *shapes)
+    lesson["check_same"](kind(*weights), lesson[name], lesson[f"{name}_backward"], s, M, *weights)
 
 
 def test_a_score_that_differs_is_reported(lesson):
-    h, M, W_a = drawn((4,), (7, 4), (4, 4))
+    s, M, W_a = drawn((4,), (7, 4), (4, 4))
     with pytest.raises(AssertionError, match="result 0 differs"):
         lesson["check_same"](GeneralAttention(W_a), lesson["general"],
-                             lesson["general_backward"], h, M, W_a + 0.1)
+                             lesson["general_backward"], s, M, W_a + 0.1)
     with pytest.raises(AssertionError, match="result 2 differs"):
         lesson["check_same"](GeneralAttention(W_a), lesson["general"],
-                             lambda de, cache: (h, M, W_a), h, M, W_a)
+                             lambda de, cache: (s, M, W_a), s, M, W_a)
 
 
 def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
-    h, M, *weights = drawn((4,), (7, 4), (4, 2), (4, 2), (2,))
+    s, M, *weights = drawn((4,), (7, 4), (4, 2), (4, 2), (2,))
     with pytest.raises(GradientError, match=r"wrong gradient for input\[0\], input\[2\]; right"):
-        lesson["check"](lesson["concat"], lesson["averaged"], h, M, *weights)
+        lesson["check"](lesson["concat"], lesson["averaged"], s, M, *weights)
 
 
 @pytest.mark.parametrize("D", [1, 3])
 def test_its_window_that_runs_along_is_the_librarys(lesson, D):
-    h, M = drawn((4,), (7, 4))
+    s, M = drawn((4,), (7, 4))
     library = LocalMonotonic(DotAttention(), width=D)
     memory = library.read(M[None], np.ones((1, 7), bool))
     for t in range(9):
-        _, weights, _ = library.step(h[None], memory, t)
-        np.testing.assert_allclose(lesson["local_m"](M @ h, t, D), weights[0], atol=1e-12)
+        _, weights, _ = library.step(s[None], memory, t)
+        np.testing.assert_allclose(lesson["local_m"](M @ s, t, D), weights[0], atol=1e-12)
 
 
 def test_its_window_that_is_predicted_is_the_librarys(lesson):
-    h, M, W_p, v_p = drawn((4,), (7, 4), (4, 3), (3,))
+    s, M, W_p, v_p = drawn((4,), (7, 4), (4, 3), (3,))
     library = LocalPredictive(DotAttention(), W_p, v_p, width=2)
-    compared = lesson["local_p"], lesson["local_p_backward"], h, M, W_p, v_p
+    compared = lesson["local_p"], lesson["local_p_backward"], s, M, W_p, v_p
     lesson["check_same_look"](library, *compared)
     with pytest.raises(AssertionError, match="result 0 differs"):
         lesson["check_same_look"](LocalPredictive(DotAttention(), W_p, v_p, width=3), *compared)

@@ -28,33 +28,33 @@ LOCAL_P = Exercise(
     source=Source(LESSON, ("softmax", "windowed", "dot", "local_p", "local_p_backward"), WIDTH),
     blanks=("local_p_backward",), cases=cases,
     text="""
-    x = tanh(h W_p)        p = S sigmoid(x · v_p)              a place between words
-    a = softmax(M h) over the words within D of p              (S,)
-    g_s = exp(−(s − p)² / 2σ²)        σ = D / 2                (S,), the bell
-    α_s = a_s g_s          c = α M                             not normalised again
+    x = tanh(s W_p)        p = S sigmoid(x · v_p)              a place between words
+    a = softmax(M s) over the words within D of p              (S,)
+    g_j = exp(−(j − p)² / 2σ²)        σ = D / 2                (S,), the bell
+    α_j = a_j g_j          c = α M                             not normalised again
 
 Luong et al. 2015, equations 9 and 10. Given dc (N,) and dα (S,) of the weights themselves,
-return dh, dM, dW_p, dv_p.
+return ds, dM, dW_p, dv_p.
 """,
     hints=(
         "A word whose weight should grow pulls p towards itself.",
-        "h has two uses: in the scores and in p. Each m_s has two: as a key and as a value. α "
+        "s has two uses: in the scores and in p. Each h_j has two: as a key and as a value. α "
         "has two factors that both depend on something.",
-        "dα = M dc + dα; da = dα g; dp = Σ_s dα_s α_s (s − p) / σ²; dz = dp p (1 − p / S) with z = "
+        "dα = M dc + dα; da = dα g; dp = Σ_j dα_j α_j (j − p) / σ²; dz = dp p (1 − p / S) with z = "
         "x · v_p"),
     why=("a does not depend on p as long as no word crosses an edge of the window; there the "
          "weights jump, and no gradient shows it."),
     unseen="The jump at the window's edges: the slope is right on both sides of it.",
     mistakes=(
-        ("dh = de @ M + dr @ W_p.T ", "dh = de @ M ",
-         "you left out the gradient through p; dh has two terms, because h is used in p too"),
-        ("dh = de @ M + dr @ W_p.T ", "dh = dr @ W_p.T ",
-         "you left out the gradient through the scores; dh has two terms, because h is used in the "
+        ("ds = de @ M + dr @ W_p.T ", "ds = de @ M ",
+         "you left out the gradient through p; ds has two terms, because s is used in p too"),
+        ("ds = de @ M + dr @ W_p.T ", "ds = dr @ W_p.T ",
+         "you left out the gradient through the scores; ds has two terms, because s is used in the "
          "scores too"),
-        ("dM = np.outer(de, h) + np.outer(alpha, dc)", "dM = np.outer(alpha, dc)",
+        ("dM = np.outer(de, s) + np.outer(alpha, dc)", "dM = np.outer(alpha, dc)",
          "you left out the gradient through the scores; dM has two terms, because a word is a key "
          "as well as a value"),
-        ("dM = np.outer(de, h) + np.outer(alpha, dc)", "dM = np.outer(de, h)",
+        ("dM = np.outer(de, s) + np.outer(alpha, dc)", "dM = np.outer(de, s)",
          "you left out the gradient through the context; dM has two terms, because a word is a "
          "value as well as a key"),
         ("da = dalpha * g", "da = dalpha",
@@ -62,7 +62,7 @@ return dh, dM, dW_p, dv_p.
         ("* 4 / D**2", "* 2 / D**2", "you took another factor for 1/σ²; it should be 4/D², because "
                                      "σ = D/2"),
         ("(np.arange(len(M)) - p)", "(p - np.arange(len(M)))",
-         "you got the sign wrong; ∂g_s/∂p should be g_s (s − p) / σ², because a word to the right "
+         "you got the sign wrong; ∂g_j/∂p should be g_j (j − p) / σ², because a word to the right "
          "draws p to the right"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p * (1 - p)",
          "you took another derivative for p; it should be p (1 − p / S), because p = S sigmoid(z)"),
@@ -70,7 +70,7 @@ return dh, dM, dW_p, dv_p.
          "you left out the given dα; it should be added, because the weights are an output besides "
          "the context"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (a * ",
-         "you left out the height of the bell; ∂α_s/∂p should be α_s (s − p) / σ²"),
+         "you left out the height of the bell; ∂α_j/∂p should be α_j (j − p) / σ²"),
         *tanh_mistakes("dr = dz * v_p * (1 - x**2)", "x"),
         ("de = a * (da - a @ da)", "de = a * da", ONE_TERM),
         ("de = a * (da - a @ da)", "de = a * (1 - a) * da", DIAGONAL),
@@ -85,21 +85,21 @@ return dh, dM, dW_p, dv_p.
          "you took a for α in dM; it should be α dcᵀ, because c = α M"),
         ("* 4 / D**2", "/ D**2",
          "you took D for σ; the factor 1/σ² should be 4/D², because σ = D/2"),
-        ("* 4 / D**2", "", "you left out 1/σ²; ∂g_s/∂p should be g_s (s − p) / σ², because the "
+        ("* 4 / D**2", "", "you left out 1/σ²; ∂g_j/∂p should be g_j (j − p) / σ², because the "
                            "exponent is divided by 2σ²"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (g * ",
-         "you left out a_s in dp; ∂α_s/∂p should be α_s (s − p) / σ², because α = a g"),
+         "you left out a_j in dp; ∂α_j/∂p should be α_j (j − p) / σ², because α = a g"),
         ("(np.arange(len(M)) - p)", "(np.arange(len(M)) - p)**2",
-         "you squared s − p in dp; it should be s − p, because the derivative of (s − p)² is "
+         "you squared j − p in dp; it should be j − p, because the derivative of (j − p)² is "
          "linear"),
         ("(np.arange(len(M)) - p)", "(np.arange(1, len(M) + 1) - p)",
-         "you counted the places from 1 in dp; s should begin with 0, as in the forward"),
+         "you counted the places from 1 in dp; j should begin with 0, as in the forward"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp",
          "you left out the sigmoid's derivative; it should be p (1 − p / S), because p = S "
          "sigmoid(z)"),
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p / len(M) * (1 - p / len(M))",
          "you left out S; ∂p/∂z should be p (1 − p / S), because p = S sigmoid(z)"),
-        ("np.outer(h, dr), dz * x", "np.outer(h, dr), dr * x",
+        ("np.outer(s, dr), dz * x", "np.outer(s, dr), dr * x",
          "you took dr for dv_p; it should be dz x, because v_p met x, after the tanh")))
 
 
@@ -110,7 +110,7 @@ FIND_IN_LOCAL_P = Exercise(
     text=FIND_THE_LINE,
     hints=(
         "M is right. So all that goes through scores and context is right.",
-        "h, W_p and v_p have one thing in common: the way through p.",
+        "s, W_p and v_p have one thing in common: the way through p.",
         "p = S σ(z), so ∂p/∂z = S σ(z) (1 − σ(z)); write that in terms of p and S"),
     why="∂p/∂z = p (1 − p / S).",
     planted=("dz = dp * p * (1 - p / len(M))", "dz = dp * p * (1 - p / D)"))
