@@ -46,6 +46,28 @@ def cases(rng, its):
         yield Case(its.truncated, (W, U, xs, h, dhs, k))
 
 
+CHUNKS = "    for first in range(0, len(xs), k):\n"
+CARRIED = ("; it should start from the last state of the chunk before, because the state is "
+           "carried")
+FROM_ZEROS = "you started each chunk from zeros" + CARRIED
+
+
+def restarts(*changes):
+    """Return the curated mistakes in the state from which each chunk starts: (state, sentence)."""
+    return tuple((CHUNKS, f"{CHUNKS}        hs = np.concatenate([hs[:first], states(W, U, "
+                  f"xs[first:first + k], {state})])\n", sentence) for state, sentence in changes)
+
+
+def windows(*begins):
+    """Return the curated mistakes of a loop that goes back a fixed number of steps from each t."""
+    return tuple((
+        "range(0, len(xs), k): … min(first + k, len(xs)) … for t in reversed(range(first, last)):",
+        "range(len(xs)): … first + 1 … for t, dh in ((t, dh - dhs[t] * (t < first)) "
+        f"for t in reversed(range(max({begin}, 0), last))):",
+        "you went back a fixed number of steps from each t; it should be to the first step of its "
+        "chunk, because the gradient is cut between chunks") for begin in begins)
+
+
 EXERCISE = Exercise(
     "truncated", "the state goes on, the gradient does not", "02_recurrent_network", position=3,
     needs=("bptt",), source=Source(__file__, ("states", "truncated")), blanks=("truncated",),
@@ -81,14 +103,9 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "            dh = dh * (t % k > 0) + dhs[t]\n",
          "you cut between the first and the second step of a chunk; the cut should be before "
          "its first step, because what reaches that step belongs to the chunk"),
-        ("    hs = states(W, U, xs, h)\n",
-         "    hs = np.concatenate([states(W, U, xs[f:f + k], np.zeros_like(h))[f > 0:] "
-         "for f in range(0, len(xs), k)])\n",
-         "you started each chunk from zeros; it should start from the last state of the chunk "
-         "before, because the state is carried"),
         ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da",
-         "you multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
-         "the step"),
+         "you multiplied by h_t in dU; it should be h_{t−1}, because U multiplied the "
+         "state before the step"),
         ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
          "you took the derivative of the tanh at h_{t−1}; it should be 1 − h_t², because h_t "
          "is its output"),
@@ -98,11 +115,10 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
         ("    for first in range(0, len(xs), k):\n", "    for first in [0]:\n        k = len(xs)\n",
          "you did not cut the gradient at all; it should stop at each chunk's first step, "
          "because only k steps are unrolled at a time"),
-        ("    hs = states(W, U, xs, h)\n",
-         "    hs = np.concatenate([states(W, U, xs[f:f + k], h)[f > 0:] "
-         "for f in range(0, len(xs), k)])\n",
-         "you started each chunk from the given h_0; it should start from the last state of "
-         "the chunk before, because the state is carried"),
+        *restarts(("h", "you started each chunk from the given h_0" + CARRIED),
+                  ("np.zeros_like(h)", FROM_ZEROS),
+                  ("h if first == 0 else np.zeros_like(h)", FROM_ZEROS)),
+        *windows("first - k + 1", "first - k"),
         ("    for first in range(0, len(xs), k):\n",
          "    for first in range(0, len(xs) - k + 1, k):\n",
          "you dropped the last chunk if it is short; it should count too, because its steps "
@@ -129,20 +145,22 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "W and U"),
         *instead("dU += hs[t].T @ da", "hs[t]",
                  ("hs[first]", "you took the chunk's first state for dU; it should be h_{t−1}, "
-                  "because U met the state just before step t"),
+                  "because U multiplied the state just before step t"),
                  ("(hs[t] if t > first else 0 * h)", "you left the first step of each chunk out of "
-                  "dU; it should count, because U met the carried state there"),
+                  "dU; it should count, because U multiplied the carried state there"),
                  ("(hs[t] if t else 0 * h)", "you left the first step out of dU; it should count, "
-                  "because U met the given h_0 there"),
+                  "because U multiplied the given h_0 there"),
+                 ("(hs[t] if t > first else h)", "you took h_0 for dU at the first step of each "
+                  "chunk; it should be the carried state, because that is what U multiplied"),
                  ("hs[max(t - 1, 0)]", "you took h_{t−2} for dU; it should be h_{t−1}, because "
-                  "that is what U met")),
+                  "that is what U multiplied")),
         *instead("            dh = dh + dhs[t]\n", "dh + dhs[t]",
                  ("dh + dhs[t] * (t == last - 1)", "you used only the last upstream gradient of "
                   "each chunk; all should be added, because every h_t is read"),
                  ("dh + dhs[t - first]", "you began again with dhs[0] in each chunk; it should be "
                   "dhs[t], because dhs holds all steps")),
         *instead("            dh = da @ U.T\n", "da @ U.T",
-                 ("dh @ U.T", "you carried dh Uᵀ; it should be da Uᵀ, because U is inside of the "
+                 ("dh @ U.T", "you carried dh Uᵀ; it should be da Uᵀ, because U is inside the "
                   "tanh"),
                  ("da @ U.T + dh", "you carried dh on as well; it should be da Uᵀ alone, because "
                   "h_{t−1} is read through U only")),
