@@ -83,6 +83,9 @@ Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and re
          "you divided by the variance; it should be s, because x̂ = (x − mean) / s"),
         ("(dy * x_hat).sum(0)", "(dy * self.g * x_hat).sum(0)",
          "you took dx̂ for dy in the gradient of g; it should be Σ dy x̂, because y = g x̂ + b"),
+        *((f"        grads.{line}\n", "", f"you did not add the gradient of {line[0]} to grads; it "
+           f"should be added, because the forward pass reads {line[0]}")
+          for line in ("g += (dy * x_hat).sum(0)", "b += dy.sum(0)")),
         ("        grads.g += (dy * x_hat).sum(0)\n        grads.b += dy.sum(0)",
          "        grads.g += (dy * x_hat).mean(0)\n        grads.b += dy.mean(0)",
          "you averaged over the words for g and b; it should be a sum, because every row used "

@@ -159,7 +159,14 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
         ("grads.W_k += np.tensordot(M, dk", "grads.W_k += np.tensordot(M, dv",
          "you took dv for W_k; it should be dk, because W_k made the keys"),
         ("grads.b_v += dv.sum((0, 1))", "grads.b_v += dk.sum((0, 1))",
-         "you took dk for b_v; it should be dv, because b_v is in the values"),
+         "you did not add the gradient of b_v, or you added Σ dk, which is 0; it should be Σ dv, "
+         "because b_v is in the values"),
+        *((f"        grads.{line}\n", "", f"you did not add the gradient of {line[:3]} to grads; "
+           f"it should be added, because the forward pass reads {line[:3]}") for line in (
+            "W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))", "b_o += dy.sum((0, 1))",
+            "W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))", "b_q += dq.sum((0, 1))",
+            "W_k += np.tensordot(M, dk, ((0, 1), (0, 1)))",
+            "W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))")),
         ("grads.b_v += dv.sum((0, 1))", "grads.b_v += dv.mean((0, 1))",
          "you averaged db_v; it should be a sum, because every word of every sentence used b_v"),
         ("grads.b_o += dy.sum((0, 1))", "grads.b_o += dy.mean((0, 1))",
