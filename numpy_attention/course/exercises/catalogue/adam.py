@@ -15,12 +15,15 @@ def adam(x, g, m, v, step, rate, beta1, beta2, epsilon):
 
 
 def cases(rng, its):
-    for step in (1, 2, 30):
+    for step in (2, 3, 30):                         # in step 1 most mistakes divide by 0
         x, g, m = rng.standard_normal((3, 4))
         v = rng.random(4)
+        g[1], m[1], v[1] = 0, 0.01, 0               # finite where v̂ < 0 makes the others NaN
         yield Case(its.adam, (x, g, m, v, step, 0.2, 0.9, 0.97, 0.02))
 
 
+EXCHANGED = ("you exchanged β and 1 − β; the old mean should be multiplied by β, because it keeps "
+             "most of its value")
 EXERCISE = Exercise(
     "adam", "two means and their corrections", "02_recurrent_network", position=5,
     source=Source(__file__, ("adam",)), blanks=("adam",), cases=cases,
@@ -52,9 +55,11 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
         ("(np.sqrt(v_hat) + epsilon)", "np.sqrt(v_hat + epsilon)",
          "you put ε inside the root; it should be outside, √v̂ + ε, because that is how the "
          "algorithm is defined"),
-        ("(1 - beta1**step)", "(1 - beta1*step)",
-         "you multiplied β₁ by t; it should be β₁ to the power t, because each step multiplies "
-         "the old mean by β₁"),
+        *((right, right.replace("**", " * "),
+           f"you multiplied β{one} by t; it should be β{one} to the power t, because each step "
+           f"multiplies the old mean by β{one}") for right, one in (
+            ("(1 - beta1**step)", "₁"), ("(1 - beta2**step)", "₂"),
+            ("(1 - beta1**step) … (1 - beta2**step)", ""))),
         ("(np.sqrt(v_hat) + epsilon), m, v", "(np.sqrt(v_hat) + epsilon), m_hat, v_hat",
          "you returned m̂ and v̂; it should be m and v, because the corrections serve this "
          "step only"),
@@ -72,14 +77,16 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
          "    m_hat = m / (1 - beta1**(step + 1))\n    v_hat = v / (1 - beta2**(step + 1))\n",
          "you used t + 1 in the corrections; it should be t, because step counts from 1 "
          "already"),
+        ("beta1**step … beta2**step", "beta1**(step - 1) … beta2**(step - 1)",
+         "you used t − 1 in the corrections; it should be t, because step counts from 1, and "
+         "1 − β⁰ is 0"),
         ("    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n",
          "    m_hat = m / (1 - beta2**step)\n    v_hat = v / (1 - beta1**step)\n",
          "you exchanged β₁ and β₂ in the corrections; m should be divided by 1 − β₁ᵗ and v by "
          "1 − β₂ᵗ, because each mean has its own β"),
         ("    m = beta1 * m + (1 - beta1) * g\n    v = beta2 * v + (1 - beta2) * g**2\n",
          "    m = (1 - beta1) * m + beta1 * g\n    v = (1 - beta2) * v + beta2 * g**2\n",
-         "you exchanged β and 1 − β; the old mean should be multiplied by β, because it keeps "
-         "most of its value"),
+         EXCHANGED),
         ("m = beta1 * m + (1 - beta1) * g", "m = beta1 * m + g",
          "you left out 1 − β₁; it should multiply g, because m is a mean and not a sum"),
         ("(np.sqrt(v_hat) + epsilon)", "(v_hat + epsilon)",
@@ -93,6 +100,8 @@ Write one step (Kingma & Ba 2015, algorithm 1): return the new x, m and v.
          "    m_hat = m / (1 - beta1)\n    v_hat = v / (1 - beta2)\n",
          "you left out the power t; m and v should be divided by 1 − β₁ᵗ and 1 − β₂ᵗ, because "
          "the correction shrinks with each step"),
+        *((f"= {b} * {one} + (1 - {b})", f"= (1 - {b}) * {one} + {b}", EXCHANGED)
+          for one, b in (("m", "beta1"), ("v", "beta2"))),
         *instead("(1 - beta2) * g**2", "(1 - beta2) * g**2",
                  ("(1 - beta2) * (g - m)**2", "you averaged (g − m)², as AdaBelief does; it should "
                   "be g², because Adam's v is a mean of squared gradients"),
