@@ -13,8 +13,10 @@ def softmax(e):
 def step(x, keys, values, W_q, W_k, W_v):
     """The next word x (B, D), kept keys (B, t, d), values (B, t, v) → output, keys, values."""
     q = x @ W_q                                                 # (B, d)
-    keys = np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)
-    values = np.concatenate([values, (x @ W_v)[:, None]], 1)    # (B, t + 1, v)
+    k = x @ W_k                                                 # (B, d)
+    v = x @ W_v                                                 # (B, v)
+    keys = np.concatenate([keys, k[:, None]], 1)                # (B, t + 1, d)
+    values = np.concatenate([values, v[:, None]], 1)            # (B, t + 1, v)
     e = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])   # (B, t + 1)
     A = softmax(e)
     return (A[:, None] @ values)[:, 0], keys, values
@@ -57,10 +59,9 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
         ("np.sqrt(q.shape[1])", "np.sqrt(keys.shape[1])",
          "you divided by the root of the number of words; it should be √d, because d is the size "
          "of a key"),
-        ("(x @ W_k)[:, None]", "(x @ W_q)[:, None]",
+        ("k = x @ W_k", "k = x @ W_q",
          "you kept the query as a key; it should be x W_k, because later words attend to keys"),
-        ("np.concatenate([keys, (x @ W_k)[:, None]], 1)",
-         "np.concatenate([(x @ W_k)[:, None], keys], 1)",
+        ("[keys, k[:, None]]", "[k[:, None], keys]",
          "you put the new key in front; it should come last, because row s of keys and of values "
          "is word s"),
         ("    A = softmax(e)\n    return (A[:, None] @ values)[:, 0], keys, values",
@@ -86,14 +87,10 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
         ("(A[:, None] @ values)[:, 0]", "(A[:, None, :-1] @ values[:, :-1])[:, 0]",
          "you left the new word's value out of the output; it should be kept first, because the "
          "word attends to itself"),
-        ("np.concatenate([values, (x @ W_v)[:, None]], 1)",
-         "np.concatenate([(x @ W_v)[:, None], values], 1)",
+        ("[values, v[:, None]]", "[v[:, None], values]",
          "you put the new value in front; it should come last, because row s of keys and of "
          "values is word s"),
-        ("np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)\n"
-         "    values = np.concatenate([values, (x @ W_v)[:, None]], 1)",
-         "np.concatenate([(x @ W_k)[:, None], keys], 1)\n"
-         "    values = np.concatenate([(x @ W_v)[:, None], values], 1)",
+        ("[keys, k[:, None]] … [values, v[:, None]]", "[k[:, None], keys] … [v[:, None], values]",
          "you put key and value in front; they should come last, because row s of keys and of "
          "values is word s"),
         ("keys @ q[:, :, None])", "keys[::-1] @ q[:, :, None])",
