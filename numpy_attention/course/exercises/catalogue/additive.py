@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from numpy_attention.course.exercises.catalogue.softmax import MEAN, PRODUCT_MEAN
 from numpy_attention.course.exercises.exercise import (
     Case,
     Exercise,
@@ -71,6 +72,8 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
          "output besides the context"),
         *softmax_mistakes("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
+        ("(alpha * dalpha).sum(1,", "(alpha * dalpha).mean(1,", MEAN),
+        ("dcontext[:, None]).sum(2)", "dcontext[:, None]).mean(2)", PRODUCT_MEAN),
         ("* self.v_a * (1 - x**2)", "* (1 - x**2)",
          "you left out v_a; what comes back to x should be de v_a, because e = v_a · x"),
         ("total = da.sum(1)", "total = da.mean(1)",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from numpy_attention.course.exercises.catalogue.softmax import MEAN, PRODUCT_MEAN
 from numpy_attention.course.exercises.exercise import (
     Case,
     Exercise,
@@ -65,6 +66,8 @@ you choose the order of the axes in which you hand it the others.
          "the context"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))",
                           "alpha", "dalpha"),
+        ("(alpha * dalpha).sum(2,", "(alpha * dalpha).mean(2,", MEAN),
+        ("dc[:, :, None]).sum(3)", "dc[:, :, None]).mean(3)", PRODUCT_MEAN),
         *tanh_mistakes("da = dy * (1 - y**2)", "y"),
         *tanh_mistakes("dz = de[..., None] * self.v * (1 - x**2)", "x"),
         ("        dh = da @ self.W_x.T                    # it predicts\n",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from numpy_attention.course.exercises.catalogue.softmax import MEAN
 from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
 
 
@@ -10,7 +11,8 @@ def causal_softmax(e, lengths):
     places = np.arange(e.shape[1])
     seen = places <= places[:, None]                            # (T, T): s ≤ t
     real = places < lengths[:, None]                            # (B, T): s is no padding
-    e = np.where(seen & real[:, None], e, -np.inf)
+    visible = seen & real[:, None]                              # (B, T, T)
+    e = np.where(visible, e, -np.inf)
     A = np.exp(e - e.max(2, keepdims=True))
     A = A / A.sum(2, keepdims=True)
     return A, A
@@ -56,22 +58,24 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
         ("places <= places[:, None]", "places < np.maximum(places[:, None], 1)",
          "you hid the place t itself; it should be visible, because the word at t is "
          "already written"),
-        ("seen & real[:, None]", "seen", "you left out the lengths; a place past the end should "
-                                         "have weight 0, because it is padding"),
-        ("seen & real[:, None]", "np.broadcast_to(real[:, None], e.shape)",
+        ("visible = seen & real[:, None]", "mask = seen\n    visible = mask",
+         "you left out the lengths; a place past the end should have weight 0, because it is "
+         "padding"),
+        ("visible = seen & real[:, None]", "mask = real[:, None]\n    visible = mask",
          "you left out the triangle; later places should have weight 0, because they are not "
          "written yet"),
         ("seen & real[:, None]", "seen | real[:, None]",
          "you joined both masks with or; it should be and, because a place must pass both"),
-        ("seen & real[:, None], e, -np.inf", "seen & real[:, None], e, 0",
+        ("visible, e, -np.inf", "visible, e, 0",
          "you masked with a score of 0; it should be −∞, because exp(0) = 1 is a weight too"),
-        ("    e = np.where(seen & real[:, None], e, -np.inf)\n"
+        ("    e = np.where(visible, e, -np.inf)\n"
          "    A = np.exp(e - e.max(2, keepdims=True))\n    A = A / A.sum(2, keepdims=True)\n",
          "    A = np.exp(e - e.max(2, keepdims=True))\n"
-         "    A = A / A.sum(2, keepdims=True) * (seen & real[:, None])\n",
+         "    A = A / A.sum(2, keepdims=True) * visible\n",
          "you masked after the softmax; it should be before, because the visible weights must "
          "add up to 1"),
         *softmax_mistakes("de = A * (dA - (A * dA).sum(2, keepdims=True))", "A", "dA"),
+        ("(A * dA).sum(2,", "(A * dA).mean(2,", MEAN),
         ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)",
          "you summed over the queries; it should be over the keys, because each row of A is a "
          "softmax"),
@@ -90,7 +94,7 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
         ("seen & real[:, None]", "seen & real[:, :, None]",
          "you masked the queries t past the end; it should be the keys s, because padding is not "
          "to be attended to"),
-        ("e = np.where(seen & real[:, None], e, -np.inf)",
+        ("e = np.where(visible, e, -np.inf)",
          "e = np.where(real[:, None], np.where(seen, e, 0), -np.inf)",
          "you gave later places the score 0, as np.tril does; it should be −∞, because exp(0) = "
          "1 is a weight too"),

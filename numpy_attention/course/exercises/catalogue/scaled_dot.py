@@ -1,5 +1,6 @@
 """Exercises on queries, keys and values: one head, many heads, a planted mistake."""
 
+from numpy_attention.course.exercises.catalogue.softmax import MEAN
 from numpy_attention.course.exercises.exercise import (
     FIND_THE_LINE,
     Case,
@@ -59,6 +60,7 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
         ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
          "you left out 1/√d in dk; it should be a factor, because it is between k and the score"),
         *softmax_mistakes("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "A", "dA"),
+        ("(A * dA).sum(-1,", "(A * dA).mean(-1,", MEAN),
         ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
          "you left out the given dA; it should be added, because the weights are an output besides "
          "Y"),
@@ -78,6 +80,11 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "    dk = dE.swapaxes(-1, -2) @ q * scale",
          "you took the number of keys for d in the scale; d should be the length of a key, "
          "because E = q kᵀ / √d"),
+        *(("    dq = dE @ k * scale\n", f"    scale = 1 / np.sqrt({size})\n    dq = dE @ k * "
+           "scale\n", f"you took the root of {name} in the scale; it should be √d, the length of a "
+           "key, because E = q kᵀ / √d") for size, name in (
+            ("q.shape[-2]", "the number of queries"), ("v.shape[-1]", "the length of a value"),
+            ("q.shape[0]", "the first axis"), ("q.shape[1]", "the second axis"))),
         ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
          "    dq = dE @ k / scale\n    dk = dE.swapaxes(-1, -2) @ q / scale",
          "you multiplied by √d; dq and dk should be divided by it, because E = q kᵀ / √d"),
@@ -92,6 +99,8 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "gradient of A and not of E"),
         ("A.swapaxes(-1, -2) @ dY", "dA.swapaxes(-1, -2) @ dY",
          "you took dA for A in dv; it should be Aᵀ dY, because Y = A v"),
+        *(("A.swapaxes(-1, -2) @ dY", f"0 * v + dY.{total}(-2, keepdims=True)", "you left A out of "
+           "dv; it should be Aᵀ dY, because Y = A v") for total in ("sum", "mean")),
         ("A.swapaxes(-1, -2) @ dY", "dE.swapaxes(-1, -2) @ dY",
          "you took dE for A in dv; it should be Aᵀ dY, because Y = A v"),
         ("A.swapaxes(-1, -2) @ dY", "A.swapaxes(-1, -2) @ dY * scale",
