@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.custom.code import place_in_code
 from numpy_attention.validation.messages import typed_repr
 
 MOST = 12           # hypotheses that are compared
@@ -39,12 +40,24 @@ def cases(rng, its):
 
         def next_log_p(words, table=table):
             if len(words) >= len(table):
-                raise ValueError(f"you asked for a word after {len(words)} words, but `longest` "
-                                 f"is {len(table)}: a hypothesis of that length is complete")
+                raise PastLongest(f"there is no word after `longest` = {len(table)} words")
             return np.log(table[len(words), words[-1] if words else 0])
-        yield Case(lambda *asked: numbered(its.beam(*asked)), (next_log_p, 3, width, longest),
-                   differ=lambda found, right, case=f"width {width}, longest {longest}, end 3": (
-                       f"{case}: {first_other(found, right)}"))
+        stops = []                                  # the message of the last exception
+
+        def rows(*asked, stops=stops):
+            try:
+                return numbered(its.beam(*asked))
+            except PastLongest as error:
+                stops[:] = [f"{place_in_code(error)} raises ValueError: {error}"]
+                return np.full((MOST, 2), -1.0)
+        case = f"width {width}, longest {longest}, end 3"
+        yield Case(rows, (next_log_p, 3, width, longest),
+                   differ=lambda found, right, case=case, stops=stops: (
+                       f"{case}: {stops[0] if (found < 0).all() else first_other(found, right)}"))
+
+
+class PastLongest(ValueError):
+    """Raised if a word is asked for after a hypothesis that is complete."""
 
 
 def numbered(found):
@@ -152,6 +165,10 @@ last word is `end`, or when it has `longest` words. When none is running, return
         ("one[0][-1] != end and len(one[0]) < longest", "len(one[0]) < longest",
          "you continued hypotheses that have ended; they should run no more, because nothing "
          "follows the word end"),
+        *((right, wrong, "you continued a hypothesis of `longest` words; it should run no more, "
+           "because it is complete") for right, wrong in (
+            (" and len(one[0]) < longest]", "]"),
+            ("len(one[0]) < longest", "len(one[0]) <= longest"))),
         ("    while running:", "    while running and not ended:",
          "you stopped at the first that ended; the search should go on while any is running, "
          "because a longer one may be more probable"),
