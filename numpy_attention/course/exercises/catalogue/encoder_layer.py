@@ -63,12 +63,22 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
         ("dy = dsum + self.feed_forward.backward(", "dy = self.feed_forward.backward(",
          "you left out the residual connection past the feed-forward part; dsum should be added, "
          "because y itself is in the sum"),
+        ("dy = dsum + self.feed_forward.backward(dsum",
+         "dr = dsum\n        dy = self.feed_forward.backward(dr",
+         "you left out the residual connection past the feed-forward part; dsum should be added, "
+         "because y itself is in the sum"),
         ("self.feed_forward.backward(dsum, fed", "self.feed_forward.backward(dz, fed",
          "you gave the feed-forward part ∂L/∂z; it should be the gradient in front of LN_2, "
          "because the norm comes after the sum"),
         ("self.attention.backward(dsum, looked", "self.attention.backward(dy, looked",
          "you gave the heads ∂L/∂y; it should be the gradient in front of LN_1, because the norm "
          "comes after the sum"),
+        ("self.norm_1.forward(x + found)", "self.norm_1.forward(x)",
+         "you left out heads(x, x) before LN_1; it should be x + heads(x, x), because the heads' "
+         "output is added to x"),
+        ("self.norm_2.forward(y + added)", "self.norm_2.forward(y)",
+         "you left out FF(y) before LN_2; it should be y + FF(y), because that part's output is "
+         "added to y"),
         ("self.norm_1.forward(x + found)", "self.norm_1.forward(found)",
          "you left out x before LN_1; it should be x + heads(x, x), because the connection is "
          "residual"),

@@ -135,6 +135,11 @@ the six parameters, and return ∂L/∂xs and ∂L/∂c.
          "you left dxs at 0; it should be da_t Wᵀ in step t, because s_t reads x_t"),
         *tanh_mistakes("da = ds * (1 - states[t + 1]**2)", "states[t + 1]", "s_t"),
         *tanh_mistakes("da_0 = ds * (1 - states[0]**2)", "states[0]", "s_0"),
+        *(("        da_0 = ds * (1 - states[0]**2)\n … c.T @ da_0 … dc += da_0",
+           f"{line} … c.T @ {one} … dc += {one}", "you left out the derivative of the tanh; it "
+           "should be a factor 1 − s_0²")
+          for line, one in (("", "ds"), *((f"        {name} = ds\n", name)
+                                          for name in ("da0", "ds0", "da")))),
         *set_mistakes("every step uses it", "grads.U_o += states[t + 1].T @ dos[t]",
                       "grads.C_o += c.T @ dos[t]", "grads.W += xs[t].T @ da",
                       "grads.U += states[t].T @ da", "grads.C += c.T @ da"),
