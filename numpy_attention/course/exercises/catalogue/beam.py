@@ -165,10 +165,8 @@ last word is `end`, or when it has `longest` words. When none is running, return
         ("one[0][-1] != end and len(one[0]) < longest", "len(one[0]) < longest",
          "you continued hypotheses that have ended; they should run no more, because nothing "
          "follows the word end"),
-        *((right, wrong, "you continued a hypothesis of `longest` words; it should run no more, "
-           "because it is complete") for right, wrong in (
-            (" and len(one[0]) < longest]", "]"),
-            ("len(one[0]) < longest", "len(one[0]) <= longest"))),
+        (" and len(one[0]) < longest]", "]", "you continued a hypothesis of `longest` words; it "
+                                            "should run no more, because it is complete"),
         ("    while running:", "    while running and not ended:",
          "you stopped at the first that ended; the search should go on while any is running, "
          "because a longer one may be more probable"),

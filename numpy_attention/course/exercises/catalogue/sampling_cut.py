@@ -75,7 +75,6 @@ return q (V,) in the same order, 0 for each word that is cut.
                  ("np.searchsorted(reached, top_p)", LAST), ("(reached <= top_p).sum()", LAST),
                  ("max((reached <= top_p).sum(), 1)", LAST), ("(p[order] >= top_p).sum()", EACH),
                  ("max((p[order] >= top_p).sum(), 1)", EACH),
-                 ("(p[order] / p[order].sum() >= top_p).sum()", EACH),
                  ("(p[order] >= top_p * p.max()).sum()", "you compared each p with top_p times the "
                   "largest, as min-p sampling does; it should be the running sum, because the "
                   "nucleus is the fewest words that add up to top_p")),
