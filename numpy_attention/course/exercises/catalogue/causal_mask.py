@@ -3,7 +3,13 @@
 import numpy as np
 
 from numpy_attention.course.exercises.catalogue.softmax import MEAN
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    instead,
+    softmax_mistakes,
+)
 
 
 def causal_softmax(e, lengths):
@@ -52,12 +58,15 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
     unseen=("With a triangle that is one place too wide every gradient is right, and the model "
             "reads the word that it should predict."),
     mistakes=(
-        ("places <= places[:, None]", "places <= places[:, None] + 1",
-         "you made the triangle one place too wide; it should be s ≤ t, because place t + 1 holds "
-         "the word to predict"),
-        ("places <= places[:, None]", "places < np.maximum(places[:, None], 1)",
-         "you hid the place t itself; it should be visible, because the word at t is "
-         "already written"),
+        *instead("places <= places[:, None]", "places <= places[:, None]",
+                 ("places <= places[:, None] + 1", "you made the triangle one place too wide; it "
+                  "should be s ≤ t, because place t + 1 holds the word to predict"),
+                 ("places < np.maximum(places[:, None], 1)", "you hid the place t itself; it "
+                  "should be visible, because the word at t is already written"),
+                 ("places >= places[:, None]", "you reversed the triangle; it should be s ≤ t, "
+                  "because the places after t are not written yet"),
+                 ("places < places[:, None]", "you hid the place t itself; it should be visible, "
+                  "because the word at t is already written")),
         ("visible = seen & real[:, None]", "mask = seen\n    visible = mask",
          "you left out the lengths; a place past the end should have weight 0, because it is "
          "padding"),
@@ -79,12 +88,6 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
         ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)",
          "you summed over the queries; it should be over the keys, because each row of A is a "
          "softmax"),
-        ("places <= places[:, None]", "places >= places[:, None]",
-         "you reversed the triangle; it should be s ≤ t, because the places after t are not "
-         "written yet"),
-        ("places <= places[:, None]", "places < places[:, None]",
-         "you hid the place t itself; it should be visible, because the word at t is already "
-         "written"),
         ("places < lengths[:, None]", "places <= lengths[:, None]",
          "you made each sentence one place too long; it should be s < length, because places "
          "count from 0"),

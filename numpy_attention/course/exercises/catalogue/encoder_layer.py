@@ -1,6 +1,6 @@
 """Exercise encoder-layer: a residual connection has two gradients."""
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 LESSON = "09_transformer"
 
@@ -51,15 +51,15 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
          "unchanged, whatever the part does with its copy."),
     unseen="A layer without a residual connection has right gradients, and learns badly.",
     mistakes=(
-        ("return dsum + dx_q + dx_kv", "return dsum + dx_q",
-         "you left out the gradient through keys and values; dx has three terms, because x is "
-         "query, key and value"),
-        ("return dsum + dx_q + dx_kv", "return dsum + dx_kv",
-         "you left out the gradient through the queries; dx has three terms, because x is query, "
-         "key and value"),
-        ("return dsum + dx_q + dx_kv", "return dx_q + dx_kv",
-         "you left out the residual connection past the heads; dsum should be added, because x "
-         "itself is in the sum"),
+        *instead("return dsum + dx_q + dx_kv", "return dsum + dx_q + dx_kv",
+                 ("return dsum + dx_q", "you left out the gradient through keys and values; dx has "
+                  "three terms, because x is query, key and value"),
+                 ("return dsum + dx_kv", "you left out the gradient through the queries; dx has "
+                  "three terms, because x is query, key and value"),
+                 ("return dx_q + dx_kv", "you left out the residual connection past the heads; "
+                  "dsum should be added, because x itself is in the sum"),
+                 ("return dy + dx_q + dx_kv", "you passed on ∂L/∂y past the heads; it should be "
+                  "the gradient in front of LN_1, because x is in that sum")),
         ("dy = dsum + self.feed_forward.backward(", "dy = self.feed_forward.backward(",
          "you left out the residual connection past the feed-forward part; dsum should be added, "
          "because y itself is in the sum"),
@@ -90,9 +90,6 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
         ("dy = dsum + self", "dy = dz + self",
          "you passed on ∂L/∂z past the feed-forward part; it should be the gradient in front of "
          "LN_2, because y is in that sum"),
-        ("return dsum + dx_q + dx_kv", "return dy + dx_q + dx_kv",
-         "you passed on ∂L/∂y past the heads; it should be the gradient in front of LN_1, "
-         "because x is in that sum"),
         ("        dy = dsum + self.feed_forward.backward(dsum, fed, grads.feed_forward)\n"
          "        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)\n"
          "        dx_q, dx_kv = self.attention.backward(dsum, looked, grads.attention)\n"

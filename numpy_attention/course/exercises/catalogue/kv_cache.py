@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 
 def softmax(e):
@@ -56,9 +56,13 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
          "e = (keys @ q[:, :, None])[:, :, 0]",
          "you left out √d; the scores should be divided by it, because this is scaled dot-product "
          "attention"),
-        ("np.sqrt(q.shape[1])", "np.sqrt(keys.shape[1])",
-         "you divided by the root of the number of words; it should be √d, because d is the size "
-         "of a key"),
+        *instead("np.sqrt(q.shape[1])", "np.sqrt(q.shape[1])",
+                 ("np.sqrt(keys.shape[1])", "you divided by the root of the number of words; it "
+                  "should be √d, because d is the size of a key"),
+                 ("np.sqrt(x.shape[1])", "you divided by the root of the size of x; it should be "
+                  "√d, because d is the size of a key"),
+                 ("np.sqrt(values.shape[2])", "you divided by the root of the size of a value; it "
+                  "should be √d, because d is the size of a key")),
         ("k = x @ W_k", "k = x @ W_q",
          "you kept the query as a key; it should be x W_k, because later words attend to keys"),
         ("[keys, k[:, None]]", "[k[:, None], keys]",
@@ -74,12 +78,6 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
         ("A = softmax(e)", "A = softmax(e.T).T",
          "you took the softmax over the sentences; it should be over the words, because the "
          "weights of one query add up to 1"),
-        ("np.sqrt(q.shape[1])", "np.sqrt(x.shape[1])",
-         "you divided by the root of the size of x; it should be √d, because d is the size of a "
-         "key"),
-        ("np.sqrt(q.shape[1])", "np.sqrt(values.shape[2])",
-         "you divided by the root of the size of a value; it should be √d, because d is the size "
-         "of a key"),
         ("/ np.sqrt(q.shape[1])", "/ q.shape[1]",
          "you divided by d; it should be √d, because this is scaled dot-product attention"),
         ("q = x @ W_q", "q = x @ W_k",

@@ -84,15 +84,22 @@ return q (V,) in the same order, 0 for each word that is cut.
         ("    q /= q.sum()\n", "",
          "you left out the division at the end; q should be divided by its sum, because it is a "
          "distribution"),
-        ("order = np.argsort(-p)[:top_k]", "order = np.argsort(-p)",
-         "you left out top-k; only the top_k most probable words should be kept, because both cuts "
-         "hold"),
+        *instead("order = np.argsort(-p)[:top_k]", "order = np.argsort(-p)[:top_k]",
+                 ("order = np.argsort(-p)", "you left out top-k; only the top_k most probable "
+                  "words should be kept, because both cuts hold"),
+                 ("order = np.argsort(p)[:top_k]", "you sorted the least probable first; it should "
+                  "be the most probable, because those are kept"),
+                 ("order = np.argsort(-p)[:(p >= np.sort(p)[-min(top_k, len(p))]).sum()]", "you "
+                  "kept every word with the k-th p or more; it should be top_k words, because with "
+                  "ties that is more"),
+                 ("order = np.argsort(p)[-top_k:]", "you added up the least probable of the top_k "
+                  "first; it should be the most probable first, because the fewest words are kept"),
+                 ("order = np.sort(np.argsort(-p)[:top_k])", "you added up p in the order of the "
+                  "vocabulary; it should be the most probable first, because the fewest words are "
+                  "kept")),
         ("    reached = np.cumsum(p[order]) / p[order].sum()\n"
          "    size = np.searchsorted(reached, top_p) + 1\n    order = order[:size]\n", "",
          "you left out the nucleus; words past top_p should be cut, because both cuts hold"),
-        ("order = np.argsort(-p)[:top_k]", "order = np.argsort(p)[:top_k]",
-         "you sorted the least probable first; it should be the most probable, because those are "
-         "kept"),
         ("    q[order] = p[order]\n", "    q[:size] = p[order]\n",
          "you left the words in the order of p; they should be at their places in the vocabulary, "
          "because q[v] belongs to word v"),
@@ -102,10 +109,6 @@ return q (V,) in the same order, 0 for each word that is cut.
          "np.cumsum(p[order] / p[order].sum())\n    size = np.argmax(reached >= top_p) + 1",
          "you took argmax where no sum may reach top_p; all words should be kept then, because "
          "rounding leaves the sum below 1"),
-        ("order = np.argsort(-p)[:top_k]",
-         "order = np.argsort(-p)[:(p >= np.sort(p)[-min(top_k, len(p))]).sum()]",
-         "you kept every word with the k-th p or more; it should be top_k words, because with "
-         "ties that is more"),
         ("size = np.searchsorted(reached, top_p) + 1",
          "size = np.searchsorted(reached, top_p, side='right') + 1",
          "you kept one word more where a sum is exactly top_p; it should end there, because at "
@@ -116,12 +119,6 @@ return q (V,) in the same order, 0 for each word that is cut.
         ("q /= q.sum()", "q /= p[np.argsort(-p)[:top_k]].sum()",
          "you divided by the sum of the top_k; it should be the sum of what is kept, because q "
          "is a distribution"),
-        ("order = np.argsort(-p)[:top_k]", "order = np.argsort(p)[-top_k:]",
-         "you added up the least probable of the top_k first; it should be the most probable "
-         "first, because the fewest words are kept"),
-        ("order = np.argsort(-p)[:top_k]", "order = np.sort(np.argsort(-p)[:top_k])",
-         "you added up p in the order of the vocabulary; it should be the most probable first, "
-         "because the fewest words are kept"),
         ("size = np.searchsorted(reached, top_p) + 1",
          "size = np.searchsorted(reached, 1 - top_p) + 1",
          "you took 1 − top_p; the sum of what is kept should reach top_p, because top_p is the "

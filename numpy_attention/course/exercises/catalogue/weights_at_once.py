@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 from numpy_attention.module import Array, Module
 
 
@@ -79,12 +79,16 @@ b to grads, each sum over t and over the batch in one product, without a loop. h
         ("grads.b += rows.sum(0)", "grads.b += da[-1].sum(0)",
          "you took db from the last step; it should be the sum over all steps, because every step "
          "used b"),
-        ("xs.reshape(-1, xs.shape[2]).T @ rows", "xs[::-1].reshape(-1, xs.shape[2]).T @ rows",
-         "you reversed the steps of x; x_t should meet da_t, because both belong to step t"),
-        ("xs.reshape(-1, xs.shape[2]).T @ rows",
-         "xs.swapaxes(0, 1).reshape(-1, xs.shape[2]).T @ rows",
-         "you put the batch before the steps in x alone; its rows should be in the order of da's, "
-         "because x_t of a row meets da_t of the same row"),
+        *instead("xs.reshape(-1, xs.shape[2]).T @ rows", "xs.reshape(-1, xs.shape[2]).T @ rows",
+                 ("xs[::-1].reshape(-1, xs.shape[2]).T @ rows", "you reversed the steps of x; x_t "
+                  "should meet da_t, because both belong to step t"),
+                 ("xs.swapaxes(0, 1).reshape(-1, xs.shape[2]).T @ rows", "you put the batch before "
+                  "the steps in x alone; its rows should be in the order of da's, because x_t of a "
+                  "row meets da_t of the same row"),
+                 ("xs[-1].T @ da[-1]", "you took dW from the last step; it should be the sum over "
+                  "all steps, because every step used W"),
+                 ("np.outer(xs.sum((0, 1)), rows.sum(0))", "you multiplied two sums for dW; it "
+                  "should be a sum of products, because each x_t meets its own da_t")),
         ("grads.W += xs", "grads.W[...] = xs", "you set the gradient of W; it should be added "
                                                "with +=, because grads holds those of other calls"),
         ("grads.U += hs", "grads.U[...] = hs", "you set the gradient of U; it should be added "
@@ -117,15 +121,9 @@ b to grads, each sum over t and over the batch in one product, without a loop. h
          "        grads.b += rows.sum(0) / len(da)",
          "you averaged over the steps; the gradients should be sums, because every step used W, "
          "U and b"),
-        ("xs.reshape(-1, xs.shape[2]).T @ rows", "xs[-1].T @ da[-1]",
-         "you took dW from the last step; it should be the sum over all steps, because every "
-         "step used W"),
         ("hs[:-1].reshape(rows.shape).T @ rows", "hs[-2].T @ da[-1]",
          "you took dU from the last step; it should be the sum over all steps, because every "
          "step used U"),
-        ("xs.reshape(-1, xs.shape[2]).T @ rows", "np.outer(xs.sum((0, 1)), rows.sum(0))",
-         "you multiplied two sums for dW; it should be a sum of products, because each x_t meets "
-         "its own da_t"),
         ("hs[:-1].reshape(rows.shape).T @ rows", "np.outer(hs[:-1].sum((0, 1)), rows.sum(0))",
          "you multiplied two sums for dU; it should be a sum of products, because each h_{t−1} "
          "meets its own da_t"),
