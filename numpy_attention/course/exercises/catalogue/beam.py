@@ -128,9 +128,8 @@ last word is `end`, or when it has `longest` words. When none is running, return
         ("    ended.sort(key=lambda one: -one[1])\n", "",
          "you returned what ended first; it should be the most probable"),
         ("            log_p = next_log_p(words)\n",
-         "            log_p = next_log_p(running[0][0])\n",
-         "you continued each hypothesis with what follows the best one; each should be continued "
-         "by its own probabilities"),
+         "            log_p = next_log_p(running[0][0])\n", "you continued each hypothesis with "
+         "what follows the best one; each should be continued by its own probabilities"),
         ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
          "        ended += [",
          "        kept = sorted(found + ended, key=lambda one: -one[1])[:width]\n"
@@ -143,9 +142,8 @@ last word is `end`, or when it has `longest` words. When none is running, return
          "len(ended))]\n        ended += [one for one in kept if len(one[0]) == longest]\n",
          "you let every continuation with end count as ended; it should also be among the best "
          "width − len(ended) of its step"),
-        ("kept = found[:width - len(ended)]", "kept = found[:1]",
-         "you kept the most probable continuation alone (greedy search); it should be as many as "
-         "the beam has places"),
+        ("kept = found[:width - len(ended)]", "kept = found[:1]", "you kept the most probable "
+         "continuation alone (greedy search); it should be as many as the beam has places"),
         ("            for word in range(len(log_p)):\n",
          "            for word in [int(np.argmax(log_p))] if words else range(len(log_p)):\n",
          "you continued each hypothesis by its best word alone; it should be by every word, "
@@ -159,9 +157,8 @@ last word is `end`, or when it has `longest` words. When none is running, return
         ("ended.sort(key=lambda one: -one[1])", "ended.sort(key=lambda one: -one[1] / len(one[0]))",
          "you sorted by the log p per word; it should be the log p of the whole hypothesis, "
          "because the task has no length penalty"),
-        (" == end or len(one[0]) == longest]", " == end]",
-         "you lost the hypotheses of longest words; they should be returned, because they have "
-         "ended, too"),
+        (" == end or len(one[0]) == longest]", " == end]", "you lost the hypotheses of longest "
+         "words; they should be returned, because they have ended, too"),
         ("one[0][-1] != end and len(one[0]) < longest", "len(one[0]) < longest",
          "you continued hypotheses that have ended; they should run no more, because nothing "
          "follows the word end"),

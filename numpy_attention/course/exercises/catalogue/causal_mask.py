@@ -67,12 +67,10 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
                   "because the places after t are not written yet"),
                  ("places < places[:, None]", "you hid the place t itself; it should be visible, "
                   "because the word at t is already written")),
-        ("visible = seen & real[:, None]", "mask = seen\n    visible = mask",
-         "you left out the lengths; a place past the end should have weight 0, because it is "
-         "padding"),
-        ("visible = seen & real[:, None]", "mask = real[:, None]\n    visible = mask",
-         "you left out the triangle; later places should have weight 0, because they are not "
-         "written yet"),
+        ("visible = seen & real[:, None]", "mask = seen\n    visible = mask", "you left out the "
+         "lengths; a place past the end should have weight 0, because it is padding"),
+        ("visible = seen & real[:, None]", "mask = real[:, None]\n    visible = mask", "you left "
+         "out the triangle; later places should have weight 0, because they are not written yet"),
         ("seen & real[:, None]", "seen | real[:, None]",
          "you joined both masks with or; it should be and, because a place must pass both"),
         ("visible, e, -np.inf", "visible, e, 0",
@@ -80,35 +78,27 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
         ("    e = np.where(visible, e, -np.inf)\n"
          "    A = np.exp(e - e.max(2, keepdims=True))\n    A = A / A.sum(2, keepdims=True)\n",
          "    A = np.exp(e - e.max(2, keepdims=True))\n"
-         "    A = A / A.sum(2, keepdims=True) * visible\n",
-         "you masked after the softmax; it should be before, because the visible weights must "
-         "add up to 1"),
+         "    A = A / A.sum(2, keepdims=True) * visible\n", "you masked after the softmax; it "
+         "should be before, because the visible weights must add up to 1"),
         *softmax_mistakes("de = A * (dA - (A * dA).sum(2, keepdims=True))", "A", "dA"),
         ("(A * dA).sum(2,", "(A * dA).mean(2,", MEAN),
-        ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)",
-         "you summed over the queries; it should be over the keys, because each row of A is a "
-         "softmax"),
-        ("places < lengths[:, None]", "places <= lengths[:, None]",
-         "you made each sentence one place too long; it should be s < length, because places "
-         "count from 0"),
-        ("places < lengths[:, None]", "places < lengths[:, None] - 1",
-         "you made each sentence one place too short; it should be s < length, because places "
-         "count from 0"),
-        ("seen & real[:, None]", "seen & real[:, :, None]",
-         "you masked the queries t past the end; it should be the keys s, because padding is not "
-         "to be attended to"),
+        ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)", "you summed over the "
+         "queries; it should be over the keys, because each row of A is a softmax"),
+        ("places < lengths[:, None]", "places <= lengths[:, None]", "you made each sentence one "
+         "place too long; it should be s < length, because places count from 0"),
+        ("places < lengths[:, None]", "places < lengths[:, None] - 1", "you made each sentence one "
+         "place too short; it should be s < length, because places count from 0"),
+        ("seen & real[:, None]", "seen & real[:, :, None]", "you masked the queries t past the "
+         "end; it should be the keys s, because padding is not to be attended to"),
         ("e = np.where(visible, e, -np.inf)",
-         "e = np.where(real[:, None], np.where(seen, e, 0), -np.inf)",
-         "you gave later places the score 0, as np.tril does; it should be −∞, because exp(0) = "
-         "1 is a weight too"),
-        ("A / A.sum(2, keepdims=True)", "A / A.sum(1, keepdims=True)",
-         "you divided by the sum over the queries; it should be over the keys, because each row "
-         "of A adds up to 1"),
+         "e = np.where(real[:, None], np.where(seen, e, 0), -np.inf)", "you gave later places the "
+         "score 0, as np.tril does; it should be −∞, because exp(0) = 1 is a weight too"),
+        ("A / A.sum(2, keepdims=True)", "A / A.sum(1, keepdims=True)", "you divided by the sum "
+         "over the queries; it should be over the keys, because each row of A adds up to 1"),
         ("A / A.sum(2, keepdims=True)", "A",
          "you left out the division by the sum; each row of A should add up to 1"),
-        ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = dA",
-         "you left out the gradient of the softmax; de should be A (dA − Σ A dA), because A = "
-         "softmax(e)"),
+        ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = dA", "you left out the gradient "
+         "of the softmax; de should be A (dA − Σ A dA), because A = softmax(e)"),
         ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = A * (dA - (A * dA).sum())",
          "you summed over everything; Σ A dA should go along each row, because each row of A is "
          "a softmax")))

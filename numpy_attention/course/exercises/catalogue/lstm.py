@@ -85,7 +85,8 @@ The loop over time is given, and calls your function.
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * (1 - tanh_c**2)",
          "you left o out of dc; it should be dh o (1 − tanh²(c′)), because h′ = o tanh(c′)"),
         ("grads.U += h.T @ da", "grads.U += (o * tanh_c).T @ da",
-         "you multiplied by h′ in dU; it should be h, because U met the state before the step"),
+         "you multiplied by h′ in dU; it should be h, because U multiplied the state "
+         "before the step"),
         ("da_i = dc * g * i * (1 - i)", "da_i = dc * g",
          "you forgot σ's derivative in the input gate; da_i should be dc g i (1 − i), because "
          "i is a σ"),

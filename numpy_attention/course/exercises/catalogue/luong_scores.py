@@ -57,7 +57,7 @@ backward gives dh (N,) and dM (S, N).
          "them later"),
         ("return de @ M, np.outer(de, h)", "return de @ M, de[:, None] * M",
          "you took m_s itself for dm_s; it should be de_s h, because e_s = h · m_s, whose "
-         "derivative by m_s is h"),
+         "derivative with respect to m_s is h"),
         ("return de @ M, np.outer(de, h)", "return M.sum(0), np.outer(de, h)",
          "you left out de in dh; it should be Σ de_s m_s, because each word counts by its own de"),
         ("return de @ M, np.outer(de, h)", "return M.sum(0), np.tile(h, (len(M), 1))",

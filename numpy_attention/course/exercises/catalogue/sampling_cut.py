@@ -81,9 +81,8 @@ return q (V,) in the same order, 0 for each word that is cut.
         ("np.cumsum(p[order]) / p[order].sum()", "np.cumsum(p[order])",
          "you measured the nucleus by the old p; it should be divided by the sum of the top_k, "
          "because the nucleus is a share of what they left"),
-        ("    q /= q.sum()\n", "",
-         "you left out the division at the end; q should be divided by its sum, because it is a "
-         "distribution"),
+        ("    q /= q.sum()\n", "", "you left out the division at the end; q should be divided by "
+         "its sum, because it is a distribution"),
         *instead("order = np.argsort(-p)[:top_k]", "order = np.argsort(-p)[:top_k]",
                  ("order = np.argsort(-p)", "you left out top-k; only the top_k most probable "
                   "words should be kept, because both cuts hold"),
@@ -110,22 +109,18 @@ return q (V,) in the same order, 0 for each word that is cut.
          "you took argmax where no sum may reach top_p; all words should be kept then, because "
          "rounding leaves the sum below 1"),
         ("size = np.searchsorted(reached, top_p) + 1",
-         "size = np.searchsorted(reached, top_p, side='right') + 1",
-         "you kept one word more where a sum is exactly top_p; it should end there, because at "
-         "least top_p is enough"),
+         "size = np.searchsorted(reached, top_p, side='right') + 1", "you kept one word more where "
+         "a sum is exactly top_p; it should end there, because at least top_p is enough"),
         ("size = np.searchsorted(reached, top_p) + 1", "size = np.searchsorted(reached, top_p) + 2",
          "you kept one word too many; the nucleus should end with the word that brings the sum "
          "to top_p"),
-        ("q /= q.sum()", "q /= p[np.argsort(-p)[:top_k]].sum()",
-         "you divided by the sum of the top_k; it should be the sum of what is kept, because q "
-         "is a distribution"),
+        ("q /= q.sum()", "q /= p[np.argsort(-p)[:top_k]].sum()", "you divided by the sum of the "
+         "top_k; it should be the sum of what is kept, because q is a distribution"),
         ("size = np.searchsorted(reached, top_p) + 1",
-         "size = np.searchsorted(reached, 1 - top_p) + 1",
-         "you took 1 − top_p; the sum of what is kept should reach top_p, because top_p is the "
-         "share that stays"),
-        ("order = order[:size]", "order = order[:1]",
-         "you kept the most probable word alone; that should happen for top_k = 1 only, because "
-         "sampling draws from several"),
+         "size = np.searchsorted(reached, 1 - top_p) + 1", "you took 1 − top_p; the sum of what is "
+         "kept should reach top_p, because top_p is the share that stays"),
+        ("order = order[:size]", "order = order[:1]", "you kept the most probable word alone; that "
+         "should happen for top_k = 1 only, because sampling draws from several"),
         ("q /= q.sum()", "q = np.exp(q) / np.exp(q).sum()",
          "you took a softmax at the end; q should be divided by its sum, because p are "
          "probabilities and exp(0) = 1 is not 0")))
