@@ -61,8 +61,8 @@ for keep and p may be left out.
          "because a dropped x has no effect on the loss"),
         ("return x * scale, scale … scale = cache … dy * scale",
          "return x * scale, np.stack([scale, x]) … scale, x = tuple(cache) … dy * x * scale",
-         "you multiplied by x in the backward pass; dx should be dy keep / (1 − p), because the "
-         "derivative of x is 1"),
+         "you multiplied by x in the backward pass; dx should be dy keep / (1 − p), because y is "
+         "linear in x"),
         ("return x * scale, scale", "return x * scale, (x * scale != 0) / (1 - p)",
          "you read the mask back from y ≠ 0; the backward pass should use keep itself, because "
          "an x that is 0 and kept still has a gradient"),

@@ -40,7 +40,7 @@ MEAN = ("you took the mean of α dα over the words; it should be the sum Σ α 
 PRODUCT_MEAN = ("you averaged the products in dα; it should be their sum, the dot product of value "
                 "and dc, because c = Σ α h")
 EXERCISE = Exercise(
-    "softmax", "weights from scores, and their gradient", "01_gradients_by_hand", position=4,
+    "softmax", "weights from scores, and the backward pass", "01_gradients_by_hand", position=4,
     source=Source(__file__, ("softmax", "softmax_backward")), blanks=("softmax_backward",),
     cases=cases,
     text="""
