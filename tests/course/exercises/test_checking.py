@@ -164,7 +164,7 @@ def test_hypotheses_are_reported_in_words(change, expected, verdict):
                       "np.argsort(-p)[:(p >= np.sort(p)[-min(top_k, len(p))]).sum()]"), "values",
      "three words have the second largest p: 4 words are kept, right 2"),
     ("sampling-cut", ("reached, top_p)", "reached, top_p, 'right')"), "values",
-     "cut(…, 5, 0.75): 3 of 5 wrong"),
+     "top_k 5, top_p 0.75: you kept 3 of 5 words, right 2; q["),
     ("scaled-dot", ("dA = dY @ v.swapaxes(-1, -2)", "dA = np.einsum('btv,bsv->bts', dY, v)"),
      "runs", "operand has more dimensions than subscripts"),
 ])

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from numpy_attention.course.exercises.catalogue.softmax import MEAN, PRODUCT_MEAN
 from numpy_attention.course.exercises.exercise import (
     Case,
     Exercise,
@@ -41,14 +42,14 @@ EXERCISE = Exercise(
     cases=cases,
     text="""
     k_j = h_j U_a                        keys, made once for all steps           (B, S, A)
-    x_j = tanh(q W_a + k_j)              e_j = v_a · x_j, −∞ outside of the mask (B, S)
+    x_j = tanh(q W_a + k_j)              e_j = v_a · x_j, −∞ outside the mask    (B, S)
     α   = softmax(e)                     c = Σ_j α_j h_j                         (B, D)
 
 Bahdanau et al. 2015, equations 5 and 6, appendix A.1.2. step_backward is given ∂L/∂c, and ∂L/∂α or
 None. It adds to dmemory.values and dmemory.keys, since every step of the decoder reads both, and to
 grads.W_a and grads.v_a, and returns ∂L/∂q. softmax_backward returns ∂L/∂e. read_backward comes
-last,
-with all that the steps have gathered in dmemory, adds to grads.U_a and returns ∂L/∂h (B, S, D).
+last. It adds to grads.U_a and returns ∂L/∂h (B, S, D), from all that the steps have gathered in
+dmemory.
 """,
     hints=(
         "h_j is used in two ways: as a key in its score, and as a value in the context.",
@@ -60,21 +61,21 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
     unseen="A mask forgotten in the forward leaves all gradients right.",
     mistakes=(
         ("dmemory.values += alpha[:, :, None] * dcontext[:, None]",
-         "dmemory.values = alpha[:, :, None] * dcontext[:, None]",
-         "you set the gradient of the values; it should be added with +=, because every step of "
-         "the decoder reads them"),
-        ("dmemory.keys += da", "dmemory.keys = da",
-         "you set the gradient of the keys; it should be added with +=, because every step of the "
-         "decoder reads them"),
+         "dmemory.values = alpha[:, :, None] * dcontext[:, None]", "you set the gradient of the "
+         "values; it should be added with +=, because every step of the decoder reads them"),
+        ("dmemory.keys += da", "dmemory.keys = da", "you set the gradient of the keys; it should "
+         "be added with +=, because every step of the decoder reads them"),
         ("            dalpha = dalpha + dweights\n", "            pass\n",
          "you left out the given ∂L/∂α; it should be added to dα, because the weights are an "
-         "output besides the context"),
+         "output in addition to the context"),
         *softmax_mistakes("return alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
+        ("(alpha * dalpha).sum(1,", "(alpha * dalpha).mean(1,", MEAN),
+        ("dcontext[:, None]).sum(2)", "dcontext[:, None]).mean(2)", PRODUCT_MEAN),
         ("* self.v_a * (1 - x**2)", "* (1 - x**2)",
          "you left out v_a; what comes back to x should be de v_a, because e = v_a · x"),
         ("total = da.sum(1)", "total = da.mean(1)",
-         "you averaged over the words; it should be a sum, because the query met every word"),
+         "you averaged over the words; it should be a sum, because every word's score reads q"),
         ("return dmemory.values + dmemory.keys @ self.U_a.T", "return dmemory.values",
          "you left out the gradient through the keys; dh has two terms, because a word is a key as "
          "well as a value"),
@@ -112,9 +113,8 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
                   "among the words; it should be α_j dc, because c = Σ α_j h_j"),
                  ("dalpha[:, :, None] * dcontext[:, None]", "you took dα for α in the gradient of "
                   "the values; it should be α_j dc, because c = Σ α_j h_j")),
-        ("* self.v_a * (1 - x**2)", "* self.v_a * (1 - memory.keys**2)",
-         "you took the derivative of the tanh at the keys; it should be 1 − x², because x is its "
-         "output"),
+        ("* self.v_a * (1 - x**2)", "* self.v_a * (1 - memory.keys**2)", "you took the derivative "
+         "of the tanh at the keys; it should be 1 − x², because x is its output"),
         *instead("grads.v_a += np.tensordot(de, x, 2)", "np.tensordot(de, x, 2)",
                  ("np.tensordot(alpha, x, 2)", "you took α for dv_a; it should be Σ de_j x_j, "
                   "because e_j = v_a · x_j"),
@@ -126,9 +126,9 @@ with all that the steps have gathered in dmemory, adds to grads.U_a and returns 
                   "should be the sum, because every row used v_a")),
         *instead("        total = da.sum(1)\n", "da.sum(1)",
                  ("da[:, 0]", "you took the first word alone for dq; it should be the sum over "
-                  "the words, because the query met every word"),
+                  "the words, because every word's score reads q"),
                  ("da[:, -1]", "you took the last word alone for dq; it should be the sum over "
-                  "the words, because the query met every word"),
+                  "the words, because every word's score reads q"),
                  ("(alpha[:, :, None] * da).sum(1)", "you weighted the words by α in dq; it should "
                   "be the plain sum of da_j, because α is in de already")),
         *instead("grads.W_a += query.T @ total", "query.T @ total",

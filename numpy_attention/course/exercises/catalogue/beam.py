@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.custom.code import place_in_code
 from numpy_attention.validation.messages import typed_repr
 
 MOST = 12           # hypotheses that are compared
@@ -39,12 +40,24 @@ def cases(rng, its):
 
         def next_log_p(words, table=table):
             if len(words) >= len(table):
-                raise ValueError(f"you asked for a word after {len(words)} words, but `longest` "
-                                 f"is {len(table)}: a hypothesis of that length is complete")
+                raise PastLongest(f"there is no word after `longest` = {len(table)} words")
             return np.log(table[len(words), words[-1] if words else 0])
-        yield Case(lambda *asked: numbered(its.beam(*asked)), (next_log_p, 3, width, longest),
-                   differ=lambda found, right, case=f"width {width}, longest {longest}, end 3": (
-                       f"{case}: {first_other(found, right)}"))
+        stops = []                                  # the message of the last exception
+
+        def rows(*asked, stops=stops):
+            try:
+                return numbered(its.beam(*asked))
+            except PastLongest as error:
+                stops[:] = [f"{place_in_code(error)} raises ValueError: {error}"]
+                return np.full((MOST, 2), -1.0)
+        case = f"width {width}, longest {longest}, end 3"
+        yield Case(rows, (next_log_p, 3, width, longest),
+                   differ=lambda found, right, case=case, stops=stops: (
+                       f"{case}: {stops[0] if (found < 0).all() else first_other(found, right)}"))
+
+
+class PastLongest(ValueError):
+    """Raised if a word is asked for after a hypothesis that is complete."""
 
 
 def numbered(found):
@@ -115,9 +128,8 @@ last word is `end`, or when it has `longest` words. When none is running, return
         ("    ended.sort(key=lambda one: -one[1])\n", "",
          "you returned what ended first; it should be the most probable"),
         ("            log_p = next_log_p(words)\n",
-         "            log_p = next_log_p(running[0][0])\n",
-         "you continued each hypothesis with what follows the best one; each should be continued "
-         "by its own probabilities"),
+         "            log_p = next_log_p(running[0][0])\n", "you continued each hypothesis with "
+         "what follows the best one; each should be continued by its own probabilities"),
         ("        kept = found[:width - len(ended)]           # what has ended holds its place\n"
          "        ended += [",
          "        kept = sorted(found + ended, key=lambda one: -one[1])[:width]\n"
@@ -130,9 +142,8 @@ last word is `end`, or when it has `longest` words. When none is running, return
          "len(ended))]\n        ended += [one for one in kept if len(one[0]) == longest]\n",
          "you let every continuation with end count as ended; it should also be among the best "
          "width − len(ended) of its step"),
-        ("kept = found[:width - len(ended)]", "kept = found[:1]",
-         "you kept the most probable continuation alone (greedy search); it should be as many as "
-         "the beam has places"),
+        ("kept = found[:width - len(ended)]", "kept = found[:1]", "you kept the most probable "
+         "continuation alone (greedy search); it should be as many as the beam has places"),
         ("            for word in range(len(log_p)):\n",
          "            for word in [int(np.argmax(log_p))] if words else range(len(log_p)):\n",
          "you continued each hypothesis by its best word alone; it should be by every word, "
@@ -146,12 +157,13 @@ last word is `end`, or when it has `longest` words. When none is running, return
         ("ended.sort(key=lambda one: -one[1])", "ended.sort(key=lambda one: -one[1] / len(one[0]))",
          "you sorted by the log p per word; it should be the log p of the whole hypothesis, "
          "because the task has no length penalty"),
-        (" == end or len(one[0]) == longest]", " == end]",
-         "you lost the hypotheses of longest words; they should be returned, because they have "
-         "ended, too"),
+        (" == end or len(one[0]) == longest]", " == end]", "you lost the hypotheses of longest "
+         "words; they should be returned, because they have ended, too"),
         ("one[0][-1] != end and len(one[0]) < longest", "len(one[0]) < longest",
          "you continued hypotheses that have ended; they should run no more, because nothing "
          "follows the word end"),
+        (" and len(one[0]) < longest]", "]", "you continued a hypothesis of `longest` words; it "
+                                            "should run no more, because it is complete"),
         ("    while running:", "    while running and not ended:",
          "you stopped at the first that ended; the search should go on while any is running, "
          "because a longer one may be more probable"),

@@ -44,7 +44,7 @@ steps.
          "you left out the gradient from the next step; dh_t has two terms, because h_t is used "
          "twice"),
         ("grads.U += before[t].T @ da", "grads.U += after[t].T @ da",
-         "you took the state after the step for U; it should be h_{t−1}, which U met"),
+         "you took the state after the step for U; it should be h_{t−1}, which U multiplied"),
         ("da = dh * (1 - after[t]**2)", "da = dh * (1 - before[t]**2)",
          "you took the derivative of the tanh at h_{t−1}; it should be taken at its output, h_t"),
         ("dh = da @ self.U.T", "dh = da @ self.U",
@@ -71,7 +71,7 @@ steps.
                  ("dh", "you left out dys; dh_t should be dys_t plus what comes from the next "
                   "step, because h_t is used twice")),
         *instead("            dh = da @ self.U.T\n", "da @ self.U.T",
-                 ("dh @ self.U.T", "you carried dh Uᵀ; it should be da Uᵀ, because U is inside of "
+                 ("dh @ self.U.T", "you carried dh Uᵀ; it should be da Uᵀ, because U is inside "
                   "the tanh"),
                  ("da @ self.U.T + dh", "you carried dh on as well; it should be da Uᵀ alone, "
                   "because h_{t−1} is read through U only"),
@@ -79,7 +79,7 @@ steps.
                   "multiplied by U")),
         *instead("grads.U += before[t].T @ da", "before[t]",
                  ("(before[t - 1] if t else 0 * before[t])", "you took h_{t−2} for U; it should "
-                  "be h_{t−1}, because that is what U met")),
+                  "be h_{t−1}, because that is what U multiplied")),
         *instead("            dxs[t] = da @ self.W.T\n", "dxs[t]",
                  ("dxs[len(xs) - 1 - t]", "you left dxs in the order of the loop; it should be "
                   "reversed, because the loop begins with the last step")),

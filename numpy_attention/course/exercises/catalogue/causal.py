@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from numpy_attention.course.exercises.catalogue.softmax import MEAN, PRODUCT_MEAN
 from numpy_attention.course.exercises.exercise import (
     Case,
     Exercise,
@@ -53,29 +54,26 @@ you choose the order of the axes in which you hand it the others.
         ("        dh += dq @ self.W_q.T                   # it asks\n", "",
          "you left out the gradient through the queries; dh has four terms, because a state "
          "predicts and is query, key and value"),
-        ("dk = dz.sum(0) ", "dk = dz.mean(0) ",
-         "you averaged the gradient of a key over the steps; it should be a sum, because every "
-         "later step meets it"),
-        ("dq = dz.sum(2) ", "dq = dz.mean(2) ",
-         "you averaged the gradient of a query over the states; it should be a sum, because it "
-         "meets every earlier state"),
+        ("dk = dz.sum(0) ", "dk = dz.mean(0) ", "you averaged the gradient of a key over the "
+         "steps; it should be a sum, because every later step meets it"),
+        ("dq = dz.sum(2) ", "dq = dz.mean(2) ", "you averaged the gradient of a query over the "
+         "states; it should be a sum, because it meets every earlier state"),
         ("dalpha = (values * dc[:, :, None]).sum(3) + dalpha",
-         "dalpha = (values * dc[:, :, None]).sum(3)",
-         "you left out the given dα; it should be added, because the weights are an output besides "
-         "the context"),
+         "dalpha = (values * dc[:, :, None]).sum(3)", "you left out the given dα; it should be "
+         "added, because the weights are an output in addition to the context"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(2, keepdims=True))",
                           "alpha", "dalpha"),
+        ("(alpha * dalpha).sum(2,", "(alpha * dalpha).mean(2,", MEAN),
+        ("dc[:, :, None]).sum(3)", "dc[:, :, None]).mean(3)", PRODUCT_MEAN),
         *tanh_mistakes("da = dy * (1 - y**2)", "y"),
         *tanh_mistakes("dz = de[..., None] * self.v * (1 - x**2)", "x"),
         ("        dh = da @ self.W_x.T                    # it predicts\n",
-         "        dh = np.zeros(da.shape[:2] + self.W_x.shape[:1])\n",
-         "you left out the gradient through the prediction; dh has four terms, because h_t W_x "
-         "is in y_t"),
+         "        dh = np.zeros(da.shape[:2] + self.W_x.shape[:1])\n", "you left out the gradient "
+         "through the prediction; dh has four terms, because h_t W_x is in y_t"),
         ('"tbs,tbsa->a", de, x', '"tbs,tbsa->a", alpha, x',
          "you took α for de in the gradient of v; it should be Σ de x, because v is in the scores"),
-        ("* dc[:, :, None]).sum(0)", "* dc[:, :, None]).mean(0)",
-         "you averaged dvalues over the steps; it should be a sum, because every later step "
-         "reads the value"),
+        ("* dc[:, :, None]).sum(0)", "* dc[:, :, None]).mean(0)", "you averaged dvalues over the "
+         "steps; it should be a sum, because every later step reads the value"),
         ("* self.v * (1 - x**2)", "* (1 - x**2)",
          "you left out v in dz; it should be a factor, because e = v · x"),
         ('"tbh,tba->ha", h, dq', '"tbh,tba->ha", h, dk.swapaxes(0, 1)',
@@ -83,9 +81,9 @@ you choose the order of the axes in which you hand it the others.
         ('"bsh,bsa->ha", values, dk', '"bsh,bsa->ha", values, dq.swapaxes(0, 1)',
          "you took dq for W_s; it should be dk, because W_s made the keys"),
         ('"tbh,tbk->hk", c, da', '"tbh,tbk->hk", h, da',
-         "you took h for W_r; it should be c, because W_r met the context"),
+         "you took h for W_r; it should be c, because W_r multiplied the context"),
         ('"tbh,tbk->hk", h, da', '"tbh,tbk->hk", c, da',
-         "you took c for W_x; it should be h, because W_x met the state"),
+         "you took c for W_x; it should be h, because W_x multiplied the state"),
         ("dc = da @ self.W_r.T", "dc = dy @ self.W_r.T",
          "you took dy for dc; it should be da, because y is a tanh"),
         ("grads.b += da.sum((0, 1))", "grads.b += da.mean((0, 1))",
@@ -102,8 +100,7 @@ you choose the order of the axes in which you hand it the others.
          "you left out the tanh of y and the gradient through the context; da should be dy (1 − "
          "y²), and dvalues a term of dh"),
         ("dh += dq @ self.W_q.T                   # it asks",
-         "dh += dk @ self.W_s.T                   # it is found",
-         "you took the key twice; the query's term should be dq W_qᵀ, because a state is a query "
-         "too"),
+         "dh += dk @ self.W_s.T                   # it is found", "you took the key twice; the "
+         "query's term should be dq W_qᵀ, because a state is a query too"),
         ("dalpha = (values * dc[:, :, None])", "dalpha = (h[:, :, None] * dc[:, :, None])",
          "you took h_t for the value in dα; it should be h_s, because c_t = Σ_s α_ts h_s")))

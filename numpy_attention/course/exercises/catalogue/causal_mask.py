@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source, softmax_mistakes
+from numpy_attention.course.exercises.catalogue.softmax import MEAN
+from numpy_attention.course.exercises.exercise import (
+    Case,
+    Exercise,
+    Source,
+    instead,
+    softmax_mistakes,
+)
 
 
 def causal_softmax(e, lengths):
@@ -10,7 +17,8 @@ def causal_softmax(e, lengths):
     places = np.arange(e.shape[1])
     seen = places <= places[:, None]                            # (T, T): s ≤ t
     real = places < lengths[:, None]                            # (B, T): s is no padding
-    e = np.where(seen & real[:, None], e, -np.inf)
+    visible = seen & real[:, None]                              # (B, T, T)
+    e = np.where(visible, e, -np.inf)
     A = np.exp(e - e.max(2, keepdims=True))
     A = A / A.sum(2, keepdims=True)
     return A, A
@@ -50,58 +58,47 @@ return ∂L/∂e, and None for the lengths. Rows t past a sentence's end are com
     unseen=("With a triangle that is one place too wide every gradient is right, and the model "
             "reads the word that it should predict."),
     mistakes=(
-        ("places <= places[:, None]", "places <= places[:, None] + 1",
-         "you made the triangle one place too wide; it should be s ≤ t, because place t + 1 holds "
-         "the word to predict"),
-        ("places <= places[:, None]", "places < np.maximum(places[:, None], 1)",
-         "you hid the place t itself; it should be visible, because the word at t is "
-         "already written"),
-        ("seen & real[:, None]", "seen", "you left out the lengths; a place past the end should "
-                                         "have weight 0, because it is padding"),
-        ("seen & real[:, None]", "np.broadcast_to(real[:, None], e.shape)",
-         "you left out the triangle; later places should have weight 0, because they are not "
-         "written yet"),
+        *instead("places <= places[:, None]", "places <= places[:, None]",
+                 ("places <= places[:, None] + 1", "you made the triangle one place too wide; it "
+                  "should be s ≤ t, because place t + 1 holds the word to predict"),
+                 ("places < np.maximum(places[:, None], 1)", "you hid the place t itself; it "
+                  "should be visible, because the word at t is already written"),
+                 ("places >= places[:, None]", "you reversed the triangle; it should be s ≤ t, "
+                  "because the places after t are not written yet"),
+                 ("places < places[:, None]", "you hid the place t itself; it should be visible, "
+                  "because the word at t is already written")),
+        ("visible = seen & real[:, None]", "mask = seen\n    visible = mask", "you left out the "
+         "lengths; a place past the end should have weight 0, because it is padding"),
+        ("visible = seen & real[:, None]", "mask = real[:, None]\n    visible = mask", "you left "
+         "out the triangle; later places should have weight 0, because they are not written yet"),
         ("seen & real[:, None]", "seen | real[:, None]",
          "you joined both masks with or; it should be and, because a place must pass both"),
-        ("seen & real[:, None], e, -np.inf", "seen & real[:, None], e, 0",
+        ("visible, e, -np.inf", "visible, e, 0",
          "you masked with a score of 0; it should be −∞, because exp(0) = 1 is a weight too"),
-        ("    e = np.where(seen & real[:, None], e, -np.inf)\n"
+        ("    e = np.where(visible, e, -np.inf)\n"
          "    A = np.exp(e - e.max(2, keepdims=True))\n    A = A / A.sum(2, keepdims=True)\n",
          "    A = np.exp(e - e.max(2, keepdims=True))\n"
-         "    A = A / A.sum(2, keepdims=True) * (seen & real[:, None])\n",
-         "you masked after the softmax; it should be before, because the visible weights must "
-         "add up to 1"),
+         "    A = A / A.sum(2, keepdims=True) * visible\n", "you masked after the softmax; it "
+         "should be before, because the visible weights must add up to 1"),
         *softmax_mistakes("de = A * (dA - (A * dA).sum(2, keepdims=True))", "A", "dA"),
-        ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)",
-         "you summed over the queries; it should be over the keys, because each row of A is a "
-         "softmax"),
-        ("places <= places[:, None]", "places >= places[:, None]",
-         "you reversed the triangle; it should be s ≤ t, because the places after t are not "
-         "written yet"),
-        ("places <= places[:, None]", "places < places[:, None]",
-         "you hid the place t itself; it should be visible, because the word at t is already "
-         "written"),
-        ("places < lengths[:, None]", "places <= lengths[:, None]",
-         "you made each sentence one place too long; it should be s < length, because places "
-         "count from 0"),
-        ("places < lengths[:, None]", "places < lengths[:, None] - 1",
-         "you made each sentence one place too short; it should be s < length, because places "
-         "count from 0"),
-        ("seen & real[:, None]", "seen & real[:, :, None]",
-         "you masked the queries t past the end; it should be the keys s, because padding is not "
-         "to be attended to"),
-        ("e = np.where(seen & real[:, None], e, -np.inf)",
-         "e = np.where(real[:, None], np.where(seen, e, 0), -np.inf)",
-         "you gave later places the score 0, as np.tril does; it should be −∞, because exp(0) = "
-         "1 is a weight too"),
-        ("A / A.sum(2, keepdims=True)", "A / A.sum(1, keepdims=True)",
-         "you divided by the sum over the queries; it should be over the keys, because each row "
-         "of A adds up to 1"),
+        ("(A * dA).sum(2,", "(A * dA).mean(2,", MEAN),
+        ("(A * dA).sum(2, keepdims=True)", "(A * dA).sum(1, keepdims=True)", "you summed over the "
+         "queries; it should be over the keys, because each row of A is a softmax"),
+        ("places < lengths[:, None]", "places <= lengths[:, None]", "you made each sentence one "
+         "place too long; it should be s < length, because places count from 0"),
+        ("places < lengths[:, None]", "places < lengths[:, None] - 1", "you made each sentence one "
+         "place too short; it should be s < length, because places count from 0"),
+        ("seen & real[:, None]", "seen & real[:, :, None]", "you masked the queries t past the "
+         "end; it should be the keys s, because padding is not to be attended to"),
+        ("e = np.where(visible, e, -np.inf)",
+         "e = np.where(real[:, None], np.where(seen, e, 0), -np.inf)", "you gave later places the "
+         "score 0, as np.tril does; it should be −∞, because exp(0) = 1 is a weight too"),
+        ("A / A.sum(2, keepdims=True)", "A / A.sum(1, keepdims=True)", "you divided by the sum "
+         "over the queries; it should be over the keys, because each row of A adds up to 1"),
         ("A / A.sum(2, keepdims=True)", "A",
          "you left out the division by the sum; each row of A should add up to 1"),
-        ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = dA",
-         "you left out the gradient of the softmax; de should be A (dA − Σ A dA), because A = "
-         "softmax(e)"),
+        ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = dA", "you left out the gradient "
+         "of the softmax; de should be A (dA − Σ A dA), because A = softmax(e)"),
         ("de = A * (dA - (A * dA).sum(2, keepdims=True))", "de = A * (dA - (A * dA).sum())",
          "you summed over everything; Σ A dA should go along each row, because each row of A is "
          "a softmax")))

@@ -59,7 +59,7 @@ Given dloss, which is ∂(what comes after)/∂L, return the gradient of z (N, V
                  ("dz[:, y] -= 1", "you subtracted 1 in whole columns; it should be one element of "
                   "each row, dz[rows, y], because each row has its own class"),
                  ("dz -= 1", "you subtracted 1 everywhere; it should be only at y, because −z_y is "
-                  "the only score outside of the logarithm"),
+                  "the only score outside the logarithm"),
                  ("dz[rows, y] = 1 - dz[rows, y]", "you took 1 − p_y at the correct class; it "
                   "should be p_y − 1, because that score has to rise"),
                  ("dz = np.where(np.arange(dz.shape[1]) == y[:, None], dz - 1, 0)", "you gave only "

@@ -62,16 +62,14 @@ The layer from which RNNsearch reads its words (Bahdanau et al. 2015, appendix A
     why="The cache holds the pairs, by which the backward pass knows which one was taken.",
     unseen="Where both of a pair are equal there is no derivative; random numbers never meet it.",
     mistakes=(
-        ("dwide = (dt[:, :, None] * largest)", "dwide = (dt[:, :, None] * ~largest)",
-         "you gave the gradient to the smaller of a pair; it should go to the larger, which was "
-         "taken"),
-        ("dwide = (dt[:, :, None] * largest)", "dwide = (dt[:, :, None] * np.ones_like(pairs))",
-         "you gave both of a pair the gradient; the smaller should get 0, because it had no part "
-         "in the scores"),
-        ("dwide = (dt[:, :, None] * largest)", "dwide = (dt[:, :, None] * (largest - 0.5 * "
-         "np.ones_like(pairs)))",
-         "you gave the smaller of a pair a negative gradient; it should be 0, because a maximum is "
-         "not a difference"),
+        *instead("dwide = (dt[:, :, None] * largest)", "dwide = (dt[:, :, None] * largest)",
+                 ("dwide = (dt[:, :, None] * ~largest)", "you gave the gradient to the smaller of "
+                  "a pair; it should go to the larger, which was taken"),
+                 ("dwide = (dt[:, :, None] * np.ones_like(pairs))", "you gave both of a pair the "
+                  "gradient; the smaller should get 0, because it had no part in the scores"),
+                 ("dwide = (dt[:, :, None] * (largest - 0.5 * np.ones_like(pairs)))", "you gave "
+                  "the smaller of a pair a negative gradient; it should be 0, because a maximum is "
+                  "not a difference")),
         ("grads.V += y.T @ dwide", "grads.V[...] = y.T @ dwide",
          "you set the gradient; it should be added with +=, because a layer may be used twice"),
         ("dwide @ self.U.T, dwide @ self.V.T, dwide @ self.C.T",

@@ -59,30 +59,31 @@ for keep and p may be left out.
         ("return dy * scale, None, None", "return dy, None, None",
          "you forgot the mask in the backward pass; dx should be 0 where keep is False, "
          "because a dropped x has no effect on the loss"),
+        ("return x * scale, scale … scale = cache … dy * scale",
+         "return x * scale, np.stack([scale, x]) … scale, x = tuple(cache) … dy * x * scale",
+         "you multiplied by x in the backward pass; dx should be dy keep / (1 − p), because y is "
+         "linear in x"),
         ("return x * scale, scale", "return x * scale, (x * scale != 0) / (1 - p)",
          "you read the mask back from y ≠ 0; the backward pass should use keep itself, because "
          "an x that is 0 and kept still has a gradient"),
-        ("scale = keep / (1 - p)", "scale = ~keep / (1 - p)",
-         "you dropped where keep is True; x should be kept there, because keep marks what "
-         "stays"),
-        ("scale = keep / (1 - p)", "scale = ~keep / p",
-         "you dropped where keep is True and divided by p; it should be keep / (1 − p), "
-         "because keep marks what stays, and it is True with probability 1 − p"),
-        ("scale = keep / (1 - p)", "scale = keep / p",
-         "you divided by p; it should be 1 − p, because that is the probability of being kept"),
-        ("scale = keep / (1 - p)", "scale = keep * (1 - p)",
-         "you multiplied by 1 − p; you should divide by it, because the rest must make up for "
-         "what was dropped"),
-        ("scale = keep / (1 - p)", "scale = keep / keep.mean()",
-         "you divided by the share that this mask happens to keep; it should be 1 − p, because "
-         "only then does each number's factor not depend on the other numbers"),
-        ("scale = keep / (1 - p)", "scale = keep * 1.0",
-         "you did not rescale what is kept; it should be divided by 1 − p, because otherwise "
-         "the expectation of y is (1 − p) x"),
-        ("scale = keep / (1 - p)",
-         "scale = (np.random.default_rng(0).random(x.shape) >= p) / (1 - p)",
-         "you drew a mask of your own; it should be keep, because the caller has drawn the "
-         "mask and counts on it"),
+        *instead("scale = keep / (1 - p)", "scale = keep / (1 - p)",
+                 ("scale = ~keep / (1 - p)", "you dropped where keep is True; x should be kept "
+                  "there, because keep marks what stays"),
+                 ("scale = ~keep / p", "you dropped where keep is True and divided by p; it should "
+                  "be keep / (1 − p), because keep marks what stays, and it is True with "
+                  "probability 1 − p"),
+                 ("scale = keep / p", "you divided by p; it should be 1 − p, because that is the "
+                  "probability of being kept"),
+                 ("scale = keep * (1 - p)", "you multiplied by 1 − p; you should divide by it, "
+                  "because the rest must make up for what was dropped"),
+                 ("scale = keep / keep.mean()", "you divided by the share that this mask happens "
+                  "to keep; it should be 1 − p, because only then does each number's factor not "
+                  "depend on the other numbers"),
+                 ("scale = keep * 1.0", "you did not rescale what is kept; it should be divided by "
+                  "1 − p, because otherwise the expectation of y is (1 − p) x"),
+                 ("scale = (np.random.default_rng(0).random(x.shape) >= p) / (1 - p)", "you drew a "
+                  "mask of your own; it should be keep, because the caller has drawn the mask and "
+                  "counts on it")),
         *instead("    scale = keep / (1 - p)\n    return x * scale, scale\n",
                  "return x * scale, scale",
                  ("vars(dropout).setdefault(\"kept\", scale + 0)[...] = scale\n"

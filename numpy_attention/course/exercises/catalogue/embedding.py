@@ -49,15 +49,13 @@ times. `grads` has the same arrays as the layer, and may hold gradients of other
          "each row once, so that the last of equal ids wins."),
     unseen="Checked with ids that are all distinct, the wrong one is right.",
     mistakes=(
-        ("np.add.at(grads.E, ids, drows)", "grads.E[ids] += drows",
-         "you added a repeated word once; use np.add.at, because += with repeated ids keeps only "
-         "the last"),
-        ("np.add.at(grads.E, ids, drows)", "grads.E[ids] = drows",
-         "you set the row of a repeated word; its gradients should add up, because the row was "
-         "used twice"),
-        ("np.add.at(grads.E, ids, drows)", "grads.E[:len(ids)] += drows",
-         "you took the first rows; the gradient belongs to the rows of the ids, because these were "
-         "read"),
+        *instead("np.add.at(grads.E, ids, drows)", "np.add.at(grads.E, ids, drows)",
+                 ("grads.E[ids] += drows", "you added a repeated word once; use np.add.at, because "
+                  "+= with repeated ids keeps only the last"),
+                 ("grads.E[ids] = drows", "you set the row of a repeated word; its gradients "
+                  "should add up, because the row was used twice"),
+                 ("grads.E[:len(ids)] += drows", "you took the first rows; the gradient belongs to "
+                  "the rows of the ids, because these were read")),
         *instead("np.add.at(grads.E, ids, drows)", "np.add.at(grads.E, ids, drows)",
                  ("[np.add.at(grads.E, [i], drows[ids == i].mean(0)) for i in set(ids.tolist())]",
                   "you averaged the gradients of a repeated word; they should add up, because the "

@@ -1,6 +1,6 @@
 """Exercise encoder-layer: a residual connection has two gradients."""
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 LESSON = "09_transformer"
 
@@ -51,16 +51,20 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
          "unchanged, whatever the part does with its copy."),
     unseen="A layer without a residual connection has right gradients, and learns badly.",
     mistakes=(
-        ("return dsum + dx_q + dx_kv", "return dsum + dx_q",
-         "you left out the gradient through keys and values; dx has three terms, because x is "
-         "query, key and value"),
-        ("return dsum + dx_q + dx_kv", "return dsum + dx_kv",
-         "you left out the gradient through the queries; dx has three terms, because x is query, "
-         "key and value"),
-        ("return dsum + dx_q + dx_kv", "return dx_q + dx_kv",
-         "you left out the residual connection past the heads; dsum should be added, because x "
-         "itself is in the sum"),
+        *instead("return dsum + dx_q + dx_kv", "return dsum + dx_q + dx_kv",
+                 ("return dsum + dx_q", "you left out the gradient through keys and values; dx has "
+                  "three terms, because x is query, key and value"),
+                 ("return dsum + dx_kv", "you left out the gradient through the queries; dx has "
+                  "three terms, because x is query, key and value"),
+                 ("return dx_q + dx_kv", "you left out the residual connection past the heads; "
+                  "dsum should be added, because x itself is in the sum"),
+                 ("return dy + dx_q + dx_kv", "you passed on ∂L/∂y past the heads; it should be "
+                  "the gradient in front of LN_1, because x is in that sum")),
         ("dy = dsum + self.feed_forward.backward(", "dy = self.feed_forward.backward(",
+         "you left out the residual connection past the feed-forward part; dsum should be added, "
+         "because y itself is in the sum"),
+        ("dy = dsum + self.feed_forward.backward(dsum",
+         "dr = dsum\n        dy = self.feed_forward.backward(dr",
          "you left out the residual connection past the feed-forward part; dsum should be added, "
          "because y itself is in the sum"),
         ("self.feed_forward.backward(dsum, fed", "self.feed_forward.backward(dz, fed",
@@ -69,20 +73,18 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
         ("self.attention.backward(dsum, looked", "self.attention.backward(dy, looked",
          "you gave the heads ∂L/∂y; it should be the gradient in front of LN_1, because the norm "
          "comes after the sum"),
-        ("self.norm_1.forward(x + found)", "self.norm_1.forward(found)",
-         "you left out x before LN_1; it should be x + heads(x, x), because the connection is "
-         "residual"),
+        ("self.norm_1.forward(x + found)", "self.norm_1.forward(x)", "you left out heads(x, x) "
+         "before LN_1; it should be x + heads(x, x), because the heads' output is added to x"),
+        ("self.norm_2.forward(y + added)", "self.norm_2.forward(y)", "you left out FF(y) before "
+         "LN_2; it should be y + FF(y), because that part's output is added to y"),
+        ("self.norm_1.forward(x + found)", "self.norm_1.forward(found)", "you left out x before "
+         "LN_1; it should be x + heads(x, x), because the connection is residual"),
         ("self.norm_2.forward(y + added)", "self.norm_2.forward(x + added)",
          "you added x to the feed-forward part; it should be y, because y is what that part reads"),
-        ("self.attention.forward(x, x, visible)", "self.attention.forward(x, x, True)",
-         "you left out the mask; it should go to the heads, because padding is not to be "
-         "attended to"),
-        ("dy = dsum + self", "dy = dz + self",
-         "you passed on ∂L/∂z past the feed-forward part; it should be the gradient in front of "
-         "LN_2, because y is in that sum"),
-        ("return dsum + dx_q + dx_kv", "return dy + dx_q + dx_kv",
-         "you passed on ∂L/∂y past the heads; it should be the gradient in front of LN_1, "
-         "because x is in that sum"),
+        ("self.attention.forward(x, x, visible)", "self.attention.forward(x, x, True)", "you left "
+         "out the mask; it should go to the heads, because padding is not to be attended to"),
+        ("dy = dsum + self", "dy = dz + self", "you passed on ∂L/∂z past the feed-forward part; it "
+         "should be the gradient in front of LN_2, because y is in that sum"),
         ("        dy = dsum + self.feed_forward.backward(dsum, fed, grads.feed_forward)\n"
          "        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)\n"
          "        dx_q, dx_kv = self.attention.backward(dsum, looked, grads.attention)\n"
@@ -90,21 +92,16 @@ their share of `grads` (grads.norm_1, …), and returns ∂L/∂x.
          "        dy = self.feed_forward.backward(dsum, fed, grads.feed_forward)\n"
          "        dsum = self.norm_1.backward(dy, normed_1, grads.norm_1)\n"
          "        dx_q, dx_kv = self.attention.backward(dsum, looked, grads.attention)\n"
-         "        return dx_q + dx_kv",
-         "you left out both residual connections; each sum should pass its gradient on "
-         "unchanged, too, because x and y are in it"),
-        ("self.norm_1.backward(dy, normed_1", "self.norm_1.backward(dsum, normed_1",
-         "you gave LN_1 the gradient in front of LN_2; it should be ∂L/∂y, because y is what "
-         "LN_1 returned"),
-        ("(dz, normed_2, grads.norm_2)", "(dz, normed_2, grads.norm_1)",
-         "you gave norm_2 the grads of norm_1; each part should have its own, because each has "
-         "its own g and b"),
-        ("(dz, normed_2, grads.norm_2)", "(dz, normed_1, grads.norm_2)",
-         "you gave norm_2 the cache of norm_1; it should be that of its own forward, because x̂ "
-         "and s are in it"),
-        ("self.norm_2.forward(y + added)", "self.norm_1.forward(y + added)",
-         "you used norm_1 twice; the second norm should be norm_2, because each has its own g "
-         "and b"),
+         "        return dx_q + dx_kv", "you left out both residual connections; each sum should "
+         "pass its gradient on unchanged, too, because x and y are in it"),
+        ("self.norm_1.backward(dy, normed_1", "self.norm_1.backward(dsum, normed_1", "you gave "
+         "LN_1 the gradient in front of LN_2; it should be ∂L/∂y, because y is what LN_1 returned"),
+        ("(dz, normed_2, grads.norm_2)", "(dz, normed_2, grads.norm_1)", "you gave norm_2 the "
+         "grads of norm_1; each part should have its own, because each has its own g and b"),
+        ("(dz, normed_2, grads.norm_2)", "(dz, normed_1, grads.norm_2)", "you gave norm_2 the "
+         "cache of norm_1; it should be that of its own forward, because x̂ and s are in it"),
+        ("self.norm_2.forward(y + added)", "self.norm_1.forward(y + added)", "you used norm_1 "
+         "twice; the second norm should be norm_2, because each has its own g and b"),
         ("self.norm_2.forward(y + added)", "self.norm_2.forward(added)",
          "you left out y before LN_2; it should be y + FF(y), because the connection is residual"),
         ("self.feed_forward.forward(y)", "self.feed_forward.forward(x)",

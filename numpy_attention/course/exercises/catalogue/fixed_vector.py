@@ -94,47 +94,45 @@ the six parameters, and return ∂L/∂xs and ∂L/∂c.
     unseen=("An encoder that hands over its state after the first word instead of the last has "
             "correct gradients, and its decoder never learns what the source says after that."),
     mistakes=(
-        ("            dc += dos[t] @ self.C_o.T\n", "            dc = dos[t] @ self.C_o.T\n",
-         "you set dc at every step; each step should add to it, because every step reads the "
-         "same c"),
+        ("            dc += dos[t] @ self.C_o.T\n", "            dc = dos[t] @ self.C_o.T\n", "you "
+         "set dc at every step; each step should add to it, because every step reads the same c"),
         ("            dc += da @ self.C.T\n", "            dc = da @ self.C.T\n",
          "you set dc where C reads c; it should be added, because the read-out and the other "
          "steps read c too"),
-        ("        dc += da_0 @ self.W_s.T\n", "        dc = da_0 @ self.W_s.T\n",
-         "you set dc after the loop; the term of s_0 should be added, because the steps read c "
-         "too"),
-        ("        dc += da_0 @ self.W_s.T\n", "",
-         "you left the first state out of dc; it should add da_0 W_sᵀ, because s_0 is made "
-         "from c"),
+        ("        dc += da_0 @ self.W_s.T\n", "        dc = da_0 @ self.W_s.T\n", "you set dc "
+         "after the loop; the term of s_0 should be added, because the steps read c too"),
+        ("        dc += da_0 @ self.W_s.T\n", "", "you left the first state out of dc; it should "
+         "add da_0 W_sᵀ, because s_0 is made from c"),
         ("            dc += dos[t] @ self.C_o.T\n", "",
          "you left the read-out out of dc; it should add do_t C_oᵀ, because every o_t reads c"),
         ("            dc += da @ self.C.T\n", "",
          "you left the states out of dc; each should add da_t Cᵀ, because every s_t reads c"),
-        ("da = ds * (1 - states[t + 1]**2)", "da = ds * (1 - states[t]**2)",
-         "you took the derivative of the tanh at s_{t−1}; it should be 1 − s_t², because s_t "
-         "is its output"),
+        ("da = ds * (1 - states[t + 1]**2)", "da = ds * (1 - states[t]**2)", "you took the "
+         "derivative of the tanh at s_{t−1}; it should be 1 − s_t², because s_t is its output"),
         ("            ds = ds + dos[t] @ self.U_o.T\n", "            ds = dos[t] @ self.U_o.T\n",
          "you kept only the read-out's gradient of s_t; what comes from s_{t+1} should be "
          "added, because the next step reads s_t too"),
-        ("grads.U += states[t].T @ da", "grads.U += states[t + 1].T @ da",
-         "you multiplied by s_t in dU; it should be s_{t−1}, because U met the state before "
-         "the step"),
+        ("grads.U += states[t].T @ da", "grads.U += states[t + 1].T @ da", "you multiplied by s_t "
+         "in dU; it should be s_{t−1}, because U multiplied the state before the step"),
         ("grads.U_o += states[t + 1].T @ dos[t]", "grads.U_o += states[t].T @ dos[t]",
          "you multiplied by s_{t−1} in dU_o; it should be s_t, because o_t is read from the "
          "state after the step"),
-        ("            ds = da @ self.U.T\n", "            ds = da @ self.U\n",
-         "you forgot to transpose U; ds should be da Uᵀ, because the forward pass multiplied "
-         "by U"),
+        ("            ds = da @ self.U.T\n", "            ds = da @ self.U\n", "you forgot to "
+         "transpose U; ds should be da Uᵀ, because the forward pass multiplied by U"),
         ("for t in reversed(range(len(xs))):", "for t in range(len(xs)):",
          "you went through the steps forwards; it should be backwards, because ds of a step "
          "comes from the step after it"),
-        ("        return dxs, dc\n", "        return dxs, dc / len(xs)\n",
-         "you took the mean of dc over the steps; it should be the sum, because every use of c "
-         "adds to L"),
+        ("        return dxs, dc\n", "        return dxs, dc / len(xs)\n", "you took the mean of "
+         "dc over the steps; it should be the sum, because every use of c adds to L"),
         ("            dxs[t] = da @ self.W.T\n", "",
          "you left dxs at 0; it should be da_t Wᵀ in step t, because s_t reads x_t"),
         *tanh_mistakes("da = ds * (1 - states[t + 1]**2)", "states[t + 1]", "s_t"),
         *tanh_mistakes("da_0 = ds * (1 - states[0]**2)", "states[0]", "s_0"),
+        *(("        da_0 = ds * (1 - states[0]**2)\n … c.T @ da_0 … dc += da_0",
+           f"{line} … c.T @ {one} … dc += {one}", "you left out the derivative of the tanh; it "
+           "should be a factor 1 − s_0²")
+          for line, one in (("", "ds"), *((f"        {name} = ds\n", name)
+                                          for name in ("da0", "ds0", "da")))),
         *set_mistakes("every step uses it", "grads.U_o += states[t + 1].T @ dos[t]",
                       "grads.C_o += c.T @ dos[t]", "grads.W += xs[t].T @ da",
                       "grads.U += states[t].T @ da", "grads.C += c.T @ da"),
@@ -150,10 +148,10 @@ the six parameters, and return ∂L/∂xs and ∂L/∂c.
                  ("dc += (t == 0) *", "you counted c in the first step alone; every step should "
                   "add da_t Cᵀ, because every s_t reads c")),
         ("            dc += da @ self.C.T\n", "            dc += ds @ self.C.T\n",
-         "you took ds_t for dc; it should be da_t Cᵀ, because c is inside of the tanh"),
+         "you took ds_t for dc; it should be da_t Cᵀ, because c is inside the tanh"),
         *instead("            ds = da @ self.U.T\n", "da @ self.U.T",
                  ("ds @ self.U.T", "you carried ds Uᵀ; it should be da_t Uᵀ, because U is inside "
-                  "of the tanh"),
+                  "the tanh"),
                  ("da @ self.U.T + ds", "you carried ds on as well; it should be da_t Uᵀ alone, "
                   "because s_{t−1} is read through U only")),
         ("        dc += da_0 @ self.W_s.T\n", "        dc += da @ self.W_s.T\n",
@@ -165,4 +163,4 @@ the six parameters, and return ∂L/∂xs and ∂L/∂c.
                  ("dxs[len(xs) - 1 - t] = da @ self.W.T", "you left dxs in the order of the loop; "
                   "it should be reversed, because the loop begins with the last step"),
                  ("dxs[t] = ds @ self.W.T", "you took ds_t for dxs; it should be da_t Wᵀ, because "
-                  "x_t is inside of the tanh"))))
+                  "x_t is inside the tanh"))))

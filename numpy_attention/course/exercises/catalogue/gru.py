@@ -70,7 +70,7 @@ grads.U and grads.b, and to grads.b_n if there is a b_n; return ∂L/∂xs and �
         ("    ds = da_n @ U_n.T\n    return ds * r, ds * h, s.T @ da_n",
          "    ds = da_n @ U_n.T\n    return ds * r, ds * h, h.T @ da_n",
          "you multiplied by h in dU_n; with reset=\"before\" it should be s = r h, because U_n "
-         "met r h"),
+         "multiplied r h"),
         ("return ds @ U_n.T, dr, h.T @ ds", "return ds @ U_n.T, dr, h.T @ da_n",
          "you used da_n in dU_n; with reset=\"after\" it should be ds = da_n r, because the "
          "product with U_n goes through r"),

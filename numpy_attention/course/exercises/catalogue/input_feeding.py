@@ -60,7 +60,8 @@ the first state, and dM.
         ("grads.F += fed_before.T @ dr", "grads.F += fed.T @ dr",
          "you took s̃ of this step for F; it should be that of the step before, which F met"),
         ("grads.U += s_before.T @ dr", "grads.U += s.T @ dr",
-         "you took the state after the step for U; it should be the one before it, which U met"),
+         "you took the state after the step for U; it should be the one before it, because "
+         "U multiplied that"),
         ("dM += de[:, :, None] * s[:, None] + alpha[:, :, None] * dc[:, None]",
          "dM += alpha[:, :, None] * dc[:, None]",
          "you left out the gradient through the scores; dM has two terms, because a word is a key "
@@ -70,7 +71,7 @@ the first state, and dM.
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
         ("+ dalphas[t]", "", "you left out dα_t; it should be added, because the weights are an "
-                             "output besides the context"),
+                             "output in addition to the context"),
         *tanh_mistakes("du = dfed * (1 - fed**2)", "fed", "s̃_t"),
         *tanh_mistakes("dr = ds * (1 - s**2)", "s", "s_t"),
         ("dr = ds * (1 - s**2)", "dr = ds * (1 - s_before**2)",

@@ -71,16 +71,13 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
     unseen="No law sees a window that reaches the word itself: its gradients are right.",
     mistakes=(
         ("return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
-         "return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,",
-         "you exchanged the two sums; the query's gradient is a sum over the keys, the key's a sum "
-         "over the queries"),
-        ("grads.W_Y += k.T @ dZ.sum(0)", "grads.W_Y += k.T @ dZ.sum(1)",
-         "you took the gradient of a key from one step; it should be a sum over all steps that met "
-         "it"),
+         "return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,", "you exchanged the two sums; "
+         "the query's gradient is a sum over the keys, the key's a sum over the queries"),
+        ("grads.W_Y += k.T @ dZ.sum(0)", "grads.W_Y += k.T @ dZ.sum(1)", "you took the gradient of "
+         "a key from one step; it should be a sum over all steps that read it"),
         ("alpha.T @ dr", "alpha @ dr", "you took α for dv; it should be αᵀ dr, because r = α v"),
-        ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T",
-         "you left out the given dα; it should be added, because the weights are an output besides "
-         "r"),
+        ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T", "you left out the given dα; it should "
+         "be added, because the weights are an output in addition to r"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
         ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",
@@ -90,29 +87,26 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
         ("        grads.W_Y += k.T @ dZ.sum(0)\n        grads.W_h += k.T @ dZ.sum(1)\n"
          "        return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
          "        grads.W_Y += k.T @ dZ.sum(1)\n        grads.W_h += k.T @ dZ.sum(0)\n"
-         "        return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,",
-         "you exchanged the two sums; the query's gradient is a sum over the keys, the key's a "
-         "sum over the queries"),
+         "        return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,", "you exchanged the two "
+         "sums; the query's gradient is a sum over the keys, the key's a sum over the queries"),
         ("        grads.W_Y += k.T @ dZ.sum(0)\n        grads.W_h += k.T @ dZ.sum(1)\n",
          "        grads.W_Y += k.T @ dZ.sum(1)\n        grads.W_h += k.T @ dZ.sum(0)\n",
          "you exchanged the two sums; the query's gradient is a sum over the keys, the key's a "
          "sum over the queries"),
-        ("grads.W_h += k.T @ dZ.sum(1)", "grads.W_h += k.T @ dZ.sum(0)",
-         "you took the sum over the queries for W_h; it should be the one over the keys, because "
-         "W_h met k_t"),
+        ("grads.W_h += k.T @ dZ.sum(1)", "grads.W_h += k.T @ dZ.sum(0)", "you took the sum over "
+         "the queries for W_h; it should be the one over the keys, because W_h multiplied k_t"),
         ("        return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
          "        return dZ.sum(0) @ self.W_Y.T, dZ.sum(1) @ self.W_h.T,",
          "you exchanged the first two terms; the order should be query, key, value, predict"),
         ("alpha.T @ dr, da @ self.W_x.T", "da @ self.W_x.T, alpha.T @ dr",
          "you exchanged the last two terms; the order should be query, key, value, predict"),
         ("        k, v, p = self.split(h)\n        # y = tanh(r W_r + p W_x)\n",
-         "        k = v = p = self.split(h)[0]\n",
-         "you took the first columns for all roles; use self.split, because with two or three "
-         "parts k, v and p are different columns"),
+         "        k = v = p = self.split(h)[0]\n", "you took the first columns for all roles; use "
+         "self.split, because with two or three parts k, v and p are different columns"),
         ("grads.W_x += p.T @ da", "grads.W_x += r.T @ da",
-         "you took r for W_x; it should be p, because W_x met the part that predicts"),
+         "you took r for W_x; it should be p, because W_x multiplied p"),
         ("grads.W_r += r.T @ da", "grads.W_r += v.T @ da",
-         "you took the values for W_r; it should be r, because W_r met their weighted mean"),
+         "you took the values for W_r; it should be r, because W_r multiplied r"),
         ("np.tensordot(de, M, 2)", "np.tensordot(alpha, M, 2)",
          "you took α for de in the gradient of w; it should be Σ de M, because w is in the scores"),
         ("dr @ v.T", "dr @ k.T", "you took the keys for dα; it should be dr vᵀ, because r = α v"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from numpy_attention.course.exercises.exercise import Case, Exercise, Source
+from numpy_attention.course.exercises.exercise import Case, Exercise, Source, instead
 
 
 def softmax(e):
@@ -13,8 +13,10 @@ def softmax(e):
 def step(x, keys, values, W_q, W_k, W_v):
     """The next word x (B, D), kept keys (B, t, d), values (B, t, v) → output, keys, values."""
     q = x @ W_q                                                 # (B, d)
-    keys = np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)
-    values = np.concatenate([values, (x @ W_v)[:, None]], 1)    # (B, t + 1, v)
+    k = x @ W_k                                                 # (B, d)
+    v = x @ W_v                                                 # (B, v)
+    keys = np.concatenate([keys, k[:, None]], 1)                # (B, t + 1, d)
+    values = np.concatenate([values, v[:, None]], 1)            # (B, t + 1, v)
     e = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])   # (B, t + 1)
     A = softmax(e)
     return (A[:, None] @ values)[:, 0], keys, values
@@ -51,18 +53,19 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
             "the order of what it reads."),
     mistakes=(
         ("e = (keys @ q[:, :, None])[:, :, 0] / np.sqrt(q.shape[1])",
-         "e = (keys @ q[:, :, None])[:, :, 0]",
-         "you left out √d; the scores should be divided by it, because this is scaled dot-product "
-         "attention"),
-        ("np.sqrt(q.shape[1])", "np.sqrt(keys.shape[1])",
-         "you divided by the root of the number of words; it should be √d, because d is the size "
-         "of a key"),
-        ("(x @ W_k)[:, None]", "(x @ W_q)[:, None]",
+         "e = (keys @ q[:, :, None])[:, :, 0]", "you left out √d; the scores should be divided by "
+         "it, because this is scaled dot-product attention"),
+        *instead("np.sqrt(q.shape[1])", "np.sqrt(q.shape[1])",
+                 ("np.sqrt(keys.shape[1])", "you divided by the root of the number of words; it "
+                  "should be √d, because d is the size of a key"),
+                 ("np.sqrt(x.shape[1])", "you divided by the root of the size of x; it should be "
+                  "√d, because d is the size of a key"),
+                 ("np.sqrt(values.shape[2])", "you divided by the root of the size of a value; it "
+                  "should be √d, because d is the size of a key")),
+        ("k = x @ W_k", "k = x @ W_q",
          "you kept the query as a key; it should be x W_k, because later words attend to keys"),
-        ("np.concatenate([keys, (x @ W_k)[:, None]], 1)",
-         "np.concatenate([(x @ W_k)[:, None], keys], 1)",
-         "you put the new key in front; it should come last, because row s of keys and of values "
-         "is word s"),
+        ("[keys, k[:, None]]", "[k[:, None], keys]", "you put the new key in front; it should come "
+         "last, because row s of keys and of values is word s"),
         ("    A = softmax(e)\n    return (A[:, None] @ values)[:, 0], keys, values",
          "    A = softmax(e[:, 1:])\n    return (A[:, None] @ values[:, 1:])[:, 0], keys, values",
          "you left out the oldest word; it should be attended to, because a word sees all before "
@@ -70,15 +73,8 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
         ("    A = softmax(e)\n    return (A[:, None] @ values)[:, 0], keys, values",
          "    A = softmax(e[:, :-1])\n    return (A[:, None] @ values[:, :-1])[:, 0], keys, values",
          "you left out the new word itself; it should be attended to, because the mask is s ≤ t"),
-        ("A = softmax(e)", "A = softmax(e.T).T",
-         "you took the softmax over the sentences; it should be over the words, because the "
-         "weights of one query add up to 1"),
-        ("np.sqrt(q.shape[1])", "np.sqrt(x.shape[1])",
-         "you divided by the root of the size of x; it should be √d, because d is the size of a "
-         "key"),
-        ("np.sqrt(q.shape[1])", "np.sqrt(values.shape[2])",
-         "you divided by the root of the size of a value; it should be √d, because d is the size "
-         "of a key"),
+        ("A = softmax(e)", "A = softmax(e.T).T", "you took the softmax over the sentences; it "
+         "should be over the words, because the weights of one query add up to 1"),
         ("/ np.sqrt(q.shape[1])", "/ q.shape[1]",
          "you divided by d; it should be √d, because this is scaled dot-product attention"),
         ("q = x @ W_q", "q = x @ W_k",
@@ -86,25 +82,18 @@ keys (B, t + 1, d) and values (B, t + 1, v) to keep for the next word. No argume
         ("(A[:, None] @ values)[:, 0]", "(A[:, None, :-1] @ values[:, :-1])[:, 0]",
          "you left the new word's value out of the output; it should be kept first, because the "
          "word attends to itself"),
-        ("np.concatenate([values, (x @ W_v)[:, None]], 1)",
-         "np.concatenate([(x @ W_v)[:, None], values], 1)",
-         "you put the new value in front; it should come last, because row s of keys and of "
-         "values is word s"),
-        ("np.concatenate([keys, (x @ W_k)[:, None]], 1)        # (B, t + 1, d)\n"
-         "    values = np.concatenate([values, (x @ W_v)[:, None]], 1)",
-         "np.concatenate([(x @ W_k)[:, None], keys], 1)\n"
-         "    values = np.concatenate([(x @ W_v)[:, None], values], 1)",
+        ("[values, v[:, None]]", "[v[:, None], values]", "you put the new value in front; it "
+         "should come last, because row s of keys and of values is word s"),
+        ("[keys, k[:, None]] … [values, v[:, None]]", "[k[:, None], keys] … [v[:, None], values]",
          "you put key and value in front; they should come last, because row s of keys and of "
          "values is word s"),
-        ("keys @ q[:, :, None])", "keys[::-1] @ q[:, :, None])",
-         "you gave each query another sentence's keys; it should be its own, because sentences "
-         "are independent"),
+        ("keys @ q[:, :, None])", "keys[::-1] @ q[:, :, None])", "you gave each query another "
+         "sentence's keys; it should be its own, because sentences are independent"),
         ("A = softmax(e)", "A = e",
          "you left out the softmax; the scores should become weights that add up to 1"),
         ("return (A[:, None] @ values)[:, 0], keys, values",
-         "return (A[:, None] @ values)[:, 0], keys[:, :-1], values[:, :-1]",
-         "you returned the old keys and values; they should have the new word's rows, because "
-         "later words attend to it"),
+         "return (A[:, None] @ values)[:, 0], keys[:, :-1], values[:, :-1]", "you returned the old "
+         "keys and values; they should have the new word's rows, because later words attend to it"),
         ("return (A[:, None] @ values)[:, 0], keys, values",
          "return (A[:, None] @ values)[:, 0], keys[:, 1:], values[:, 1:]",
          "you dropped the oldest word; t + 1 rows should be kept, because every later word "

@@ -40,23 +40,20 @@ Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and re
         ("dx_hat = dy * self.g", "dx_hat = dy",
          "you left out g; it should be a factor of dx̂, because y = g x̂ + b"),
         ("along = (dx_hat * x_hat).mean(1, keepdims=True)",
-         "along = (dx_hat * x_hat).sum(1, keepdims=True)",
-         "you took a sum for the path of the variance; it should be a mean, because the variance "
-         "is a mean over the row"),
+         "along = (dx_hat * x_hat).sum(1, keepdims=True)", "you took a sum for the path of the "
+         "variance; it should be a mean, because the variance is a mean over the row"),
         ("- x_hat * along) / s", "- x_hat * along)", "you left out the division by s; dx should be "
                                                      "divided by s, because x̂ = (x − mean) / s"),
         ("        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
          "        return (dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along) / s",
          "        along = (dx_hat * x_hat).sum(1, keepdims=True) / len(dy)\n"
          "        alike = dx_hat.sum(1, keepdims=True) / len(dy)\n"
-         "        return (dx_hat - alike - x_hat * along) / s",
-         "you divided by the number of rows; it should be d_model, because mean and variance are "
-         "those of a row"),
+         "        return (dx_hat - alike - x_hat * along) / s", "you divided by the number of "
+         "rows; it should be d_model, because mean and variance are those of a row"),
         ("grads.g += (dy * x_hat).sum(0)", "grads.g += dy.sum(0)",
          "you left out x̂ in the gradient of g; it should be a factor, because g multiplied x̂"),
-        ("- x_hat * along) / s", "- along) / s",
-         "you left out x̂ in the last term; it should be x̂ mean(dx̂ x̂), because s scales each "
-         "x̂ of the row"),
+        ("- x_hat * along) / s", "- along) / s", "you left out x̂ in the last term; it should be "
+         "x̂ mean(dx̂ x̂), because s scales each x̂ of the row"),
         ("- x_hat * along) / s", "+ x_hat * along) / s",
          "you added x̂ mean(dx̂ x̂); it should be subtracted, because a larger s makes x̂ smaller"),
         ("        dx_hat = dy * self.g\n        along = (dx_hat * x_hat).mean(1, keepdims=True)\n"
@@ -69,20 +66,21 @@ Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and re
         ("dx_hat - dx_hat.mean(", "dx_hat - dy.mean(",
          "you left out g in mean(dx̂); dy should be multiplied by g first, because dx̂ = dy g"),
         ("(dx_hat - dx_hat.mean(1, keepdims=True) - x_hat * along)",
-         "(dx_hat - dx_hat.mean(0) - x_hat * (dx_hat * x_hat).mean(0))",
-         "you took both means over the rows; they should be along each row, because each row is "
-         "normalized by itself"),
+         "(dx_hat - dx_hat.mean(0) - x_hat * (dx_hat * x_hat).mean(0))", "you took both means over "
+         "the rows; they should be along each row, because each row is normalized by itself"),
         ("dx_hat - dx_hat.mean(1, keepdims=True)", "dx_hat - dx_hat.sum(1, keepdims=True)",
          "you took a sum for the path of the mean; it should be mean(dx̂), because x̂ holds the "
          "mean of the row"),
         ("along = (dx_hat * x_hat).mean(1, keepdims=True)",
-         "along = (dx_hat * x_hat).sum(1, keepdims=True) / (dy.shape[1] - 1)",
-         "you divided by d_model − 1; it should be d_model, because the variance of the forward "
-         "is a plain mean"),
+         "along = (dx_hat * x_hat).sum(1, keepdims=True) / (dy.shape[1] - 1)", "you divided by "
+         "d_model − 1; it should be d_model, because the variance of the forward is a plain mean"),
         ("- x_hat * along) / s", "- x_hat * along) / s**2",
          "you divided by the variance; it should be s, because x̂ = (x − mean) / s"),
         ("(dy * x_hat).sum(0)", "(dy * self.g * x_hat).sum(0)",
          "you took dx̂ for dy in the gradient of g; it should be Σ dy x̂, because y = g x̂ + b"),
+        *((f"        grads.{line}\n", "", f"you did not add the gradient of {line[0]} to grads; it "
+           f"should be added, because the forward pass reads {line[0]}")
+          for line in ("g += (dy * x_hat).sum(0)", "b += dy.sum(0)")),
         ("        grads.g += (dy * x_hat).sum(0)\n        grads.b += dy.sum(0)",
          "        grads.g += (dy * x_hat).mean(0)\n        grads.b += dy.mean(0)",
          "you averaged over the words for g and b; it should be a sum, because every row used "

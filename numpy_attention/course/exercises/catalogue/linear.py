@@ -76,8 +76,8 @@ Given ∂L/∂y (B, O), add to grads.W and grads.b, and return ∂L/∂x (B, I).
                   "because the forward pass multiplied x by W"),
                  ("dy @ self.W.T / len(dy)", "you averaged dx over the batch; it should be dy Wᵀ, "
                   "because each row has its own dx"),
-                 ("(dy + self.b) @ self.W.T", "you added b on the way back; dx should be dy Wᵀ, "
-                  "because a constant has no derivative"),
+                 ("(dy + self.b) @ self.W.T", "you added b in the backward pass; dx should be dy "
+                  "Wᵀ, because a constant has no derivative"),
                  ("x * (dy @ self.W.T)", "you multiplied by x; dx should be dy Wᵀ, because y is "
                   "linear in x")),
         ("grads.b += dy.sum(axis=0)", "grads.b += dy.sum()",

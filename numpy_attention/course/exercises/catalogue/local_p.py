@@ -67,8 +67,8 @@ return ds, dM, dW_p, dv_p.
         ("dz = dp * p * (1 - p / len(M))", "dz = dp * p * (1 - p)",
          "you took another derivative for p; it should be p (1 − p / S), because p = S sigmoid(z)"),
         ("dalpha = M @ dc + dalpha", "dalpha = M @ dc",
-         "you left out the given dα; it should be added, because the weights are an output besides "
-         "the context"),
+         "you left out the given dα; it should be added, because the weights are an output in "
+         "addition to the context"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (a * ",
          "you left out the height of the bell; ∂α_j/∂p should be α_j (j − p) / σ²"),
         *tanh_mistakes("dr = dz * v_p * (1 - x**2)", "x"),

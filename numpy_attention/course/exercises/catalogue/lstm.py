@@ -44,33 +44,26 @@ The loop over time is given, and calls your function.
          "can travel far."),
     unseen="Where the forget gate is 1, da_f is 0, and any factor in it looks correct.",
     mistakes=(
-        ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dh * o * (1 - tanh_c**2)",
-         "you left out the dc of the next step; it should be added, because c′ is used by h′ "
-         "and by the next step"),
-        ("da_f = dc * c * f * (1 - f)", "da_f = dc * f * (1 - f)",
-         "you left c out of da_f; df should be dc c, because the forget gate multiplies the "
-         "old cell"),
+        ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dh * o * (1 - tanh_c**2)", "you left out the "
+         "dc of the next step; it should be added, because c′ is used by h′ and by the next step"),
+        ("da_f = dc * c * f * (1 - f)", "da_f = dc * f * (1 - f)", "you left c out of da_f; df "
+         "should be dc c, because the forget gate multiplies the old cell"),
         ("da_g = dc * i * (1 - g**2)", "da_g = dc * i * g * (1 - g)",
          "you used σ's derivative for the candidate; it should be 1 − g², because g is a tanh"),
-        ("dc_before = dc * f", "dc_before = dc",
-         "you passed dc to the state before unchanged; it should be dc f, because the forget "
-         "gate multiplies c"),
+        ("dc_before = dc * f", "dc_before = dc", "you passed dc to the state before unchanged; it "
+         "should be dc f, because the forget gate multiplies c"),
         ("da = np.concatenate([da_i, da_f, da_g, da_o], axis=1)",
-         "da = np.concatenate([da_f, da_i, da_g, da_o], axis=1)",
-         "you put da_f before da_i; the order should be i, f, g, o, because that is how a is "
-         "cut in the forward pass"),
-        ("do = dh * tanh_c", "do = dh",
-         "you took dh for do; it should be dh tanh(c′), because the output gate multiplies "
-         "tanh(c′)"),
-        ("da_i = dc * g * i * (1 - i)", "da_i = dc * i * (1 - i)",
-         "you left g out of da_i; di should be dc g, because the input gate multiplies the "
-         "candidate"),
+         "da = np.concatenate([da_f, da_i, da_g, da_o], axis=1)", "you put da_f before da_i; the "
+         "order should be i, f, g, o, because that is how a is cut in the forward pass"),
+        ("do = dh * tanh_c", "do = dh", "you took dh for do; it should be dh tanh(c′), because the "
+         "output gate multiplies tanh(c′)"),
+        ("da_i = dc * g * i * (1 - i)", "da_i = dc * i * (1 - i)", "you left g out of da_i; di "
+         "should be dc g, because the input gate multiplies the candidate"),
         ("        da_i = dc * g * i * (1 - i)\n        da_f = dc * c * f * (1 - f)\n"
          "        da_g = dc * i * (1 - g**2)\n        da_o = do * o * (1 - o)\n",
          "        da_i = dc * g\n        da_f = dc * c\n        da_g = dc * i * (1 - g**2)\n"
-         "        da_o = do\n",
-         "you forgot σ's derivative in all three gates; da should be di i (1 − i), df f (1 − "
-         "f) and do o (1 − o), because each gate is a σ of a"),
+         "        da_o = do\n", "you forgot σ's derivative in all three gates; da should be di i "
+         "(1 − i), df f (1 − f) and do o (1 − o), because each gate is a σ of a"),
         ("        da_i = dc * g * i * (1 - i)\n        da_f = dc * c * f * (1 - f)\n"
          "        da_g = dc * i * (1 - g**2)\n        da_o = do * o * (1 - o)\n",
          "        da_i = dc * g\n        da_f = dc * c\n        da_g = dc * i\n        da_o = do\n",
@@ -79,22 +72,18 @@ The loop over time is given, and calls your function.
         ("        da_i = dc * g * i * (1 - i)\n        da_f = dc * c * f * (1 - f)\n"
          "        da_g = dc * i * (1 - g**2)\n        da_o = do * o * (1 - o)\n",
          "        da_i = dc * g * (1 - i**2)\n        da_f = dc * c * (1 - f**2)\n"
-         "        da_g = dc * i * (1 - g**2)\n        da_o = do * (1 - o**2)\n",
-         "you used tanh's derivative in all three gates; it should be σ (1 − σ), because i, f "
-         "and o are sigmoids"),
+         "        da_g = dc * i * (1 - g**2)\n        da_o = do * (1 - o**2)\n", "you used tanh's "
+         "derivative in all three gates; it should be σ (1 − σ), because i, f and o are sigmoids"),
         ("dc = dc + dh * o * (1 - tanh_c**2)", "dc = dc + dh * (1 - tanh_c**2)",
          "you left o out of dc; it should be dh o (1 − tanh²(c′)), because h′ = o tanh(c′)"),
-        ("grads.U += h.T @ da", "grads.U += (o * tanh_c).T @ da",
-         "you multiplied by h′ in dU; it should be h, because U met the state before the step"),
-        ("da_i = dc * g * i * (1 - i)", "da_i = dc * g",
-         "you forgot σ's derivative in the input gate; da_i should be dc g i (1 − i), because "
-         "i is a σ"),
-        ("da_f = dc * c * f * (1 - f)", "da_f = dc * c",
-         "you forgot σ's derivative in the forget gate; da_f should be dc c f (1 − f), because "
-         "f is a σ"),
-        ("da_o = do * o * (1 - o)", "da_o = do",
-         "you forgot σ's derivative in the output gate; da_o should be do o (1 − o), because o "
-         "is a σ"),
+        ("grads.U += h.T @ da", "grads.U += (o * tanh_c).T @ da", "you multiplied by h′ in dU; it "
+         "should be h, because U multiplied the state before the step"),
+        ("da_i = dc * g * i * (1 - i)", "da_i = dc * g", "you forgot σ's derivative in the input "
+         "gate; da_i should be dc g i (1 − i), because i is a σ"),
+        ("da_f = dc * c * f * (1 - f)", "da_f = dc * c", "you forgot σ's derivative in the forget "
+         "gate; da_f should be dc c f (1 − f), because f is a σ"),
+        ("da_o = do * o * (1 - o)", "da_o = do", "you forgot σ's derivative in the output gate; "
+         "da_o should be do o (1 − o), because o is a σ"),
         *tanh_mistakes("da_g = dc * i * (1 - g**2)", "g")[:2],
         *tanh_mistakes("dc = dc + dh * o * (1 - tanh_c**2)", "tanh_c", "tanh(c′)"),
         *sigmoid_mistakes("da_i = dc * g * i * (1 - i)", "i"),

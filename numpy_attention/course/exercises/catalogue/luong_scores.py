@@ -57,7 +57,7 @@ backward gives ds (N,) and dM (S, N).
          "them later"),
         ("return de @ M, np.outer(de, s)", "return de @ M, de[:, None] * M",
          "you took h_j itself for dh_j; it should be de_j s, because e_j = s · h_j, whose "
-         "derivative by h_j is s"),
+         "derivative with respect to h_j is s"),
         ("return de @ M, np.outer(de, s)", "return M.sum(0), np.outer(de, s)",
          "you left out de in ds; it should be Σ de_j h_j, because each word counts by its own de"),
         ("return de @ M, np.outer(de, s)", "return M.sum(0), np.tile(s, (len(M), 1))",

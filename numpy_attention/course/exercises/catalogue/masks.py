@@ -100,8 +100,8 @@ return ∂L/∂xs, ∂L/∂h_0, and None for the mask.
          "you kept only the upstream gradient of this state; the gradient from the next step "
          "should be added, because the next step reads h_t too"),
         ("grads.U += hs[t].T @ da", "grads.U += hs[t + 1].T @ da",
-         "you multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
-         "the step"),
+         "you multiplied by h_t in dU; it should be h_{t−1}, because U multiplied the state "
+         "before the step"),
         *tanh_mistakes("da = dnew * (1 - news[t]**2)", "news[t]", "n_t"),
         *set_mistakes("every step uses it", "grads.W += xs[t].T @ da", "grads.U += hs[t].T @ da"),
         *instead("            grads.W += xs[t].T @ da\n            grads.U += hs[t].T @ da\n", " "
@@ -136,10 +136,10 @@ return ∂L/∂xs, ∂L/∂h_0, and None for the mask.
                  ("news[t - 1]", "you took news[t − 1] for dU; it should be h_{t−1}, hs[t], "
                   "because at t = 0 that is h_0"),
                  ("hs[0]", "you took h_0 for dU at every step; it should be h_{t−1}, because U "
-                  "met the state just before")),
+                  "multiplied the state just before")),
         *instead("            dh = da @ self.U.T + stays\n", "da @ self.U.T + stays",
                  ("np.where(m, dh @ self.U.T, dh)", "you carried dh Uᵀ; it should be da Uᵀ, "
-                  "because U is inside of the tanh"),
+                  "because U is inside the tanh"),
                  ("da @ self.U + stays", "you forgot to transpose U; dh should be da Uᵀ, because "
                   "the forward pass multiplied by U")),
         *instead("            dxs[t] = da @ self.W.T\n", "dxs[t]",

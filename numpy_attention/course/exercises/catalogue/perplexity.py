@@ -34,9 +34,21 @@ losses (T, B) holds −log p (natural logarithms); mask (T, B) is False where a 
     unseen=("Counting tokens that others leave out, such as the end of each sentence, changes the "
             "number, and then two perplexities cannot be compared."),
     mistakes=(
-        ("losses[mask].sum() / mask.sum()", "(losses * mask).mean()",
-         "you divided by the number of places; it should be the number of words, because "
-         "padding does not count"),
+        *instead("losses[mask].sum() / mask.sum()", "losses[mask].sum() / mask.sum()",
+                 ("(losses * mask).mean()", "you divided by the number of places; it should be the "
+                  "number of words, because padding does not count"),
+                 ("losses.mean()", "you ignored the mask; the mean should go over the words only, "
+                  "because padding does not count"),
+                 ("losses.sum() / mask.sum()", "you summed over padding too; the sum should go "
+                  "over the words only, because padding has no loss"),
+                 ("-losses[mask].sum() / mask.sum()", "you took exp of minus the mean; it should "
+                  "be exp of the mean, because the losses are −log p already"),
+                 ("losses[~mask].sum() / (~mask).sum()", "you read the mask the wrong way round; "
+                  "the mean should go over the places where it is True, because those are the "
+                  "words"),
+                 ("-losses.mean()", "you ignored the mask and took exp of minus the mean; it "
+                  "should be exp of the mean over the words, because the losses are −log p "
+                  "already")),
         ("np.exp(losses[mask].sum() / mask.sum())",
          "np.exp((losses * mask).sum(0) / mask.sum(0)).mean()",
          "you averaged the perplexities of the sequences; it should be one mean over all "
@@ -51,23 +63,8 @@ losses (T, B) holds −log p (natural logarithms); mask (T, B) is False where a 
         ("np.exp(losses[mask].sum() / mask.sum())", "2 ** (losses[mask].sum() / mask.sum())",
          "you raised 2 to the mean loss; it should be e, because the losses are natural "
          "logarithms"),
-        ("losses[mask].sum() / mask.sum()", "losses.mean()",
-         "you ignored the mask; the mean should go over the words only, because padding does "
-         "not count"),
-        ("losses[mask].sum() / mask.sum()", "losses.sum() / mask.sum()",
-         "you summed over padding too; the sum should go over the words only, because padding "
-         "has no loss"),
-        ("losses[mask].sum() / mask.sum()", "-losses[mask].sum() / mask.sum()",
-         "you took exp of minus the mean; it should be exp of the mean, because the losses are "
-         "−log p already"),
         ("np.exp(losses[mask].sum() / mask.sum())", "losses[mask].sum() / mask.sum()",
          "you returned the mean loss; it should be its exp, because that is the perplexity"),
-        ("losses[mask].sum() / mask.sum()", "losses[~mask].sum() / (~mask).sum()",
-         "you read the mask the wrong way round; the mean should go over the places where it "
-         "is True, because those are the words"),
-        ("losses[mask].sum() / mask.sum()", "-losses.mean()",
-         "you ignored the mask and took exp of minus the mean; it should be exp of the mean "
-         "over the words, because the losses are −log p already"),
         *instead("losses[mask].sum() / mask.sum()", "losses[mask].sum() / mask.sum()",
                  ("losses[mask].sum() / len(losses)", "you divided by the number of steps; it "
                   "should be the number of words, mask.sum(), because the mean is over words"),

@@ -1,5 +1,6 @@
 """Exercises on queries, keys and values: one head, many heads, a planted mistake."""
 
+from numpy_attention.course.exercises.catalogue.softmax import MEAN
 from numpy_attention.course.exercises.exercise import (
     FIND_THE_LINE,
     Case,
@@ -8,6 +9,7 @@ from numpy_attention.course.exercises.exercise import (
     softmax_mistakes,
 )
 
+BOTH = "    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale"
 LESSON = "08_scaled_dot_product"
 
 
@@ -59,31 +61,31 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
         ("dk = dE.swapaxes(-1, -2) @ q * scale", "dk = dE.swapaxes(-1, -2) @ q",
          "you left out 1/√d in dk; it should be a factor, because it is between k and the score"),
         *softmax_mistakes("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "A", "dA"),
-        ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)",
-         "you left out the given dA; it should be added, because the weights are an output besides "
-         "Y"),
-        ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)",
-         "you summed along the axis of queries; each row of A is a softmax, so the sum goes along "
-         "the last axis"),
+        ("(A * dA).sum(-1,", "(A * dA).mean(-1,", MEAN),
+        ("dA = dY @ v.swapaxes(-1, -2) + dA", "dA = dY @ v.swapaxes(-1, -2)", "you left out the "
+         "given dA; it should be added, because the weights are an output in addition to Y"),
+        ("(A * dA).sum(-1, keepdims=True)", "(A * dA).sum(-2, keepdims=True)", "you summed along "
+         "the axis of queries; each row of A is a softmax, so the sum goes along the last axis"),
         ("return dq, dk, A.swapaxes(-1, -2) @ dY", "return dq, dk, A.swapaxes(-1, -2) @ (A @ v)",
          "you made dv of Y; it should be Aᵀ dY"),
-        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
-         "    dq = dE @ k\n    dk = dE.swapaxes(-1, -2) @ q",
+        (BOTH, "    dq = dE @ k\n    dk = dE.swapaxes(-1, -2) @ q",
          "you left out 1/√d in dq and dk; it should be a factor of both, because E = q kᵀ / √d"),
-        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
-         "    dq = dE @ k * scale**2\n    dk = dE.swapaxes(-1, -2) @ q * scale**2",
+        (BOTH, "    dq = dE @ k * scale**2\n    dk = dE.swapaxes(-1, -2) @ q * scale**2",
          "you used 1/√d twice in dq and dk; once is enough, because E = q kᵀ / √d"),
-        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
-         "    scale = 1 / np.sqrt(k.shape[-2])\n    dq = dE @ k * scale\n"
+        (BOTH, "    scale = 1 / np.sqrt(k.shape[-2])\n    dq = dE @ k * scale\n"
          "    dk = dE.swapaxes(-1, -2) @ q * scale",
          "you took the number of keys for d in the scale; d should be the length of a key, "
          "because E = q kᵀ / √d"),
-        ("    dq = dE @ k * scale\n    dk = dE.swapaxes(-1, -2) @ q * scale",
-         "    dq = dE @ k / scale\n    dk = dE.swapaxes(-1, -2) @ q / scale",
+        *(("    dq = dE @ k * scale\n", f"    scale = 1 / np.sqrt({size})\n    dq = dE @ k * "
+           "scale\n", f"you took the root of {name} in the scale; it should be √d, the length of a "
+           "key, because E = q kᵀ / √d") for size, name in (
+            ("q.shape[-2]", "the number of queries"), ("v.shape[-1]", "the length of a value"),
+            ("q.shape[0]", "the size of the first axis"),
+            ("q.shape[1]", "the size of the second axis"))),
+        (BOTH, "    dq = dE @ k / scale\n    dk = dE.swapaxes(-1, -2) @ q / scale",
          "you multiplied by √d; dq and dk should be divided by it, because E = q kᵀ / √d"),
-        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = dA",
-         "you left out the gradient of the softmax; dE should be A (dA − Σ A dA), because A = "
-         "softmax(E)"),
+        ("dE = A * (dA - (A * dA).sum(-1, keepdims=True))", "dE = dA", "you left out the gradient "
+         "of the softmax; dE should be A (dA − Σ A dA), because A = softmax(E)"),
         ("    dA = dY @ v.swapaxes(-1, -2) + dA\n"
          "    dE = A * (dA - (A * dA).sum(-1, keepdims=True))",
          "    given = dA\n    dA = dY @ v.swapaxes(-1, -2)\n"
@@ -92,14 +94,14 @@ themselves, return dq (…, T, d), dk (…, S, d), dv (…, S, d_v).
          "gradient of A and not of E"),
         ("A.swapaxes(-1, -2) @ dY", "dA.swapaxes(-1, -2) @ dY",
          "you took dA for A in dv; it should be Aᵀ dY, because Y = A v"),
+        *(("A.swapaxes(-1, -2) @ dY", f"0 * v + dY.{total}(-2, keepdims=True)", "you left A out of "
+           "dv; it should be Aᵀ dY, because Y = A v") for total in ("sum", "mean")),
         ("A.swapaxes(-1, -2) @ dY", "dE.swapaxes(-1, -2) @ dY",
          "you took dE for A in dv; it should be Aᵀ dY, because Y = A v"),
-        ("A.swapaxes(-1, -2) @ dY", "A.swapaxes(-1, -2) @ dY * scale",
-         "you put 1/√d into dv; it should be Aᵀ dY alone, because the scores are scaled and not "
-         "the values"),
-        ("dq = dE @ k * scale", "dq = dA @ k * scale",
-         "you took dA for dE in dq; it should be dE, because q is in the scores, before the "
-         "softmax"),
+        ("A.swapaxes(-1, -2) @ dY", "A.swapaxes(-1, -2) @ dY * scale", "you put 1/√d into dv; it "
+         "should be Aᵀ dY alone, because the scores are scaled and not the values"),
+        ("dq = dE @ k * scale", "dq = dA @ k * scale", "you took dA for dE in dq; it should be dE, "
+         "because q is in the scores, before the softmax"),
         ("dk = dE.swapaxes(-1, -2) @ q", "dk = dA.swapaxes(-1, -2) @ q",
          "you took dA for dE in dk; it should be dE, because k is in the scores, before the "
          "softmax")))
@@ -128,12 +130,10 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
         ("shares = dweights[:, None] / self.heads", "shares = dweights[:, None]",
          "you left out 1/h; each head should get that share of dα, because the weights that go out "
          "are a mean over the heads"),
-        ("dk @ self.W_k.T + dv @ self.W_v.T", "dk @ self.W_k.T",
-         "you left out the gradient through the values; dM has two terms, because M gives keys and "
-         "values"),
-        ("dk @ self.W_k.T + dv @ self.W_v.T", "dv @ self.W_v.T",
-         "you left out the gradient through the keys; dM has two terms, because M gives keys and "
-         "values"),
+        ("dk @ self.W_k.T + dv @ self.W_v.T", "dk @ self.W_k.T", "you left out the gradient "
+         "through the values; dM has two terms, because M gives keys and values"),
+        ("dk @ self.W_k.T + dv @ self.W_v.T", "dv @ self.W_v.T", "you left out the gradient "
+         "through the keys; dM has two terms, because M gives keys and values"),
         ("grads.b_q += dq.sum((0, 1))", "grads.b_q += dq.mean((0, 1))",
          "you averaged db_q; it should be a sum, because every word of every sentence used b_q"),
         ("grads.W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))", "grads.W_q += X[0].T @ dq[0]",
@@ -155,11 +155,18 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
          "you exchanged dk and dv; attention_backward returns dq, dk, dv in this order"),
         ("shares = dweights[:, None] / self.heads", "shares = 0 * dweights[:, None]",
          "you left out dweights; each head should get dweights / h, because the weights are an "
-         "output besides out"),
+         "output in addition to out"),
         ("grads.W_k += np.tensordot(M, dk", "grads.W_k += np.tensordot(M, dv",
          "you took dv for W_k; it should be dk, because W_k made the keys"),
         ("grads.b_v += dv.sum((0, 1))", "grads.b_v += dk.sum((0, 1))",
-         "you took dk for b_v; it should be dv, because b_v is in the values"),
+         "you did not add the gradient of b_v, or you added Σ dk, which is 0; it should be Σ dv, "
+         "because b_v is in the values"),
+        *((f"        grads.{line}\n", "", f"you did not add the gradient of {line[:3]} to grads; "
+           f"it should be added, because the forward pass reads {line[:3]}") for line in (
+            "W_o += np.tensordot(joined, dy, ((0, 1), (0, 1)))", "b_o += dy.sum((0, 1))",
+            "W_q += np.tensordot(X, dq, ((0, 1), (0, 1)))", "b_q += dq.sum((0, 1))",
+            "W_k += np.tensordot(M, dk, ((0, 1), (0, 1)))",
+            "W_v += np.tensordot(M, dv, ((0, 1), (0, 1)))")),
         ("grads.b_v += dv.sum((0, 1))", "grads.b_v += dv.mean((0, 1))",
          "you averaged db_v; it should be a sum, because every word of every sentence used b_v"),
         ("grads.b_o += dy.sum((0, 1))", "grads.b_o += dy.mean((0, 1))",
@@ -175,7 +182,7 @@ parameters' gradients, and return dX and dM. `split` and `join` are there.
 
 
 FIND_IN_HEADS = Exercise(
-    "find-in-heads", "a look where nothing is", LESSON, position=3, needs=("scaled-dot",),
+    "find-in-heads", "weights where they should be 0", LESSON, position=3, needs=("scaled-dot",),
     source=Source(LESSON, ("softmax", "attention", "attention_backward")), cases=scaled_dot_cases,
     text=FIND_THE_LINE,
     hints=(

@@ -34,8 +34,13 @@ def cases(rng, its):
         yield Case(its.softmax, (rng.standard_normal(shape),), its.softmax_backward)
 
 
+# common mistakes, for every exercise that contains them
+MEAN = ("you took the mean of α dα over the words; it should be the sum Σ α dα, because the "
+        "weights α add up to 1 already")
+PRODUCT_MEAN = ("you averaged the products in dα; it should be their sum, the dot product of value "
+                "and dc, because c = Σ α h")
 EXERCISE = Exercise(
-    "softmax", "weights from scores, and the way back", "01_gradients_by_hand", position=4,
+    "softmax", "weights from scores, and the backward pass", "01_gradients_by_hand", position=4,
     source=Source(__file__, ("softmax", "softmax_backward")), blanks=("softmax_backward",),
     cases=cases,
     text="""
@@ -74,8 +79,7 @@ parameters go: there are none here.
                  ("dalpha.sum(axis=1, keepdims=True)", UNSUMMED),
                  ("(alpha * dalpha).sum()", "you summed over the whole batch; the sum goes over "
                   "the words of one sentence, because only their weights add up to 1"),
-                 ("(alpha * dalpha).mean(axis=1, keepdims=True)", "you divided Σ α dα by the "
-                  "number of words; it should be the sum, because α is a mean's weights already")),
+                 ("(alpha * dalpha).mean(axis=1, keepdims=True)", MEAN)),
         *instead("return alpha * (dalpha - mean)", "alpha * (dalpha - mean)",
                  ("alpha * dalpha - mean", SECOND),
                  ("dalpha - alpha * mean", "you left α out of the first term; it should be α (dα − "

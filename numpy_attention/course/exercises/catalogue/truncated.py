@@ -46,6 +46,7 @@ def cases(rng, its):
         yield Case(its.truncated, (W, U, xs, h, dhs, k))
 
 
+CHUNKS = "    for first in range(0, len(xs), k):\n"
 EXERCISE = Exercise(
     "truncated", "the state goes on, the gradient does not", "02_recurrent_network", position=3,
     needs=("bptt",), source=Source(__file__, ("states", "truncated")), blanks=("truncated",),
@@ -81,32 +82,31 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
          "            dh = dh * (t % k > 0) + dhs[t]\n",
          "you cut between the first and the second step of a chunk; the cut should be before "
          "its first step, because what reaches that step belongs to the chunk"),
-        ("    hs = states(W, U, xs, h)\n",
-         "    hs = np.concatenate([states(W, U, xs[f:f + k], np.zeros_like(h))[f > 0:] "
-         "for f in range(0, len(xs), k)])\n",
-         "you started each chunk from zeros; it should start from the last state of the chunk "
-         "before, because the state is carried"),
-        ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da",
-         "you multiplied by h_t in dU; it should be h_{t−1}, because U met the state before "
-         "the step"),
-        ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)",
-         "you took the derivative of the tanh at h_{t−1}; it should be 1 − h_t², because h_t "
-         "is its output"),
+        ("dU += hs[t].T @ da", "dU += hs[t + 1].T @ da", "you multiplied by h_t in dU; it should "
+         "be h_{t−1}, because U multiplied the state before the step"),
+        ("da = dh * (1 - hs[t + 1]**2)", "da = dh * (1 - hs[t]**2)", "you took the derivative of "
+         "the tanh at h_{t−1}; it should be 1 − h_t², because h_t is its output"),
         ("            dh = dh + dhs[t]\n", "            dh = dhs[t]\n",
          "you cut after every step, as if k were 1; within a chunk the gradient from the next "
          "step should be added, because that step reads the state"),
         ("    for first in range(0, len(xs), k):\n", "    for first in [0]:\n        k = len(xs)\n",
          "you did not cut the gradient at all; it should stop at each chunk's first step, "
          "because only k steps are unrolled at a time"),
-        ("    hs = states(W, U, xs, h)\n",
-         "    hs = np.concatenate([states(W, U, xs[f:f + k], h)[f > 0:] "
-         "for f in range(0, len(xs), k)])\n",
-         "you started each chunk from the given h_0; it should start from the last state of "
-         "the chunk before, because the state is carried"),
+        *((CHUNKS, f"{CHUNKS}        hs = np.concatenate([hs[:first], "
+           f"states(W, U, xs[first:first + k], {state})])\n",
+           f"you started each chunk from {name}; it should start from the last state of the chunk "
+           "before, because the state is carried") for state, name in (
+            ("h", "the given h_0"), ("np.zeros_like(h)", "zeros"),
+            ("h if first == 0 else np.zeros_like(h)", "zeros"))),
+        *(("range(0, len(xs), k): … min(first + k, len(xs)) … t in reversed(range(first, last)):",
+           "range(len(xs)): … first + 1 … t, dh in ((t, dh - dhs[t] * (t < first)) "
+           f"for t in reversed(range(max({begin}, 0), last))):",
+           "you went back a fixed number of steps from each t; it should be to the first step of "
+           "its chunk, because the gradient is cut between chunks")
+          for begin in ("first - k + 1", "first - k")),
         ("    for first in range(0, len(xs), k):\n",
-         "    for first in range(0, len(xs) - k + 1, k):\n",
-         "you dropped the last chunk if it is short; it should count too, because its steps "
-         "are part of the text"),
+         "    for first in range(0, len(xs) - k + 1, k):\n", "you dropped the last chunk if it is "
+         "short; it should count too, because its steps are part of the text"),
         ("        last = min(first + k, len(xs))\n",
          "        first -= k - len(xs) % k if len(xs) % k else 0\n"
          "        last = first + k\n        first = max(first, 0)\n",
@@ -117,32 +117,32 @@ dU, the sums over all chunks. The first chunk begins at the given h_0.
         ("        last = min(first + k, len(xs))\n", "        last = len(xs)\n",
          "you ran every chunk to the end of the text; it should end after k steps, because "
          "otherwise later steps count several times"),
-        ("            dh = da @ U.T\n", "            dh = da @ U\n",
-         "you forgot to transpose U; dh should be da Uᵀ, because the forward pass multiplied "
-         "by U"),
+        ("            dh = da @ U.T\n", "            dh = da @ U\n", "you forgot to transpose U; "
+         "dh should be da Uᵀ, because the forward pass multiplied by U"),
         *tanh_mistakes("da = dh * (1 - hs[t + 1]**2)", "hs[t + 1]", "h_t"),
         ("dU += hs[t].T @ da", "dU = hs[t].T @ da",
          "you set dU at every step; it should be summed, because every step uses the same U"),
         ("            dW += xs[t].T @ da\n            dU += hs[t].T @ da\n",
-         "            dW = xs[t].T @ da\n            dU = hs[t].T @ da\n",
-         "you set dW and dU at every step; they should be summed, because every step uses the same "
-         "W and U"),
+         "            dW = xs[t].T @ da\n            dU = hs[t].T @ da\n", "you set dW and dU at "
+         "every step; they should be summed, because every step uses the same W and U"),
         *instead("dU += hs[t].T @ da", "hs[t]",
                  ("hs[first]", "you took the chunk's first state for dU; it should be h_{t−1}, "
-                  "because U met the state just before step t"),
+                  "because U multiplied the state just before step t"),
                  ("(hs[t] if t > first else 0 * h)", "you left the first step of each chunk out of "
-                  "dU; it should count, because U met the carried state there"),
+                  "dU; it should count, because U multiplied the carried state there"),
                  ("(hs[t] if t else 0 * h)", "you left the first step out of dU; it should count, "
-                  "because U met the given h_0 there"),
+                  "because U multiplied the given h_0 there"),
+                 ("(hs[t] if t > first else h)", "you took h_0 for dU at the first step of each "
+                  "chunk; it should be the carried state, because that is what U multiplied"),
                  ("hs[max(t - 1, 0)]", "you took h_{t−2} for dU; it should be h_{t−1}, because "
-                  "that is what U met")),
+                  "that is what U multiplied")),
         *instead("            dh = dh + dhs[t]\n", "dh + dhs[t]",
                  ("dh + dhs[t] * (t == last - 1)", "you used only the last upstream gradient of "
                   "each chunk; all should be added, because every h_t is read"),
                  ("dh + dhs[t - first]", "you began again with dhs[0] in each chunk; it should be "
                   "dhs[t], because dhs holds all steps")),
         *instead("            dh = da @ U.T\n", "da @ U.T",
-                 ("dh @ U.T", "you carried dh Uᵀ; it should be da Uᵀ, because U is inside of the "
+                 ("dh @ U.T", "you carried dh Uᵀ; it should be da Uᵀ, because U is inside the "
                   "tanh"),
                  ("da @ U.T + dh", "you carried dh on as well; it should be da Uᵀ alone, because "
                   "h_{t−1} is read through U only")),
