@@ -16,6 +16,7 @@ from numpy_attention.validation.arrays import (
     check_shape,
 )
 from numpy_attention.validation.messages import plural
+from numpy_attention.validation.results import check_returned
 
 
 @dataclass
@@ -185,6 +186,7 @@ class Cell(Module):
         state after step t from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
+        check_returned(self._step_backward, arrays(dbefore)[0], "dh", dy.shape, "(B, H)")
         if steps.ragged[t]:
             mask = steps.mask[t]
             dh_next, *dc_next = arrays(dstate)
