@@ -148,4 +148,8 @@ def accepted_kwargs(create, **offered):
 
 def build(kind, rng, **offered):
     """Return kind.create(rng, …), with those offered arguments that it names as parameters."""
-    return kind.create(rng, **accepted_kwargs(kind.create, **offered))
+    built = kind.create(rng, **accepted_kwargs(kind.create, **offered))
+    if "dtype" in offered:
+        from numpy_attention.validation.results import check_created  # as above
+        check_created(kind.create, built, offered["dtype"])
+    return built
