@@ -27,6 +27,8 @@ SCORES = {
     "multi-head": "attention.multi_head:MultiHeadAttention",
 }
 
+ALIASES = {"additive": "concat"}        # {another name of a score: the name in SCORES}
+
 # which positions it may see
 WINDOWS = {
     "global": None,
@@ -126,8 +128,9 @@ def resolve(what, name, table):
     """Return the entry of a table for a name. The entry is a class or None.
 
     A class with `create`, instead of a name, is returned unchanged. what: the kind of name, for the
-    error message. Raises ValueError for a name that is not in the table.
+    error message. Raises ValueError for a name that is not in the table, or in ALIASES.
     """
+    name = ALIASES.get(name, name) if isinstance(name, str) else name
     if isinstance(name, type) and hasattr(name, "create"):
         return name
     if not isinstance(name, str) or name not in table:

@@ -62,7 +62,7 @@ TRANSLATOR = (
               choices=registry.RESETS),
     of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
     of_models("attention", "attention score; additive is Luong's concat",
-              choices=registry.SCORES, aliases={"additive": "concat"}, custom=True),
+              choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
     of_models("window", "visible source positions: all, those around the target position, or "
               "those around a predicted position", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
