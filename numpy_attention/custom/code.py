@@ -221,10 +221,9 @@ def within(function: str) -> str:
 
 
 def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
-    """Yield (code, line, function) for each frame of an error's traceback, the outermost first.
+    """Yield (code, line, function) of an error's frames, the innermost last, then of its `place`.
 
-    Then yield the place of a user's mistake that surfaced in this package: `error.place`, from
-    `validation.results`, or the definition of a method that was called with other arguments.
+    A place (`validation.results`) is the line of a user's mistake that surfaced in this package.
     """
     trace, frame = error.__traceback__, None
     while trace is not None:
@@ -237,10 +236,7 @@ def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
 
 
 def definition_of(error: BaseException, frame: FrameType | None) -> CodeType | None:
-    """Return the code of the method that a frame of this package called with other arguments.
-
-    It is named in a TypeError such as "Mine.score() takes 2 positional arguments but 3 were given".
-    """
+    """Return the code of the method whose call with wrong arguments, in this package, raised."""
     found = isinstance(error, TypeError) and CALLED.match(str(error))
     if not found or frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
         return None

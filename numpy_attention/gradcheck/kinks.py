@@ -196,7 +196,7 @@ def lines_of_kinks(kinks, variables, wrong=False):
     """Yield a line of text for each kind of kink of each variable.
 
     The line gives the number of elements, the index and slopes of the first element, and advice.
-    wrong: whether the gradients of these elements are outside of the slopes.
+    wrong: whether the gradients are not between the slopes.
     """
     for name, found in kinks.items():
         for what, text in WHAT.items():

@@ -5,20 +5,18 @@ An error surfaces in a line of this package. Its `place`, (code, line), is that 
 
 from opcode import opmap
 
+import numpy as np
+
 from numpy_attention.validation.arrays import check_shape, describe_array
 
 
 def check_returned(method, result, name, shape, axes, second="", optional=False):
-    """Check that a method returned an array, or a pair of an array and `second`.
-
-    name, shape, axes: of the array, as for `check_shape`. optional: whether it may be None.
-    """
+    """Check that a method returned an array, or None if `optional`, or the pair (array, second)."""
     many = isinstance(result, (tuple, list))
     try:
         if many != bool(second) or many and len(result) != 2:
-            wanted = f"({name}, {second})" if second else f"the array {name} {axes}"
-            raise TypeError(f"{method.__name__} returns {describe_array(result)}, "
-                            f"expected {wanted}")
+            raise TypeError(f"{method.__name__} returns {describe_array(result)}, expected "
+                            + (f"({name}, {second})" if second else f"the array {name} {axes}"))
         array = result[0] if many else result
         if array is not None or not optional:
             check_shape(name, array, shape, axes)
@@ -32,7 +30,7 @@ def check_created(create, module, dtype):
     for name, array in getattr(module, "named_parameters", tuple)():
         if array.dtype != dtype:
             error = TypeError(
-                f"{name} is {array.dtype}, expected {dtype.__name__}; `create` must give every "
+                f"{name} is {array.dtype}, expected {np.dtype(dtype)}; `create` must give every "
                 "array its argument dtype: np.zeros(n, dtype), init(…, dtype) / float(np.sqrt(n))")
             error.place = place_of_return(create)
             raise error
@@ -44,12 +42,11 @@ def check_deferred(dmemory, name, grads):
     shape, product = known.get(name), tuple(one.shape[1] for one in dmemory.pending[name][0])
     if shape and len(product) == 2 and shape[0] == product[0] and shape[1] >= product[1]:
         return
-    text = (f"xᵀ dy for {name} has shape {product}, expected {shape}; call defer({name!r}, x, dy) "
-            f"with the factors of y = x {name}")
-    if shape is None:
-        text = (f"defer: {name!r} is not a matrix of {type(grads).__name__}; expected "
-                f"{' or '.join(map(repr, ['values', *known]))}; add other gradients to grads")
-    error = ValueError(text)
+    error = ValueError(
+        f"xᵀ dy for {name} has shape {product}, expected {shape}; call defer({name!r}, x, dy) with "
+        f"the factors of y = x {name}" if shape else
+        f"defer: {name!r} is not a matrix of {type(grads).__name__}; expected "
+        f"{' or '.join(map(repr, ['values', *known]))}; add other gradients to grads")
     error.place = dmemory.callers[name]
     raise error
 

@@ -189,16 +189,12 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("old, new, where, message", [
-    ("query, dp)", "dp, query)", "29 of mine.py, Mine.score_backward",
-     "xᵀ dy for W has shape (9, 10), expected (10, 9); call defer('W', x, dy)"),
-    ('"W", query', '"V", query', "29 of mine.py, Mine.score_backward",
-     "defer: 'V' is not a matrix of Mine; expected 'values' or 'W'; add"),
-    ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score",
-     "score returns float64 (3, 6), expected (scores, cache)"),
+    ("query, dp)", "dp, query)", "29 of mine.py, Mine.score_backward", "xᵀ dy for W has shape (9,"),
+    ('"W", query', '"V", query', "29 of mine.py, Mine.score_backward", "defer: 'V' is not a matr"),
+    ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score returns float64 (3, 6)"),
     ("memory), (query, p)", "memory)[0], p", "23 of mine.py, Mine.score",
      "scores (B, S) has shape (6,), expected (3, 6)"),
-    ("return dot_scores(p, memory),", "return list(p),", "23 of mine.py, Mine.score",
-     "scores (B, S) is a list, expected a NumPy array"),
+    ("dot_scores(p, memory),", "list(p),", "23 of mine.py, Mine.score", "scores (B, S) is a list"),
     ("self, query, memory", "self, query", "21 of mine.py, Mine.score",
      "Mine.score() takes 2 positional arguments but 3 were given"),
     ("self.W.T", "self.W.T, None", "30 of mine.py, Mine.score_backward",
