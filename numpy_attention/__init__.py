@@ -105,4 +105,5 @@ _PUBLIC = {
 }
 
 __all__ = list(_PUBLIC)
-__getattr__, __dir__ = exports(__name__, _PUBLIC)
+__getattr__, __dir__ = exports(
+    __name__, _PUBLIC | {"RNNsearch": "models.rnnsearch:RNNSearch"})        # the paper's spelling

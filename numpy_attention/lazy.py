@@ -10,16 +10,24 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
                                                                 Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
 
-    package: its name. modules: {public name: the module that defines it, relative to the package}.
+    package: its name. modules: {public name: the module that defines it, relative to the package},
+    where a module may be followed by ":" and the name that it has there.
     """
     namespace = vars(sys.modules[package])
 
     def get(name: str) -> Any:
         if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{package}.{modules[name]}"), name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{nearest(name)}")
+        module, _, attribute = modules[name].partition(":")
+        found = getattr(import_module(f"{package}.{module}"), attribute or name)
         namespace[name] = found
         return found
+
+    def nearest(name: str) -> str:
+        from difflib import get_close_matches
+        known = {one.lower(): one for one in modules if name[0] != "_"}     # not for Python's own
+        found = [known[one] for one in get_close_matches(name.lower(), known)]
+        return f"; did you mean {' or '.join(found)}?" if found else ""
 
     def listed() -> list[str]:
         return sorted({*namespace, *modules})

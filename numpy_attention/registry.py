@@ -27,6 +27,8 @@ SCORES = {
     "multi-head": "attention.multi_head:MultiHeadAttention",
 }
 
+ALIASES = {"additive": "concat"}        # {another name of a score: the name in SCORES}
+
 # which positions it may see
 WINDOWS = {
     "global": None,
@@ -126,8 +128,9 @@ def resolve(what, name, table):
     """Return the entry of a table for a name. The entry is a class or None.
 
     A class with `create`, instead of a name, is returned unchanged. what: the kind of name, for the
-    error message. Raises ValueError for a name that is not in the table.
+    error message. Raises ValueError for a name that is not in the table, or in ALIASES.
     """
+    name = ALIASES.get(name, name) if isinstance(name, str) else name
     if isinstance(name, type) and hasattr(name, "create"):
         return name
     if not isinstance(name, str) or name not in table:
@@ -148,4 +151,8 @@ def accepted_kwargs(create, **offered):
 
 def build(kind, rng, **offered):
     """Return kind.create(rng, …), with those offered arguments that it names as parameters."""
-    return kind.create(rng, **accepted_kwargs(kind.create, **offered))
+    built = kind.create(rng, **accepted_kwargs(kind.create, **offered))
+    if "dtype" in offered:
+        from numpy_attention.validation.results import check_created  # as above
+        check_created(kind.create, built, offered["dtype"])
+    return built

@@ -43,8 +43,19 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="has no attribute 'Gru'"):
+    with pytest.raises(AttributeError, match=r"has no attribute 'Gru'; did you mean GRU( or|\?)"):
         na.Gru
+    with pytest.raises(AttributeError, match="did you mean LuongTranslator"):
+        na.LuongTranslater
+    with pytest.raises(AttributeError, match="'xyzzy'$"):
+        na.xyzzy
+
+
+def test_names_where_one_would_look_for_them():
+    assert na.RNNsearch is na.RNNSearch
+    from numpy_attention.data import load_corpus
+    from numpy_attention.decoding import beam_search
+    assert load_corpus is na.load_corpus and beam_search is na.beam_search
 
 
 def test_names_are_listed_before_they_are_used():

@@ -11,6 +11,7 @@ import numpy as np
 
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
+from numpy_attention.validation.results import check_returned
 
 
 def causal(mask, T, window=None):
@@ -60,7 +61,9 @@ class HistoryAttention(Module):
 
     def forward(self, queries, keys, values, visible):
         """Attend in all steps at once → contexts r (T, B, D), weights α (T, B, S), cache."""
-        scores, scored = self.score(queries, keys, visible)
+        scored = self.score(queries, keys, visible)
+        check_returned(self.score, scored, "scores", visible.shape, "(T, B, S)", "cache")
+        scores, scored = scored
         weights = self.attention_weights(scores, visible)                                # (T, B, S)
         # r_t = Σ_i α_ti v_i
         contexts = np.empty(queries.shape[:2] + values.shape[2:], scores.dtype)     # (T, B, D)

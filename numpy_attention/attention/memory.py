@@ -1,5 +1,6 @@
 """The memory that attention reads, its gradient, and the sums that most mechanisms compute."""
 
+import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -49,6 +50,7 @@ class MemoryGradient:
     memory: "Memory | MemoryGradient"
     keys: Array | None  # (B, S, …)
     pending: dict = field(default_factory=dict)
+    callers: dict = field(default_factory=dict)     # {name: code object and line of its first call}
 
     @cached_property
     def values(self):
@@ -82,6 +84,8 @@ class MemoryGradient:
             check_shape(f"factor {number} of {name}", factor, (len(self.values), size), "(B, size)",
                         "defer takes the factors of one step, a row for each sentence, "
                         "all of one size")
+        if name not in self.pending:
+            self.callers[name] = (caller := sys._getframe(1)).f_code, caller.f_lineno
         self.pending.setdefault(name, []).append(factors)
 
     later = defer       # its name in version 1.0, which users' files may call

@@ -6,6 +6,7 @@ from numpy_attention.attention.memory import Memory, dot_scores, sum_of_values
 from numpy_attention.attention.softmax import masked_softmax, masked_softmax_backward
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arrays import as_rows, check_dtype, check_shape
+from numpy_attention.validation.results import check_deferred, check_returned
 
 
 class Cache(NamedTuple):
@@ -56,7 +57,9 @@ class SoftmaxAttention(Module):
 
     def step(self, query, memory, t):
         """Attend to memory in any step t: query (B, Q) → context (B, D), weights (B, S), cache."""
-        scores, scored = self.score(query, memory)                              # (B, S)
+        scored = self.score(query, memory)
+        check_returned(self.score, scored, "scores", memory.mask.shape, "(B, S)", "cache")
+        scores, scored = scored
         weights = self.attention_weights(scores, memory.mask)                               # (B, S)
         context = sum_of_values(weights, memory)                                # (B, D)
         return context, weights, Cache(memory, weights, scored)
@@ -76,7 +79,10 @@ class SoftmaxAttention(Module):
         # α = softmax(e)
         dscores = masked_softmax_backward(dalpha, weights)                      # (B, S)
         # e_j = score(q, h_j)
-        return self.score_backward(dscores, scored, memory, dmemory, grads)
+        dquery = self.score_backward(dscores, scored, memory, dmemory, grads)
+        check_returned(self.score_backward, dquery, "dquery", (len(dscores), None), "(B, Q)", "",
+                       True)
+        return dquery
 
     def read_backward(self, memory, dmemory, grads):
         """Compute the gradient of the values → dvalues (B, S, D).
@@ -86,11 +92,9 @@ class SoftmaxAttention(Module):
         """
         for name in dmemory.pending:
             if name != "values":
+                check_deferred(dmemory, name, grads)
                 # y_t = x_t W; of location's W, the first S columns
                 x, dy = dmemory.stacked(name)
                 dW = getattr(grads, name)[:, :dy.shape[-1]]
-                product = as_rows(x).T @ as_rows(dy)
-                check_shape("xᵀ dy", product, dW.shape, f"for {name}",
-                            f"call defer({name!r}, x, dy) with the factors of y = x {name}")
-                dW += product
+                dW += as_rows(x).T @ as_rows(dy)
         return dmemory.total_values()

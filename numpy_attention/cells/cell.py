@@ -16,6 +16,7 @@ from numpy_attention.validation.arrays import (
     check_shape,
 )
 from numpy_attention.validation.messages import plural
+from numpy_attention.validation.results import check_returned
 
 
 @dataclass
@@ -133,8 +134,7 @@ class Cell(Module):
         (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if the mask is
         not boolean, or if a or the state does not have the dtype of the weights.
         """
-        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)",
-                    "pass a = cell.project(xs)")
+        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "pass a = cell.project(xs)")
         check_dtype("a", a, self.U)
         T, B, _ = a.shape
         if mask is None:
@@ -185,6 +185,7 @@ class Cell(Module):
         state after step t from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
+        check_returned(self._step_backward, arrays(dbefore)[0], "dh", dy.shape, "(B, H)")
         if steps.ragged[t]:
             mask = steps.mask[t]
             dh_next, *dc_next = arrays(dstate)

@@ -62,7 +62,7 @@ TRANSLATOR = (
               choices=registry.RESETS),
     of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
     of_models("attention", "attention score; additive is Luong's concat; hard-rnnsearch cannot use "
-              "multi-head", choices=registry.SCORES, aliases={"additive": "concat"}, custom=True),
+              "multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
     of_models("window", "visible source positions: all, or those around the target or a predicted "
               "position; location: only global; multi-head: no local-p", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),

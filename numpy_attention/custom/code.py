@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
 from numpy_attention.data.encoding import explain, first_wrong
@@ -24,6 +24,8 @@ NAME = re.compile(r"\w[\w.+-]{0,99}\.py:[^\W\d]\w{0,99}")
 MOST = 10**6        # bytes
 SHOWN = 8           # letters of a digest
 REASON = 200        # characters of an error message from the code
+PACKAGE = Path(__file__).resolve().parents[1]
+CALLED = re.compile(r"([\w.<>]*?(\w+))\(\) (?:takes|missing|got) ")      # with other arguments
 # {the path of a file: its Code} of the files that have been run
 RUN: dict[str, "Code"] = {}
 
@@ -190,8 +192,8 @@ def place_in_code(error: BaseException) -> str:
 
     Return "" if the error did not pass through user code.
     """
-    places = [f"line {line} of {Path(file).name}{within(function)}"
-              for file, line, function in frames_of(error) if file in RUN]
+    places = [f"line {line} of {Path(code.co_filename).name}{within(function)}"
+              for code, line, function in frames_of(error) if code.co_filename in RUN]
     return places[-1] if places else ""
 
 
@@ -218,10 +220,39 @@ def within(function: str) -> str:
     return "" if function.startswith("<module") else f", in {function}"
 
 
-def frames_of(error: BaseException) -> Iterator[tuple[str, int, str]]:
-    """Yield (file, line, function) for each frame of an error's traceback, the outermost first."""
-    trace = error.__traceback__
+def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
+    """Yield (code, line, function) of an error's frames, the innermost last, then of its `place`.
+
+    A place (`validation.results`) is the line of a user's mistake that surfaced in this package.
+    """
+    trace, frame = error.__traceback__, None
     while trace is not None:
-        code = trace.tb_frame.f_code
-        yield code.co_filename, trace.tb_lineno, code.co_name
+        frame = trace.tb_frame
+        yield frame.f_code, trace.tb_lineno, qualname_of(frame)
         trace = trace.tb_next
+    code, line = getattr(error, "place", None) or (definition_of(error, frame), 0)
+    if code is not None:
+        yield code, line or code.co_firstlineno, getattr(code, "co_qualname", code.co_name)
+
+
+def definition_of(error: BaseException, frame: FrameType | None) -> CodeType | None:
+    """Return the code of the method whose call with wrong arguments, in this package, raised."""
+    found = isinstance(error, TypeError) and CALLED.match(str(error))
+    if not found or frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
+        return None
+    methods = [getattr(type(one), found[2], None) for one in frame.f_locals.values()]
+    return next((one.__code__ for one in methods
+                 if inspect.isfunction(one) and one.__qualname__ == found[1]), None)
+
+
+def qualname_of(frame: FrameType) -> str:
+    """Return the name of a frame's function, with the name of its class.
+
+    Before Python 3.11, code has no qualified name, so the class is found through self.
+    """
+    code = frame.f_code
+    if hasattr(code, "co_qualname"):
+        return code.co_qualname
+    classes = type(frame.f_locals.get("self")).__mro__
+    owners = [one.__qualname__ for one in classes if code.co_name in vars(one)]
+    return ".".join([*owners[:1], code.co_name])

@@ -43,18 +43,21 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name: model, attention (unless RNNSearch's concat), window (unless global)."""
+    """Return a name: model, attention (unless RNNSearch's additive), window (unless global)."""
     parts = [model]
-    if "attention" in settings and (model, settings["attention"]) != ("rnnsearch", "concat"):
-        parts.append(brief_name(settings["attention"]))
+    if "attention" in settings:
+        attention = brief_name(settings["attention"])
+        parts += [attention] if (model, attention) != ("rnnsearch", "additive") else []
     if settings.get("window", "global") != "global":
         parts.append(settings["window"])
     return "-".join(parts)
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a setting in a form that fits a folder name: a string itself, a class by its name."""
-    return choice.__name__ if isinstance(choice, type) else choice
+    """Return a setting in a form that fits a folder name: a string, or the name of a class."""
+    if isinstance(choice, type):
+        return choice.__name__
+    return {old: alias for alias, old in registry.ALIASES.items()}.get(choice, choice)
 
 
 def language_model(text: Text, training: LanguageModelTraining, attention: str | type = "none",

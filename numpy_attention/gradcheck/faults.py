@@ -41,7 +41,8 @@ def check_passes(target, forward, backward):
 
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
-        return "an attention works in steps; use forward, backward = protocol(attention, mask)"
+        return ("an attention works in steps; pass queries (T, B, Q) and values (B, S, D) after "
+                "it, or use forward, backward = protocol(attention, mask)")
     if hasattr(target, "step") or hasattr(target, "_step"):
         return ("a cell works in steps; derive it from Cell, whose forward and backward loop over "
                 "the steps")

@@ -63,8 +63,9 @@ def resolve(check, report, bends, middle):
     for name, kinks in found.items():
         report.add(name, report.analytic[name], report.numeric[name])
         wrong = report.is_wrong(name)
-        report.kinks[name] = {np.unravel_index(i, wrong.shape): kinks[i] for i in sorted(kinks)
-                              if not wrong.flat[i]}
+        for which, stored in ((~wrong, report.kinks), (wrong, report.wrong_kinks)):
+            stored[name] = {np.unravel_index(i, wrong.shape): kinks[i] for i in sorted(kinks)
+                            if which.flat[i]}
 
 
 def doubtful(report, name, bends):
@@ -191,10 +192,11 @@ def one_sided(losses, middle, step):
             (4 * losses[1] - 3 * middle - losses[2]) / (2 * step))
 
 
-def lines_of_kinks(kinks, variables):
+def lines_of_kinks(kinks, variables, wrong=False):
     """Yield a line of text for each kind of kink of each variable.
 
     The line gives the number of elements, the index and slopes of the first element, and advice.
+    wrong: whether the gradients are not between the slopes.
     """
     for name, found in kinks.items():
         for what, text in WHAT.items():
@@ -203,10 +205,12 @@ def lines_of_kinks(kinks, variables):
                 continue
             first = found[places[0]]
             size = np.size(variables[name])
+            advice = ("a gradient there must be between these slopes" if wrong else
+                      f"left out of the check; move {name}, for instance by 0.1, or draw it from "
+                      "a continuous distribution")
             yield (f"{text} at {len(places)} of {size} elements of {name}, the first at "
                    f"{[int(n) for n in places[0]]} (slope {first.left:.3g} on the left, "
-                   f"{first.right:.3g} on the right): left out of the check; move {name}, for "
-                   "instance by 0.1, or draw it from a continuous distribution")
+                   f"{first.right:.3g} on the right): {advice}")
 
 
 # ---- numbers with too few digits ----------------------------------------------------------------

@@ -41,7 +41,7 @@ def test_every_score_gets_what_it_names():
     assert heads.heads == 2
     assert shapes(heads)["W_q"] == (Q, 8)
     assert shapes(heads)["W_o"] == (8, D), "contexts have the values' size"
-    assert create("concat").dtype == np.float64
+    assert create("concat").dtype == create("additive").dtype == np.float64
 
 
 def test_every_window_gets_what_it_names():

@@ -129,7 +129,7 @@ def test_where_an_error_was(tmp_path):
     kind = read(written(tmp_path, in_score("raise KeyError"))).found("Mine")
     with pytest.raises(KeyError) as error:
         kind.score(None, None, None)
-    assert place_in_code(error.value) == "line 22 of mine.py, in score"
+    assert place_in_code(error.value) == "line 22 of mine.py, in Mine.score"
     with pytest.raises(ZeroDivisionError) as error:
         1 / 0
     assert place_in_code(error.value) == ""

@@ -7,6 +7,7 @@ import pytest
 from planted import failure
 
 from numpy_attention.gradcheck.locate.rewriting import Place
+from numpy_attention.gradcheck.report import arithmetic
 from numpy_attention.gradcheck.report.arithmetic import assigned_expression, format_terms, terms_of
 
 
@@ -34,6 +35,13 @@ def test_the_terms_make_every_element(rng, text, between, count):
         assert len(pairs) == count and sign == between
         total = sum(one if other is None else eval(f"one {sign} other") for one, other in pairs)
         assert total == pytest.approx(found[at], rel=1e-12)
+
+
+def test_the_element_shown_is_one_that_fails():
+    right = np.array([0.5, 100.0, 3.0, 1e-6])
+    assert arithmetic.furthest(right + [1e-4, 1e-3, 0, 0], right) == (0,)
+    assert arithmetic.furthest(2 * right, right) == (1,)
+    assert arithmetic.furthest(np.where(right == 3, np.nan, right), right) == (2,)
 
 
 def test_no_more_than_two_terms_are_written():

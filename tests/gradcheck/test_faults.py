@@ -37,7 +37,8 @@ def test_an_attention_is_to_be_wrapped(rng):
     with pytest.raises(TypeError) as error:
         gradcheck(attention, np.ones((2, 3)), rng=rng)
     assert one_line(error) == ("AdditiveAttention has no forward: an attention works in steps; "
-                               "use forward, backward = protocol(attention, mask)")
+                               "pass queries (T, B, Q) and values (B, S, D) after it, or use "
+                               "forward, backward = protocol(attention, mask)")
 
 
 def test_a_cell_that_only_steps(rng):

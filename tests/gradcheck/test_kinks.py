@@ -59,8 +59,13 @@ def test_elements_on_kinks_are_left_out_with_a_warning(forward, backward, x, pla
     (lambda dy, x, _: 0 * dy, 2),
 ])
 def test_what_is_wrong_at_a_kink_or_next_to_it_is_found(backward, wrong):
-    with pytest.raises(GradientError, match=f"input.0.: {wrong} of 4 elements are wrong"):
+    with pytest.raises(GradientError, match=f"input.0.: {wrong} of 4 elements are wrong") as error:
         check(relu, backward, PART)
+    kink = "kink at 1 of 4 elements of input[0], the first at [0] (slope 0 on the left, 0.346 on "
+    text = str(error.value)
+    if wrong == 1 and not np.isnan(backward(1.0, PART, None)).any():
+        assert f"{kink}the right): a gradient there must be between" in text
+        assert "suspect" not in text
 
 
 @pytest.mark.parametrize("offset", [3e-7, 6.7e-7, 3e-5, 6.7e-5, 1.3e-4])

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from numpy_attention.gradcheck.locate.rewriting import qualname_of
+from numpy_attention.custom.code import qualname_of
 
 
 class Base:

@@ -18,6 +18,7 @@ from types import FunctionType
 
 import numpy as np
 
+from numpy_attention.custom.code import frames_of
 from numpy_attention.gradcheck.locate.sources import matches_source
 
 LISTENER = "__gradcheck__"          # the listener's name within rewritten functions
@@ -352,24 +353,7 @@ def targets_of(node):
 def failing_place(error):
     """Return the Place of the innermost line of a user's file in a traceback, or None."""
     found = None
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
+    for code, line, function in frames_of(error):
         if is_user_code(code) and PACKAGE not in Path(code.co_filename).parents:
-            function = qualname_of(trace.tb_frame)
-            found = Place(function, code.co_filename, trace.tb_lineno, "stop", "", "")
-        trace = trace.tb_next
+            found = Place(function, code.co_filename, line, "stop", "", "")
     return found
-
-
-def qualname_of(frame):
-    """Return the name of a frame's function, with the name of its class.
-
-    Before Python 3.11, code has no qualified name, so the class is found through self.
-    """
-    code = frame.f_code
-    if hasattr(code, "co_qualname"):
-        return code.co_qualname
-    classes = type(frame.f_locals.get("self")).__mro__
-    owners = [one.__qualname__ for one in classes if code.co_name in vars(one)]
-    return ".".join([*owners[:1], code.co_name])

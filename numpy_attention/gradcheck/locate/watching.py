@@ -7,12 +7,8 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
-from numpy_attention.gradcheck.locate.rewriting import (
-    Place,
-    is_of_package,
-    is_user_code,
-    qualname_of,
-)
+from numpy_attention.custom.code import qualname_of
+from numpy_attention.gradcheck.locate.rewriting import Place, is_of_package, is_user_code
 
 # types whose objects have a __dict__, but hold no cache
 OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)

@@ -14,6 +14,7 @@ import operator
 
 import numpy as np
 
+from numpy_attention.gradcheck.differences import relative_errors
 from numpy_attention.gradcheck.locate.rewriting import path_of
 from numpy_attention.gradcheck.locate.watching import traced
 
@@ -46,8 +47,13 @@ def arithmetic(check, finding):
 
 
 def furthest(found, right):
-    """Return the index, a tuple of ints, of the largest difference between two arrays."""
+    """Return the index, a tuple of ints, of the element that is wrong most.
+
+    Of the elements with at least half of the largest relative error, it has the largest error.
+    """
+    relative = relative_errors(found, right)
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
+    errors = np.where(relative >= relative.max() / 2, errors, -1)
     return tuple(int(i) for i in np.unravel_index(errors.argmax(), errors.shape))
 
 

@@ -100,8 +100,7 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
     if finding.number is None:
         name = finding.follows[0]
         uses = Contributions(derivatives, array=variables[name])
-        return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags,
-                                      calls)
+        return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags, calls)
     if finding.is_recurrent:
         kinds.append(Kind("recurrent path", "right at the step that the backward begins with and "
                           "wrong at every other: what flows from one step to the one before it is "

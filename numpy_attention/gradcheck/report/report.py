@@ -49,7 +49,7 @@ class Report:
     reruns: lines about smaller checks that pass
     smallest: a wrong gradient for the smallest input that still fails, or None
     letters: {input: letters of its axes}
-    kinks: {name: {index: Kink}} of the elements that were not checked
+    kinks, wrong_kinks: {name: {index: Kink}} of elements that were not checked, or are wrong
     users_class: the name of the user's class, or ""
     calls: {(file, line) in this package: the Place in user code from which it was called, or None}
     """
@@ -69,6 +69,7 @@ class Report:
     smallest: Smallest | None = None
     letters: dict[str, tuple] = field(default_factory=dict)
     kinks: dict[str, dict] = field(default_factory=dict)
+    wrong_kinks: dict[str, dict] = field(default_factory=dict)
     users_class: str = ""
     calls: dict[tuple, Place | None] = field(default_factory=dict)
 
@@ -246,6 +247,7 @@ def lines_of(report, brevity=0):
         yield (f"{report.title}: wrong gradient for {names(wrong)}; "
                f"right: {names(report.right) if report.right else 'none'}")
     yield from report.left_out
+    yield from lines_of_kinks(report.wrong_kinks, report.numeric, wrong=True)
     yield from map(str, report.laws)
     whole = [len(report.findings), WHOLE, WHOLE, 1][brevity]
     for finding, kinds in zip(report.findings[:whole], report.kinds):
@@ -355,6 +357,8 @@ def array_lines(report, name):
     if np.shape(found) != right.shape:
         return
     kinds = array_kinds(found, right)
+    if report.is_wrong(name).sum() == len(report.wrong_kinks.get(name, ())):
+        return                              # what is wrong has been said of the kinks
     for kind in kinds[:MOST_KINDS]:
         yield f"  suspect: {kind.text}"
     if not kinds:

@@ -116,10 +116,12 @@ def test_what_is_refused(words, message, place, capsys):
 
 
 @pytest.mark.parametrize("text, message", [
-    (in_score("{}['a']"), "error: line 22 of broken.py, in score: KeyError: 'a'\n"),
-    (in_score("undefined"), "line 22 of broken.py, in score: NameError: name 'undefined' is not"),
-    (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in create: "
-     "AttributeError: "),
+    (in_score("{}['a']"), "error: line 22 of broken.py, in Mine.score: KeyError: 'a'\n"),
+    (in_score("undefined"), "line 22 of broken.py, in Mine.score: NameError: name 'undefined' is "),
+    (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in "
+     "Mine.create: AttributeError: "),
+    (changed("memory), (query, p)", "memory)"), "line 23 of broken.py, in Mine.score: score "
+     "returns float32 (24, 5), expected (scores, cache)"),
     (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py raises ZeroDivision"),
     (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
 ])

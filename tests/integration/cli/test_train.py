@@ -246,7 +246,7 @@ def test_train_prints_what_it_does(here, capsys):
 @pytest.mark.parametrize("words, name", [
     ("--layers 2 --attention general --window local-m --width 1", "rnnsearch-general-local-m"),
     ("--model encoder-decoder", "encoder-decoder"),
-    ("--model luong --attention concat --window local-p --width 2", "luong-concat-local-p"),
+    ("--model luong --attention concat --window local-p --width 2", "luong-additive-local-p"),
     ("--model transformer --hidden 8 --inner 12 --layers 2 --heads 2 --schedule warmup",
      "transformer"),
     # places are counted in pieces

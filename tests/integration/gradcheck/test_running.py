@@ -3,11 +3,13 @@
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from custom_files import CELL, MINE, PAST, PRODUCT, changed, in_score, written
 
 from numpy_attention.custom import processes
-from numpy_attention.gradcheck import running
+from numpy_attention.custom.code import read
+from numpy_attention.gradcheck import GradientError, gradcheck, running
 from numpy_attention.gradcheck.cases.custom import ONE_SIZE
 from numpy_attention.gradcheck.running import FAILED, LEFT, PASSED, STOPPED
 
@@ -156,14 +158,12 @@ def test_what_cannot_be_guessed(name, message, tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    (in_score("raise SystemExit(0)"), "line 22 of mine.py, in score: SystemExit: 0"),
+    (in_score("raise SystemExit(0)"), "line 22 of mine.py, in Mine.score: SystemExit: 0"),
     (in_score("query = query * np.nan"), "the outputs are not finite"),
-    (changed("return dot_scores(p, memory), (query, p)", "return dot_scores(p, memory)"),
-     "too many values to unpack"),
-    (CELL.replace("return dh + da_f @ U_f.T", "return None"),
-     "expected an array"),
     (changed("value_size), dtype)", "value_size), np.float32)"),
-     "Mine: W is float32, expected float64"),
+     "line 19 of mine.py, in Mine.create: W is float32, expected float64; `create` must"),
+    (changed("value_size), dtype)", "value_size), dtype) / np.sqrt(3)"),
+     "line 19 of mine.py, in Mine.create: W is float64, expected float32; `create` must"),
 ])
 def test_code_that_cannot_be_checked(text, message, tmp_path, capsys):
     assert message in error_of(written(tmp_path, text, "mine.py"), tmp_path)
@@ -186,6 +186,39 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
     assert here(written(tmp_path, in_score("raise KeyError('x')")), tmp_path) == FAILED
     out = capsys.readouterr().out
     assert " raises " in out and ONE_SIZE not in out
+
+
+@pytest.mark.parametrize("old, new, where, message", [
+    ("query, dp)", "dp, query)", "29 of mine.py, Mine.score_backward", "xᵀ dy for W has shape (9,"),
+    ('"W", query', '"V", query', "29 of mine.py, Mine.score_backward", "defer: 'V' is not a matr"),
+    ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score returns float64 (3, 6)"),
+    ("memory), (query, p)", "memory)[0], p", "23 of mine.py, Mine.score",
+     "scores (B, S) has shape (6,), expected (3, 6)"),
+    ("dot_scores(p, memory),", "list(p),", "23 of mine.py, Mine.score", "scores (B, S) is a list"),
+    ("self, query, memory", "self, query", "21 of mine.py, Mine.score",
+     "Mine.score() takes 2 positional arguments but 3 were given"),
+    ("self.W.T", "self.W.T, None", "30 of mine.py, Mine.score_backward",
+     "score_backward returns a tuple of 2, expected the array dquery (B, Q)"),
+    ("query, p = cache", "query, p = cache\n        if query.any(): return query[0]",
+     "25 of mine.py, Mine.score_backward", "dquery (B, Q) has shape (10,), expected (3, any)"),
+])
+def test_a_mistake_that_surfaces_in_the_package(old, new, where, message, tmp_path, capsys):
+    path = written(tmp_path, changed(old, new))
+    assert here(path, tmp_path) == FAILED
+    assert f" in line {where}: {message}" in capsys.readouterr().out
+    rng = np.random.default_rng(0)
+    layer = read(path).found("Mine").create(rng, 10, 9, dtype=float)
+    with pytest.raises(GradientError, match=where):
+        gradcheck(layer, np.ones((4, 3, 10)), rng.standard_normal((3, 6, 9)), rng=rng)
+
+
+@pytest.mark.parametrize("text, line, message", [
+    (CELL.replace("dh + da_f @ U_f.T", "None"), "return None", "dh (B, H) is None, expected"),
+    (PAST.replace("e, (queries, keys, p)", "e", 1), "return e", "score returns float64 (4, 3, 6)"),
+])
+def test_other_kinds_of_classes(text, line, message, tmp_path, capsys):
+    assert here(written(tmp_path, text), tmp_path) == FAILED
+    assert message in (out := capsys.readouterr().out) and f"    {line}\n" in out
 
 
 def test_a_wrong_gradient_ends_it_with_the_first(tmp_path, capsys):
