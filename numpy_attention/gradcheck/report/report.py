@@ -354,7 +354,7 @@ def array_lines(report, name):
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:
         return
-    kinds = array_kinds(found, right)
+    kinds = array_kinds(found, right, shapes=list(map(np.shape, report.numeric.values())))
     for kind in kinds[:MOST_KINDS]:
         yield f"  suspect: {kind.text}"
     if not kinds:
