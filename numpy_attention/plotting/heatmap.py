@@ -114,7 +114,8 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
     rows = [label_of(token) for token in rows]
     if ax is None:
         cell = min(0.5, max(0.21, 5 / max(S, T)), LARGEST / max(S, T))              # inches
-        ax = new_axes(max(3.2, S * cell + inches_of(rows) + 1.4), max(2.8, T * cell + across + 1.0))
+        ax = new_axes(max(3.2, S * cell + inches_of(rows) + 1.4),
+                      max(2.8, T * cell + across + 1.0))
         smallest = 6
     else:
         box = ax.get_window_extent()

@@ -125,7 +125,8 @@ class Trainer:
         check_methods("optimizer", self.optimizer, "an optimizer", "slots", "update")
         both = {"train": self.train, "valid": self.train if self.valid is None else self.valid}
         for name, batches in both.items():
-            check_methods(name, batches, "batches such as PairBatches", "order", "batch", "carried")
+            check_methods(name, batches, "batches such as PairBatches", "order", "batch",
+                          "carried")
         check_function("schedule", self.schedule, "a function of step and epoch")
         check_name("average", self.average, AVERAGES)
         check_number("clip", self.clip, np.nextafter(0, 1), finite=False,

@@ -145,6 +145,15 @@ def test_of_a_number_alone_a_factor_says_nothing():
     assert [kind.name for kind in array_kinds(np.array(0.0), one)] == ["missing term"]
 
 
+@pytest.mark.parametrize("shapes, expected", [
+    ([(4, 6)], "place"), ([(3, 6)], "block"), ([(2, 2, 4, 3)], "block"), ([(2, 3)], "place")])
+def test_a_block_of_columns_is_one_of_a_gate_or_of_a_head(shapes, expected):
+    right = np.random.default_rng(1).standard_normal((4, 6))
+    found = right.copy()
+    found[:, :3] += 1
+    assert [kind.name for kind in array_kinds(found, right, shapes=shapes)] == [expected]
+
+
 def test_the_ways_of_loops_within_loops():
     ways = list(nested(6, 6))
     assert [3, 4, 5, 0, 1, 2] in ways           # the outer of 2 backward

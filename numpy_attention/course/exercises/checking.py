@@ -10,39 +10,22 @@ import inspect
 import linecache
 import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from numpy_attention import gradcheck
+from numpy_attention.course.exercises import given
 from numpy_attention.course.exercises.exercise import SEEDS, Case, Exercise
-from numpy_attention.course.exercises.given import (
-    FIRST_SEEN,
-    FIRST_WRONG,
-    Given,
-    guesses,
-    with_given,
-)
-from numpy_attention.course.exercises.places import placed
+from numpy_attention.course.exercises.places import LEFT_OUT, placed
 from numpy_attention.course.exercises.recognition import names_in, recognized, sentence
 from numpy_attention.course.exercises.signatures import arrays_of, named, signature
 from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.exercises.symptoms import labels_of, of_values, rows_of, shapes_at
 from numpy_attention.custom.code import Code, place_in_code, read
-from numpy_attention.gradcheck import (
-    GradientError,
-    NotAParameter,
-    Watch,
-    arrays_within,
-    describe_place,
-    gradcheck,
-    limited_search,
-)
-from numpy_attention.gradcheck import copy_arrays as copied
-from numpy_attention.gradcheck import failing_place as line_that_stops
-from numpy_attention.gradcheck import source_line as line_of
 from numpy_attention.validation.messages import cut, typed_repr
 from numpy_attention.validation.paths import short_path
 
@@ -74,19 +57,19 @@ class Verdict:
     def passed(self) -> bool:
         return not self.stage
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
-
+@dataclass(eq=False)
 class Failed(Exception):
-    """Raised if a stage of the check fails. The arguments are fields of a Verdict."""
+    """Raised if a stage of the check fails.
 
-    def __init__(self, stage: str, message: str, blank: bool = False, proven: bool = False):
-        super().__init__(stage, message)
-        self.stage = stage
-        self.message = message
-        self.blank = blank
-        self.proven = proven
+    stage, message, blank, proven: fields of a Verdict. report: that of a gradient check.
+    """
+
+    stage: str
+    message: str
+    blank: bool = False
+    proven: bool = False
+    report: Any = None
 
 
 def check(exercise: Exercise, path: str | Path) -> Verdict:
@@ -112,22 +95,41 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
         found = Verdict(failure.stage, failure.message, proven=failure.proven)
         if exercise.planted:
             text = code.text.decode("utf-8", errors="replace")
-            found.message = "\n".join([found.message, *guesses(exercise, text)])
+            found.message = "\n".join([found.message, *given.guesses(exercise, text)])
         else:
-            found.message = with_given(found.message, Given(exercise, tree))
+            its_given = given.Given(exercise, tree)
+            found.message = given.with_given(found.message, its_given)
             if failure.stage != "runs":             # the code runs, so it has numbers
-                known = recognized(exercise, numbers_of(exercise, its), names_in(exercise, tree))
+                names = names_in(exercise, tree)
+                known = recognized(exercise, numbers_of(exercise, its), names)
                 if failure.stage in ("protocol", "laws"):       # has named what is broken
                     known = [one for one in known if exercise.has_curated(one)]
-                first = re.search(f"^{FIRST_WRONG}line ([0-9]+) of", found.message, re.MULTILINE)
+                first = re.search(f"^{given.FIRST_WRONG}line ([0-9]+) of", found.message, re.M)
                 line = int(first[1]) if first else None
                 found.mistakes, place, certain = placed(exercise, known, tree, line)
                 found.mistakes = [sentence(exercise, one) for one in found.mistakes]
-                found.place = described(place, code, certain)
+                is_curated = any(text in one for one in known for _, _, text in exercise.mistakes)
+                if not is_curated and (forgotten := not_added(failure.report, names)):
+                    found.mistakes, place = forgotten, None
+                is_left_out = all(map(LEFT_OUT.match, found.mistakes))
+                found.place = described(place, code, certain, is_left_out)
+                if known:
+                    found.message = given.without_doubted(found.message, place, its_given)
                 if known and not (certain and place == line):
-                    found.message = found.message.replace(FIRST_WRONG, FIRST_SEEN)
+                    found.message = found.message.replace(given.FIRST_WRONG, given.FIRST_SEEN)
         return found
     return Verdict()
+
+
+def not_added(report: Any, names: Set[str]) -> list[str]:
+    """Return a sentence for each parameter whose gradient the user forgot: it stays 0.
+
+    report: that of a gradient check, or None. names: the names in the user's code.
+    """
+    found = {name: report.analytic.get(name) for name in getattr(report, "wrong", ())}
+    return [f"grads.{name} stays 0: you did not add its gradient" for name, array in found.items()
+            if array is not None and not np.any(array) and not name.startswith("input")
+            and not any(f"grads.{name}.".startswith(f"{one}.") for one in names - {"grads"})]
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
@@ -140,17 +142,19 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
         return {}
 
 
-def described(place: int | str | None, code: Code, certain: bool) -> str:
+def described(place: int | str | None, code: Code, certain: bool, is_left_out: bool) -> str:
     """Describe where a mistake is, with the text of the line.
 
     place: a line number, the name of a function in which a line is missing, or None if the place is
     unknown. code: the user's file. certain: whether the line is certain, or only probable.
+    is_left_out: whether the mistake is something that the line does not do.
     """
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
     text = code.text.decode("utf-8", errors="replace").splitlines()[place - 1]
-    probably = "" if certain else "probably "
-    return f"it is {probably}in line {place} of {code.path.name}\n    {cut(text.strip(), LONGEST)}"
+    what = "it is probably" if not certain else "something is missing" if is_left_out else "it is"
+    before = given.OR_BEFORE if is_left_out and text.strip().startswith("return") else ""
+    return f"{what} in line {place} of {code.path.name}{before}\n    {cut(text.strip(), LONGEST)}"
 
 
 # ---- it runs -----------------------------------------------------------------------------------
@@ -229,8 +233,8 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
     mine, right: the same case with the user's functions and with those of the solution.
     """
-    inputs = [copied(one) for one in mine.inputs]
-    watch = Watch(dict(arrays_within(inputs, "input")))
+    inputs = [gradcheck.copy_arrays(one) for one in mine.inputs]
+    watch = gradcheck.Watch(dict(gradcheck.arrays_within(inputs, "input")))
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -241,7 +245,7 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     if mine.backward is not None:
         found, wanted = without_cache(found, wanted)
     check_like(found, wanted)
-    now = dict(arrays_within(inputs, "input"))      # without those that were replaced in a list
+    now = dict(gradcheck.arrays_within(inputs, "input"))    # without those replaced in a list
     changed = watch.changed() or [name for name, array in watch.arrays.items()
                                   if now.get(name) is not array]
     if changed:
@@ -345,16 +349,17 @@ def check_gradients(case: Case, seed: int, hidden: bool) -> None:
         return
     check_no_stop(case, seed)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), limited_search(TRIED):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), gradcheck.limited_search(TRIED):
             warnings.simplefilter("ignore")
-            warnings.simplefilter("error", NotAParameter)
-            gradcheck(case.target, *case.inputs, rng=np.random.default_rng(seed),
-                      forward=case.forward, backward=case.backward, causal=case.causal)
-    except GradientError as error:
+            warnings.simplefilter("error", gradcheck.NotAParameter)
+            gradcheck.gradcheck(
+                case.target, *case.inputs, rng=np.random.default_rng(seed),
+                forward=case.forward, backward=case.backward, causal=case.causal)
+    except gradcheck.GradientError as error:
         message = symptoms(error) if hidden else str(error)
-        raise Failed(stage_of(error), with_names(message, case),
+        raise Failed(stage_of(error), with_names(message, case), report=error.report,
                      proven=not hidden and is_proven(error.report)) from None
-    except NotAParameter as warned:
+    except gradcheck.NotAParameter as warned:
         raise Failed("protocol", str(warned)) from None
     except Exception as error:                      # whatever a user's code may raise
         raise Failed("returns", stopped(error)) from None
@@ -379,15 +384,17 @@ def check_no_stop(case: Case, seed: int) -> None:
             warnings.simplefilter("ignore")
             list(arrays_of(case, seed))
     except Exception as error:                      # whatever a user's code may raise
-        place = line_that_stops(error)
+        place = gradcheck.failing_place(error)
         if place is None:
             return                                  # it returns no gradient, for example
+        where = gradcheck.describe_place(place)
         words = cut(f"{type(error).__name__}: {error}", LONGEST)
-        raise Failed("runs", "\n".join([f"backward raises in {describe_place(place)}: {words}",
-                                        f"    {line_of(place)}", *shapes_at(error)])) from None
+        raise Failed("runs", "\n".join([
+            f"backward raises in {where}: {words}", f"    {gradcheck.source_line(place)}",
+            *shapes_at(error)])) from None
 
 
-def symptoms(error: GradientError) -> str:
+def symptoms(error: gradcheck.GradientError) -> str:
     """Say which gradients are right and wrong, and in how many elements, but not in which line."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
@@ -415,7 +422,7 @@ def with_names(message: str, case: Case) -> str:
     return re.sub(r"\binput\[(\d+)\]", name_of, message)
 
 
-def stage_of(error: GradientError) -> str:
+def stage_of(error: gradcheck.GradientError) -> str:
     """Return the stage of the check, such as "shapes", to which a gradient error belongs."""
     report = error.report
     stop = report if isinstance(report, str) else report.stops

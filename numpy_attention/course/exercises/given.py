@@ -2,23 +2,32 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.gradcheck.report.report import INPUTS_ARE_RIGHT
 
-GIVEN = "  this line was given and is correct: the values that your code passes to it are wrong"
+GIVEN = "  this line was given and is correct: what you pass to it, or make of it, is wrong"
 FIRST_WRONG = "first wrong: "
 FIRST_SEEN = "first seen to be wrong in "
+OR_BEFORE = ", or before it"
+AT_GIVEN = "wrong values appear at "
 CHANGED = " changed; is that intended?"
+# notes that prove a line wrong: a change of the line makes the gradients correct (but a term that
+# is missing in a call may be missing before), or it computes a wrong value from correct ones
+PROOF = re.compile(rf".*{INPUTS_ARE_RIGHT}|  (?!a term that is missing: `[\w.]+\()[a-zA-Z ,.=]+: "
+                   "(`|of )|.* is changed in place after |.* is not what the forward has ")
+BLOCK = re.compile("\n(?!  )")       # between a line and the next that is not indented
+DIRECT = re.compile(r"  [\w.]+ should be ∂L/∂")      # the value of the line itself was compared
 
 
 class Given:
     """The functions of a user's file that the exercise provided.
 
     now: {name: node} of all functions in the file. names: the names of the provided functions.
-    changed: the names of the provided functions that the user edited.
+    changed: the names of the provided functions that the user edited. solved: the numbers of the
+    user's lines that the solution contains as well.
     """
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
@@ -27,6 +36,9 @@ class Given:
         self.names = before.keys() - set(exercise.blanks)
         self.changed = [name for name in before if name in self.names & self.now.keys()
                         and dumped(before[name]) != dumped(self.now[name])]
+        correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))
+        self.solved = {node.lineno for node in statements(tree, exercise.blanks)
+                       if text_of(node) in correct}
 
     def function_at(self, line: int) -> str:
         """Return the name of the provided function that contains a line, or "" if there is none."""
@@ -57,26 +69,59 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     return found
 
 
+def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
+    """Yield the statements of the functions that the user writes (`blanks`), in line order."""
+    functions = functions_of(tree)
+    nodes = [node for blank in blanks if blank in functions
+             for node in ast.walk(functions[blank])
+             if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef)]
+    yield from sorted(nodes, key=lambda node: node.lineno)
+
+
+def text_of(statement: ast.stmt) -> str:
+    """Return a statement's first line as `ast` prints it: without comments, on one line."""
+    return ast.unparse(statement).splitlines()[0]
+
+
 def with_given(message: str, its: Given) -> str:
     """Return a check's message, with notes on the functions that the exercise provided (`its`).
 
-    A line that was provided, or that may be correct, is not called wrong. A provided line gets a
-    note. The last note lists the provided functions that the user changed.
+    A line that was provided, or that may be correct, is not called wrong, and neither are the lines
+    after the first. The last note lists the provided functions that the user changed.
     """
     lines: list[str] = []
-    before = message.splitlines()
-    for number, line in enumerate(before):
-        place = re.match(rf"{FIRST_WRONG}line (\d+) of ", line)
+    for head, *notes in map(str.splitlines, BLOCK.split(message)):
+        place = re.match(rf"{FIRST_WRONG}line (\d+) of ", head)
         name = its.function_at(int(place[1])) if place else ""
-        is_given = bool(name) and name not in its.changed
-        if place and (is_given or is_doubted("".join(before[number + 2:number + 3]))):
-            line = line.replace(FIRST_WRONG, FIRST_SEEN)
-        lines.append(line)
-        if is_given:
-            before[number + 1] += f"\n{GIVEN}"
+        if place and name and name not in its.changed:
+            head = head.replace(FIRST_WRONG, AT_GIVEN)
+            notes.insert(1, GIVEN)
+        elif place and (int(place[1]) in its.solved or is_doubted(notes)):
+            head = head.replace(FIRST_WRONG, FIRST_SEEN) + OR_BEFORE
+        lines += [] if head.startswith("then wrong: ") else [head, *notes]
     if its.changed:
         verb = "was given and has" if len(its.changed) == 1 else "were given and have"
         lines.append(f"{' and '.join(its.changed)} {verb}{CHANGED}")
+    return "\n".join(lines)
+
+
+def without_doubted(message: str, place: int | str | None, its: Given) -> str:
+    """Return a message without the notes on lines that may be correct, if a mistake is named.
+
+    place: the place of the named mistake, or None if it is unknown. If it is known, the notes on
+    other places are removed; otherwise those on lines that may be correct, and all after the first.
+    What the notes say about wrong elements is kept.
+    """
+    lines, is_first = list[str](), True
+    for head, *notes in map(str.splitlines, BLOCK.split(message)):
+        line = re.match(rf"({FIRST_WRONG}|{FIRST_SEEN})line (\d+) of ", head)
+        known = place is None and is_first and (
+            not is_doubted(notes) or any(map(DIRECT.match, notes)))
+        if not line or place == int(line[2]) or known and int(line[2]) not in its.solved:
+            lines += [head, *notes]
+        else:
+            lines += [note for note in notes if " elements are wrong; " in note]
+        is_first = is_first and not line
     return "\n".join(lines)
 
 
@@ -91,11 +136,6 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
             yield f"you changed line {line + 1}: {was}"
 
 
-def is_doubted(note: str) -> bool:
-    """Return whether a line may be correct, judging by `note`, the line of text below it.
-
-    A line may be correct if no change of the line fixed the gradient. The line may also be correct
-    if the note says which gradient the line should compute, but not that its operands are right.
-    """
-    return note.startswith("  no small change") or (
-        " should be ∂L/∂" in note and INPUTS_ARE_RIGHT not in note)
+def is_doubted(notes: Sequence[str]) -> bool:
+    """Return whether a line may be correct, judging by the notes below it: none proves it wrong."""
+    return not any(map(PROOF.match, notes))

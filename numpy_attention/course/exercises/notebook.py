@@ -11,7 +11,7 @@ from pathlib import Path
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import Verdict
 from numpy_attention.course.exercises.exercise import STAGES, Exercise
-from numpy_attention.course.exercises.given import CHANGED, FIRST_SEEN, FIRST_WRONG, GIVEN
+from numpy_attention.course.exercises.given import AT_GIVEN, CHANGED, FIRST_SEEN, FIRST_WRONG
 from numpy_attention.course.exercises.process import SECONDS, checked
 from numpy_attention.validation.messages import typed_repr
 
@@ -19,7 +19,8 @@ MOST_LINES = 6      # of a verdict in brief
 # first lines of a report that are omitted, because the law in the next line says more
 GENERAL = "a law that they cannot test is broken", "no gradient can be compared"
 # lines of a report that a known mistake makes superfluous: "  the wrong sign: `h - n`"
-GUESS = re.compile("  (no small change|no kind of mistake|[a-zA-Z ,]+: `)")
+GUESS = re.compile("  (no small change|no kind of mistake|suspect: |[a-zA-Z ,.=]+: (`|of ))|"
+                   "everything is right with size 1 ")
 
 
 def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = False) -> Verdict:
@@ -107,7 +108,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
         return
     more = "" if brief == lines else "; --why prints the evidence"
     unexplained = "no small change" in verdict.message or not re.search(
-        f"{FIRST_WRONG}|{FIRST_SEEN}", verdict.message)
+        f"{FIRST_WRONG}|{FIRST_SEEN}|{AT_GIVEN}", verdict.message)
     if exercise.planted:
         yield "which line is it?"
     elif verdict.stage in ("values", "gradients") and not verdict.mistakes and unexplained:
@@ -134,14 +135,13 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
-                  if line.startswith((FIRST_WRONG, FIRST_SEEN))), None)
+                  if line.startswith((FIRST_WRONG, FIRST_SEEN, AT_GIVEN))), None)
     if start is None:
-        found = [line for line in lines if not line.endswith(GENERAL)
-                 and not (named and line.startswith("with size 1"))]
+        found = [line for line in lines if not line.endswith(GENERAL)]
     elif not named:
         found = [*lines[start:start + 3], lines[0]]
     else:
-        is_given = GIVEN in lines[start + 2:start + 3]
+        is_given = lines[start].startswith(AT_GIVEN)
         found = [] if placed or is_given else lines[start:start + 2]
     return [line for line in found if line not in changed][:max(most, 0)] + changed
 

@@ -3,13 +3,15 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from numpy_attention.course.exercises.exercise import Exercise
-from numpy_attention.course.exercises.given import functions_of
+from numpy_attention.course.exercises.given import statements, text_of
 from numpy_attention.course.exercises.mutations.change import COMPUTATION, place_of
 
-EMPTY = re.compile(r"= (\[\]$|np\.(zeros|empty))")     # not yet a computation
+EMPTY = re.compile(r"= \(?(\[\]$|np\.(zeros|empty))")     # not yet a computation
+UNPACKED = re.compile(EMPTY.pattern + r"|= (cache$|[\w.]+\.shape|len\()")
+LEFT_OUT = re.compile("you left out|you forgot|(an? |the .*|)missing")
 
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
@@ -17,38 +19,64 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     """Find known mistakes in a user's file; return (mistakes, place, whether the place is certain).
 
     mistakes: descriptions of known mistakes that have the same signature as the user's code. tree:
-    the user's file. first_wrong: the line that computes the first wrong gradient, or None.
+    the user's file. first_wrong: the line that is proven to be wrong, or None.
 
     The place is a line number, or the name of a function from which a line is missing. If the file
     contains the wrong line of a curated mistake, only this mistake is returned. Its line is the
     place, which is certain. Otherwise all mistakes are returned, and the place is only probable. It
-    is then the only line that computes the variable of the mistaken line, or the only line that
-    differs from the solution. The place is None if it is unknown. It is also None if first_wrong is
-    another line that differs from the solution.
+    is then the only line that computes the variable of the mistaken line, unless it reads what only
+    the user computes, or the only line that differs from the solution. The place is None if it is
+    unknown, or if first_wrong is another line.
     """
     mine = list(statements(tree, exercise.blanks))
-    correct = set(map(text_of, statements(ast.parse(exercise.solution), exercise.blanks)))
+    solved = list(statements(ast.parse(exercise.solution), exercise.blanks))
+    correct = set(map(text_of, solved))
     curated = {mistake: of_curated(exercise, mistake) for mistake in mistakes}
     for mistake, changed in curated.items():
         for node in mine:
             if text_of(node) in set(map(text_of, changed)) - correct:
                 return [mistake], node.lineno, True
+    differ = [node for node in mine if text_of(node) not in correct]
+    others = [node for node in differ if not UNPACKED.search(text_of(node))] or differ
+    lacking = len(correct - set(map(text_of, mine)))
+    if lacking > len(others):           # a line is missing: do not blame one that is there
+        values = {value_of(node) for node in solved}
+        differ = [node for node in differ if value_of(node) not in values]
     found: set[int | str | None] = set()
     for mistake, changed in curated.items():
         places = {place_of(node) for node in changed} or {mistake.rpartition(", in ")[2]}
-        lines = [node.lineno for node in mine
+        lines = [node for node in differ
                  if place_of(node) in places and place_of(node).startswith(COMPUTATION)
-                 and text_of(node) not in correct and not EMPTY.search(text_of(node))]
+                 and not EMPTY.search(text_of(node))]
         missing = not changed and [blank for blank in exercise.blanks
                                    if lacks(exercise, mistake, blank)]
-        found.add(lines[0] if len(lines) == 1 else missing[0] if missing else None)
+        is_one = len(lines) == 1 and not names(lines[0]) & own_parts(solved, others, lines[0])
+        found.add(lines[0].lineno if is_one else missing[0] if missing else None)
     place = found.pop() if len(found) == 1 else None
-    others = [node.lineno for node in mine if text_of(node) not in correct]
-    if place is None and mistakes and len(others) == 1 == len(correct - set(map(text_of, mine))):
-        place = others[0]
-    doubted = {node.lineno for node in mine if text_of(node) in correct} | {None, place}
-    is_other = isinstance(place, int) and first_wrong not in doubted
+    if place is None and mistakes and len(others) == 1 and (
+            lacking == 1 or not any(map(LEFT_OUT.match, mistakes))):
+        place = others[0].lineno
+    is_other = isinstance(place, int) and first_wrong not in (None, place)
     return mistakes, None if is_other else place, False
+
+
+def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
+    """Return the variables that only the user has, and that `others`, except `line`, compute.
+
+    Such a variable may hold a part of what one line of the solution computes.
+    """
+    stored = [names(target) for node in others if node is not line
+              for target in getattr(node, "targets", ())]
+    return set().union(*stored).difference(*map(names, solved))
+
+
+def names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def value_of(node: ast.stmt) -> str:
+    """Return the expression that a statement assigns or returns, or else the statement."""
+    return ast.unparse(getattr(node, "value", None) or node)
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
@@ -81,17 +109,3 @@ def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old
     return [node for node in new if text_of(node) in more]
-
-
-def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
-    """Yield the statements of the functions that the user writes (`blanks`), in line order."""
-    functions = functions_of(tree)
-    nodes = [node for blank in blanks if blank in functions
-             for node in ast.walk(functions[blank])
-             if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef)]
-    yield from sorted(nodes, key=lambda node: node.lineno)
-
-
-def text_of(statement: ast.stmt) -> str:
-    """Return a statement's first line as `ast` prints it: without comments, on one line."""
-    return ast.unparse(statement).splitlines()[0]

@@ -20,12 +20,12 @@ from numpy_attention.course.exercises.signatures import (
 MOST = 3            # mistakes that are reported
 VAGUE = "another number"    # such as that of an axis
 ELSEWHERE = re.compile(r", in the computation of `([\w.]+)`$")
-INSTEAD = re.compile(r"^`(\w+)` instead of another array")
+INSTEAD = re.compile(r"^`([\w.]+)` instead of `([\w.]+)`")
 TWO, AND = "two mistakes: ", "; and "
 # the description of a mutation, as a sentence
 SENTENCES = (
     (r"(an? |)missing (.*)", r"you left out \1\2"), (r"(the .*) missing", r"you left out \1"),
-    (r"(assigned instead of add)ed", r"you \1ing"), (r"(added .*)", r"you \1"),
+    (r"(assigned|added .*)", r"you \1"),
     (r"(a \w+) (used|added) twice", r"you \2 \1 twice"), (r"(two .*) swapped", r"you swapped \1"),
     (r"(.*) cut off", r"you cut off \1"), (r"(.*)", r"you used \1"))
 
@@ -102,7 +102,8 @@ def sentence(exercise: Exercise, description: str) -> str:
     """Return the description of a mistake as a sentence about the user.
 
     For example, "a missing factor, in the computation of `da`" becomes "you left out a factor in
-    `da`". The description of a curated mistake is such a sentence, and is returned unchanged.
+    `da`", and "a mean instead of a sum" becomes "you used a mean; it should be a sum". The
+    description of a curated mistake is such a sentence, and is returned unchanged.
     """
     if exercise.has_curated(description):
         return description
@@ -110,9 +111,11 @@ def sentence(exercise: Exercise, description: str) -> str:
         parts = description.removeprefix(TWO).split(AND)
         return TWO + AND.join(sentence(exercise, one) for one in parts)
     what, _, where = description.partition(", in ")
+    what, _, right = what.partition(" instead of ")
     did = next(found.expand(words) for pattern, words in SENTENCES
                if (found := re.fullmatch(pattern, what)))
-    return f"{did} in {where.removeprefix(COMPUTATION).strip()}" if where else did
+    at = f" in {where.removeprefix(COMPUTATION).strip()}" if where else ""
+    return f"{did}{at}" + (f"; it should be {right}" if right else "")
 
 
 def without_others(description: str, names: Set[str]) -> str:
@@ -126,7 +129,9 @@ def without_others(description: str, names: Set[str]) -> str:
     other = INSTEAD.match(description)
     if other and other[1] not in names:
         place = ELSEWHERE.search(description)
-        return f"one array instead of another{place[0]}" if place else ""
+        return f"the wrong array{place[0]}" if place else ""
+    if other and other[2] not in names:
+        return description.replace(f"of `{other[2]}`", "of another array", 1)
     return description
 
 

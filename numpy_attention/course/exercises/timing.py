@@ -10,7 +10,8 @@ SECONDS = 0.5       # for a mistake: a mistake with an endless loop cannot be re
 
 def is_possible() -> bool:
     """Return whether a time limit can be set: not on Windows, and only in the main thread."""
-    return (hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread())
+    return (hasattr(signal, "setitimer")
+            and threading.current_thread() is threading.main_thread())
 
 
 @contextmanager

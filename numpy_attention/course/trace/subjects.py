@@ -55,7 +55,8 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
             return of_batch(model, inputs[0], "one batch")
         source, target = check_count(inputs, 2, 2, "the ids of a source and of a target "
                                      "sentence, or a PairBatch")
-        return of_batch(model, pair_batch([source], [target]), f"{len(source)} → {len(target)} ids")
+        return of_batch(model, pair_batch([source], [target]),
+                        f"{len(source)} → {len(target)} ids")
     if isinstance(model, LanguageModel):
         one, = check_count(inputs, 1, 1, "the ids of a sentence, or a TextBatch")
         if isinstance(one, TextBatch):

@@ -16,7 +16,8 @@ RECENT = (5, 15, 35)
 
 def check_texts(batches: Any) -> None:
     """Raise TypeError unless `batches` are TextBatches, DocumentBatches or the like."""
-    check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch", "carried")
+    check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
+                  "carried")
     for place in batches.order()[:1]:
         check_kind("a batch", batches.batch(place), TextBatch, "a TextBatch, as in the "
                    "batches of a language model")

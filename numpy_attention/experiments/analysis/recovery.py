@@ -60,7 +60,8 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     Raises TypeError for other batches. Raises ValueError if no passage is long enough, if the text
     has no known words, if a number is below 1, or if `words` is not below `past`.
     """
-    check_kind("batches", batches, (TextBatches, DocumentBatches), "TextBatches or DocumentBatches")
+    check_kind("batches", batches, (TextBatches, DocumentBatches),
+               "TextBatches or DocumentBatches")
     check_generator(rng)
     check_sizes(following=following, number=number, past=past, words=words)
     documents = documents_of(batches)

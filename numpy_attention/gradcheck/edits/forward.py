@@ -208,7 +208,8 @@ class ForwardRepairs(Repairs):
         return without
 
     def is_accused(self, edit):
-        return self.accused is not None and line_of(edit) == (self.accused.file, self.accused.line)
+        return self.accused is not None and line_of(edit) == (
+            self.accused.file, self.accused.line)
 
     def is_new_mask(self, edit):
         """Return a sort key that puts edits that add a mask after all other edits.

@@ -55,7 +55,8 @@ def carrying(values, of_forward):
     for value in values:
         function, name = value.place.function, value.name
         reads = frozenset().union(*(place.reads for place in value.places))
-        flows = any((function, path) in found or path.rpartition(".")[2] in found for path in reads)
+        flows = any((function, path) in found or path.rpartition(".")[2] in found
+                    for path in reads)
         if flows or is_gradient(name) and name not in of_forward:
             found.add((function, name))
             if value.place.kind == "return":

@@ -13,7 +13,8 @@ def parameter_finding(name, events, wrong, wrong_elements):
     wrong elements best. wrong(gradients) returns the names of the wrong gradients in {name:
     gradient}. wrong_elements(array) returns a boolean array, True where the gradient is wrong.
     """
-    was_right = [i for i, (_, value) in enumerate(events) if name not in wrong({name: value})]
+    was_right = [i for i, (_, value) in enumerate(events)
+                 if name not in wrong({name: value})]
     places = list(dict.fromkeys(place for place, _ in events))
     if was_right and was_right[-1] + 1 < len(events):
         place = events[was_right[-1] + 1][0]

@@ -83,7 +83,8 @@ def sizes(check, arrays):
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
-    return [n for n in found if n not in taken and all(shape.count(n) < 2 for shape in shapes)]
+    return [n for n in found
+            if n not in taken and all(shape.count(n) < 2 for shape in shapes)]
 
 
 def cut(value, size):

@@ -92,6 +92,7 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
                      f"{finding.recomputed.line}, `{finding.recomputed.text}`",
                      line=finding.recomputed.line)]
     kinds = []
+    shapes = [np.shape(array) for array in variables.values()]
     if finding.edit is not None:
         edit = finding.edit
         kinds.append(edit_kind(edit))
@@ -100,14 +101,15 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
     if finding.number is None:
         name = finding.follows[0]
         uses = Contributions(derivatives, array=variables[name])
-        return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags, calls)
+        return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags,
+                                      calls, shapes)
     if finding.is_recurrent:
         kinds.append(Kind("recurrent path", "right at the step that the backward begins with and "
                           "wrong at every other: what flows from one step to the one before it is "
                           "missing, or not whole"))
     uses = Contributions(derivatives, finding.number, finding.time)
     return kinds + gradient_kinds(finding.found, finding.right, finding.earlier, uses,
-                                  at_the_same_time(derivatives, finding), flags, calls)
+                                  at_the_same_time(derivatives, finding), flags, calls, shapes)
 
 
 def edit_kind(edit):
@@ -118,15 +120,15 @@ def edit_kind(edit):
                 f"right with `{written(edit.behind)}` after it")
 
 
-def gradient_kinds(found, right, earlier, uses, values, flags, calls):
+def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
     """Return the likely Kinds of mistake of a wrong gradient.
 
     found, right: the wrong array and the correct array. earlier: previous contents of the wrong
     array, the latest first. uses: the Contributions of X, whose gradient it is. values: {name:
     array} of the forward. flags: boolean arrays that may be masks. calls: {(file, line) of this
-    package: the Place in user code that called it}.
+    package: the Place in user code that called it}. shapes: those of parameters and inputs.
     """
-    kinds = array_kinds(found, right, flags)
+    kinds = array_kinds(found, right, flags, [*shapes, *map(np.shape, values.values())])
     if kinds and kinds[0].name in ("shape", "unwritten"):
         return kinds
     used, later = [], []

@@ -63,10 +63,11 @@ class Kind:
     line: int = 0
 
 
-def array_kinds(found, right, flags=()):
+def array_kinds(found, right, flags=(), shapes=()):
     """Return a list of Kinds that describe how the array `found` differs from the correct `right`.
 
-    flags: boolean arrays that may be masks.
+    flags: boolean arrays that may be masks. shapes: those of parameters, inputs and values of the
+    forward, which say whether the columns of an array have blocks.
     """
     if np.shape(found) != right.shape:
         note = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
@@ -98,7 +99,7 @@ def array_kinds(found, right, flags=()):
     if found.ndim == 2 and found.shape[0] == found.shape[1] and same(found.T, right):
         return [Kind("transpose", "right after a transpose: the factors of a matrix product are "
                      "exchanged")]
-    return masked(found, right, size, flags) or exchanged(found, right, same) or along(
+    return masked(found, right, size, flags) or exchanged(found, right, same, shapes) or along(
         found, right, size)
 
 
@@ -113,11 +114,22 @@ def by_rows(found, right, size):
     return right.shape[1] > 1 and bool(fits and (ratios > CLOSE).all())
 
 
-def exchanged(found, right, same):
+def has_blocks(size, count, shapes):
+    """Return whether arrays of `shapes` have `count` blocks of columns, `size` columns in total.
+
+    The gates of a cell have a parameter (…, H, …, 4 H). Heads have an array (B, heads, T, d_k).
+    """
+    width = size // count
+    return any((shape[-1] == size and width in shape[:-1])
+               or (len(shape) > 3 and shape[-1] == width and count in shape[:-1])
+               for shape in shapes if shape)
+
+
+def exchanged(found, right, same, shapes):
     """Return a list of at most one Kind: blocks of columns are permuted, or one block is wrong.
 
-    A block holds the columns of one gate of a cell. One wrong block of a vector is not reported,
-    because a vector may have no blocks. same(a, b): whether two arrays are equal.
+    A block holds the columns of one gate of a cell, or of one head. One wrong block is reported
+    only if `has_blocks` finds blocks in `shapes`. same(a, b): whether two arrays are equal.
     """
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
@@ -129,7 +141,7 @@ def exchanged(found, right, same):
                 return [Kind("exchanged", f"right with its {count} blocks of columns in the order "
                              f"{list(order)}: two of them are exchanged")]
         wrong = [i for i in range(count) if not same(ours[i], theirs[i])]
-        if len(wrong) == 1 and found.ndim > 1:  # a vector may have no blocks
+        if len(wrong) == 1 and found.ndim > 1 and has_blocks(found.shape[-1], count, shapes):
             i = wrong[0]
             text = f"only block {i} of the {count} blocks of columns is wrong"
             if ours[i].ndim == 2 and ours[i].shape[0] == ours[i].shape[1] and same(

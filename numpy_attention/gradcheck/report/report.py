@@ -356,7 +356,7 @@ def array_lines(report, name):
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:
         return
-    kinds = array_kinds(found, right)
+    kinds = array_kinds(found, right, shapes=list(map(np.shape, report.numeric.values())))
     if report.is_wrong(name).sum() == len(report.wrong_kinks.get(name, ())):
         return                              # what is wrong has been said of the kinks
     for kind in kinds[:MOST_KINDS]:

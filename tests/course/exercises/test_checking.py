@@ -9,6 +9,7 @@ import pytest
 from numpy_attention.course.exercises.catalogue import EXERCISES
 from numpy_attention.course.exercises.checking import check
 from numpy_attention.course.exercises.given import Given, is_doubted, with_given
+from numpy_attention.course.exercises.notebook import format_verdict
 
 LINEAR = EXERCISES["linear"]
 BODY = LINEAR.source.body("Linear.backward")
@@ -96,8 +97,9 @@ def test_what_is_reported_of_values(name, change, expected, verdict):
 
 @pytest.mark.parametrize("line, change, note", [
     ("    dE = A * (dA", ("", ""),
-     "  this line was given and is correct: the values that your code passes to it are wrong"),
-    ("        grads.b_o += dy", ("", ""), None),
+     "  this line was given and is correct: what you pass to it, or make of it, is wrong"),
+    ("        grads.b_o += dy", ("dy.sum((0, 1))", "dy.mean((0, 1))"), None),
+    ("        grads.b_o += dy", ("", ""), ", or before it"),     # the line of the solution
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
      "attention_backward was given and has changed; is that intended?"),
 ])
@@ -105,11 +107,13 @@ def test_a_line_that_was_given_is_reported_as_such(line, change, note):
     one = EXERCISES["multi-head"]
     text = one.solution.replace(*change)
     number = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith(line))
-    message = f"first wrong: line {number} of mine.py, f\n{line}\n  a factor"
+    message = f"first wrong: line {number} of mine.py, f\n{line}\n  a factor: `x`"
     lines = message.splitlines()
     if note and note.startswith(" "):
         lines.insert(2, note)
-        lines[0] = lines[0].replace("first wrong:", "first seen to be wrong in")
+        lines[0] = lines[0].replace("first wrong:", "wrong values appear at")
+    elif note and note.startswith(","):
+        lines[0] = lines[0].replace("first wrong:", "first seen to be wrong in") + note
     elif note:
         lines.append(note)
     assert with_given(message, Given(one, ast.parse(text))).splitlines() == lines
@@ -119,9 +123,16 @@ OF_STEP = (
     '"""x (B, I), the previous h, c (B, H) → the new h and c, what the backward pass needs."""')
 
 
-@pytest.mark.parametrize("right, doubted", [("", True), ("; its inputs are right", False)])
-def test_a_line_whose_inputs_are_right_is_not_doubted(right, doubted):
-    assert is_doubted(f"  da should be ∂L/∂(a) of line 10{right}") == doubted
+@pytest.mark.parametrize("note, doubted", [
+    ("da should be ∂L/∂(a) of line 10", True),
+    ("da should be ∂L/∂(a) of line 10; its inputs are right", False),
+    ("W: 3 of 9 elements are wrong", True),
+    ("the wrong sign: `h - n`", False),
+    ("a term that is missing: `dx + dm`", False),
+    ("a term that is missing: `self.norm.backward(dr, cache)`", True),      # perhaps in dr
+])
+def test_a_line_is_doubted_unless_a_note_proves_it_wrong(note, doubted):
+    assert is_doubted([f"  {note}"]) == doubted
 
 
 @pytest.mark.parametrize("right, wrong, note", [
@@ -212,6 +223,41 @@ def test_a_check_leaves_a_tracer_at_work(verdict):
         sys.settrace(before)
     assert still is tracer
     assert found.stage == "gradients"
+
+
+@pytest.mark.parametrize("name, changes, found, never", [
+    ("encoder-layer", [("dy = dsum + self", "dr = self"),
+                       ("backward(dy, normed_1", "backward(dr, normed_1")],
+     "residual connection past the feed-forward", "first"),
+    ("fixed-vector", [("        da_0 = ds * (1 - states[0]**2)\n", ""), ("c.T @ da_0", "c.T @ ds"),
+                      ("da_0 @ self", "ds @ self")], "derivative of the tanh", "grads.W_s +="),
+    ("multi-head", [("        shares = dweights[:, None] / self.heads\n", ""),
+                    ("(dparts, shares", "(dparts, dweights[:, None]")],
+     "you left out 1/h", "first"),
+    ("kv-cache", [("    keys = np.concatenate([keys, (x @ W_k)", "    k = x @ W_q\n"
+                   "    keys = np.concatenate([keys, k")], "kept the query as a key", "probably"),
+    ("causal-mask", [("    e = np.where(seen & real[:, None]", "    mask = real[:, None]\n"
+                      "    e = np.where(mask")], "you left out the triangle", "probably"),
+    ("sampling-cut", [("q / q.sum()", "q")],
+     "something is missing in line 25 of sampling_cut.py, or before it", "it is in"),
+    ("dropout", [("return x * scale, scale",
+                  "y = np.where(keep, x / (1 - p), 0)\n    return y, (y, p)"),
+                 ("scale = cache", "y, p = cache"),
+                 ("dy * scale", "np.where(y != 0, dy / (1 - p), 0)")],
+     "mask back from y", "size 1"),
+])
+def test_no_correct_line_is_accused_and_no_false_trail(name, changes, found, never, verdict):
+    one = EXERCISES[name]
+    failed = verdict(one, of(name, *changes))
+    for why in (False, True):
+        report = "\n".join(format_verdict(one, failed, why))
+        assert found in report
+        assert never not in report and "block" not in report
+
+
+def test_a_gradient_that_is_forgotten_is_named(verdict):
+    found = verdict(LINEAR, linear("x = cache\ngrads.W += x.T @ dy\nreturn 1.7 * dy @ self.W.T"))
+    assert found.mistakes == ["grads.b stays 0: you did not add its gradient"]
 
 
 def test_what_is_not_known_is_not_guessed(verdict):

@@ -24,8 +24,8 @@ def written(*lines):
     ("x = 1 - y ** 2", "x = y * (1 - y)", "the derivative of σ instead of that of tanh"),
     ("x = 1 - y ** 2", "x = (1 - y) ** 2", "a square in the wrong place"),
     ("x = y * (1 - y)", "x = y * (1 - y ** 2)", "an extra square"),
-    ("x = y * (1 - y)", "x = (1 - y) * (1 - y)", "x instead of 1 - x, or the reverse"),
-    ("x = y < z", "x = y <= z", "< instead of ≤, or the reverse"),
+    ("x = y * (1 - y)", "x = (1 - y) * (1 - y)", "1 - x instead of x"),
+    ("x = y < z", "x = y <= z", "the wrong one of < and ≤"),
     ("x = y == z", "x = y != z", "a reversed comparison"),
     ("x = y if n else z", "x = z", "a missing case"),
     ("x = np.exp(y)", "x = np.log(y)", "log instead of exp"),
@@ -36,7 +36,7 @@ def written(*lines):
     ("x = y[1:]", "x = y[:-1]", "the wrong end cut off"),
     ("x = y[:n]", "x = y[:n - 1]", "a slice that is off by one"),
     ("x = y[::-1]", "x = y", "an order that is not reversed"),
-    ("x = self.U + self.W", "x = self.W + self.W", "`self.W` instead of another array"),
+    ("x = self.U + self.W", "x = self.W + self.W", "`self.W` instead of `self.U`"),
 ])
 def test_a_local_mutation(line, other, what):
     assert written(line, "return x")[f"{other}; return x"] == what
@@ -48,7 +48,7 @@ def test_a_local_mutation(line, other, what):
     (["return x"], "return x / np.shape(x)[0]",
      "an extra division by a length of `x`, as in a mean"),
     (["x -= y"], "x += y", "a plus instead of a minus"),
-    (["if x < y:", "    x = y"], "if x <= y:;     x = y", "< instead of ≤, or the reverse"),
+    (["if x < y:", "    x = y"], "if x <= y:;     x = y", "the wrong one of < and ≤"),
     (["if x < y:", "    x = y"], "if True:;     x = y", "a missing condition"),
     (["while x < y:", "    x = y"], "while not x < y:;     x = y", "the opposite condition"),
     (["for x in y:", "    n = x"], "for x in list(y)[1:]:;     n = x", "the first step missing"),

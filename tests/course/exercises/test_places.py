@@ -46,9 +46,9 @@ def of_softmax(*body):
     (["alpha = cache", "return alpha * dalpha"], [ONE_TERM], 3),
     (["de = dalpha * cache", "return de"], ["a sign, in the computation of `de`"], 2),
     (["de = np.zeros(3)", "de += dalpha", "return de"], ["a sign, in the computation of `de`"], 3),
-    (["return cache * dalpha"], [ONE_TERM], None),      # other names, and no variable
+    (["return cache * dalpha"], [ONE_TERM], 2),         # other names, and no other line
     (["mean = 0", "de = dalpha", "return de"], ["a sign, in the computation of `de`"], 3),
-    (["return dalpha"], ["a sign, in the computation of `mean`"], None),
+    (["return dalpha"], ["a missing factor, in the computation of `mean`"], None),
     (["return dalpha"], [], None)])
 def test_a_line_of_a_users_own(body, mistakes, place):
     assert placed(SOFTMAX, mistakes, of_softmax(*body)) [:2] == (mistakes, place)
@@ -58,7 +58,8 @@ def test_the_only_line_that_differs_from_the_solution():
     exercise = EXERCISES["deep-output"]
     _, _, mistake = exercise.mistakes[0]            # the solution's dwide, of another mask
     text = exercise.solution.replace("largest = pairs ==", "largest = pairs <")
-    assert placed(exercise, [mistake], ast.parse(text), 40)[1:] == (39, False)
+    for first_wrong, place in ((None, 39), (39, 39), (42, None)):
+        assert placed(exercise, [mistake], ast.parse(text), first_wrong)[1:] == (place, False)
 
 
 def test_only_a_line_with_a_mistakes_text_is_certain():

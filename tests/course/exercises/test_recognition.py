@@ -4,7 +4,7 @@ import pytest
 
 from numpy_attention.course.exercises import recognition
 from numpy_attention.course.exercises.catalogue import EXERCISES
-from numpy_attention.course.exercises.recognition import recognized, without_others
+from numpy_attention.course.exercises.recognition import recognized, sentence, without_others
 from numpy_attention.course.exercises.signatures import known_mistakes, numbers_of
 
 LINEAR = EXERCISES["linear"]
@@ -88,9 +88,24 @@ def test_a_mutation_is_named_with_the_names_of_the_user(change, verdict):
 
 
 def test_another_array_is_named_with_the_names_of_the_user():
-    mistake = "`total` instead of another array, in the computation of `grads.W_a`"
-    assert without_others(mistake, {"total", "grads.W_a"}) == mistake
+    mistake = "`total` instead of `da`, in the computation of `grads.W_a`"
+    assert without_others(mistake, {"total", "da", "grads.W_a"}) == mistake
     assert without_others(mistake, {"grads.W_a"}) == (
-        "one array instead of another, in the computation of `grads.W_a`")
+        "the wrong array, in the computation of `grads.W_a`")
     assert without_others(mistake, {"total"}) == "`total` instead of another array"
     assert without_others(mistake, set()) == ""
+
+
+@pytest.mark.parametrize("description, expected", [
+    ("a mean instead of a sum, in the return value",
+     "you used a mean in the return value; it should be a sum"),
+    ("`memory` instead of `keys`, in the computation of `dq`",
+     "you used `memory` in `dq`; it should be `keys`"),
+    ("a plus instead of a minus, in the computation of `da`",
+     "you used a plus in `da`; it should be a minus"),
+    ("assigned instead of added, in the computation of `grads.b`",
+     "you assigned in `grads.b`; it should be added"),
+    ("a missing factor, in the computation of `da`", "you left out a factor in `da`"),
+])
+def test_a_mutation_is_a_sentence_that_says_what_it_should_be(description, expected):
+    assert sentence(LINEAR, description) == expected

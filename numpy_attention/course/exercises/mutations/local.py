@@ -146,7 +146,7 @@ def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast
 def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]]:
     """Yield (description, replacement) for one expression. known: the names in its function."""
     if ast.unparse(node) in known.complements:
-        yield "x instead of 1 - x, or the reverse", parsed(f"1 - {ast.unparse(node)}")
+        yield "1 - x instead of x", parsed(f"1 - {ast.unparse(node)}")
     if isinstance(node, ast.BinOp):
         yield from of_operation(node)
     elif isinstance(node, ast.BoolOp):
@@ -164,7 +164,7 @@ def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield from of_index(node)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        for what, table in (("< instead of ≤, or the reverse", BOUNDARY),
+        for what, table in (("the wrong one of < and ≤", BOUNDARY),
                             ("a reversed comparison", REVERSED)):
             if type(node.ops[0]) in table:
                 other = table[type(node.ops[0])]()
@@ -181,7 +181,7 @@ def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]
 def of_names(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.expr]]:
     for name in names:
         if name != ast.unparse(node):
-            yield f"`{name}` instead of another array", parsed(name)
+            yield f"`{name}` instead of `{ast.unparse(node)}`", parsed(name)
 
 
 def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
