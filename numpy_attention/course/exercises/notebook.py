@@ -157,7 +157,7 @@ def after(exercise: Exercise, mine: str) -> str:
                                  "the reference", lineterm="", n=1)
     found = ["\ncompared with the reference implementation:",
              "\n".join(lines) or "  the same, letter by letter",
-             f"\nwhy it is written so: {exercise.why}"]
+             f"\nwhy it is written this way: {exercise.why}"]
     if exercise.unseen:
-        found.append(f"\nwhat no gradient check would see: {exercise.unseen}")
+        found.append(f"\nwhat no gradient check detects: {exercise.unseen}")
     return "\n".join(found)

@@ -42,8 +42,8 @@ def test_from_the_start_to_a_pass(say, tmp_path):
     assert status == 0
     assert "softmax: passed" in text
     assert "+++ the reference" in text
-    assert "why it is written so" in text
-    assert "what no gradient check would see" in text
+    assert "why it is written this way" in text
+    assert "what no gradient check detects" in text
     assert text.endswith("\nnext: numpy-attention exercise progress\n")
     assert progress(tmp_path)["softmax"] | {"cut": ""} == {
         "cut": "", "checks": 3, "hints": 0, "passed": True, "asked": False, "seen": False}
