@@ -15,7 +15,8 @@ def check_returned(method, result, name, shape, axes, second="", optional=False)
     many = isinstance(result, (tuple, list))
     try:
         if many != bool(second) or many and len(result) != 2:
-            raise TypeError(f"{method.__name__} returns {describe_array(result)}, expected "
+            called = getattr(method, "__name__", name)
+            raise TypeError(f"{called} returns {describe_array(result)}, expected "
                             + (f"({name}, {second})" if second else f"the array {name} {axes}"))
         array = result[0] if many else result
         if array is not None or not optional:
@@ -52,7 +53,12 @@ def check_deferred(dmemory, name, grads):
 
 
 def place_of_return(method):
-    """Return (code, line) of the last line of a method; of its first if it may return earlier."""
-    code = getattr(method, "__func__", method).__code__
+    """Return (code, line) of the last line of a method; of its first if it may return earlier.
+
+    Return None if the method is not written in Python.
+    """
+    code = getattr(getattr(method, "__func__", method), "__code__", None)
+    if code is None:
+        return None
     early = code.co_code[::2].count(opmap["RETURN_VALUE"]) > 1
     return code, code.co_firstlineno if early else max(line for *_, line in code.co_lines() if line)

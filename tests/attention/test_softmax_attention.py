@@ -1,6 +1,7 @@
 """The base of the mechanisms that are a score: what it asks of a subclass and does for it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.gradcheck import gradcheck, protocol, randomize
 from numpy_attention.module import Array
+from numpy_attention.validation.results import check_returned
 
 Q, D, B, S, T = 3, 4, 2, 6, 5
 MASK = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0]], bool)
@@ -81,6 +83,12 @@ def test_scores_of_another_shape_are_refused():
     memory = attention.read(np.zeros((B, S, D)), MASK)
     with pytest.raises(ValueError, match=r"scores \(B, S\) has shape .* expected"):
         attention.step(np.zeros((B, Q)), memory, 0)
+
+
+def test_a_result_of_a_method_without_python_code_is_refused_too():
+    for method, name in ((np.add, "add"), (partial(max, 3), "scores")):
+        with pytest.raises(TypeError, match=f"^{name} returns a float, expected"):
+            check_returned(method, 3.0, "scores", (B, S), "(B, S)", "cache")
 
 
 def test_sizes_and_dtypes_are_those_of_the_weights(rng):
