@@ -5,8 +5,8 @@
 # of one query over six words), and predict how the weights change when the query moves or becomes
 # longer.
 #
-# **Needs:** multiplication and exp, nothing more. **Time:** 30 minutes to read, about a minute to
-# run.
+# **Needs:** multiplication and exp; NumPy for the code. **Time:** 30 minutes to read, about a
+# minute to run.
 #
 # Suppose you want to know *where* the cat sat. You will not read all six words of "the cat sat on
 # the mat" with the same care: your eye goes to "mat". Attention does the same in arithmetic. It
@@ -14,9 +14,9 @@
 # count most.
 #
 # You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
-# is trained in this lesson. Yet every attention in this course, up to the Transformer, is the same
-# calculation with longer vectors and learnt numbers. Bahdanau, Cho & Bengio (2015) first used the
-# idea for translation (lesson 06).
+# is trained in this lesson. Yet every attention in this course, up to the Transformer, takes the
+# same three steps, with longer vectors and learnt numbers; only the way to score differs. Bahdanau,
+# Cho & Bengio (2015) first used the idea for translation (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -150,10 +150,11 @@ show(figure, "00_one_query")
 #
 # ## The same in four lines
 #
-# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so X
-# q holds all six scores at once, and α X is the weighted average. With S words of D numbers each, X
-# has the shape (S, D). From now on, we write the shape of an array in parentheses after its name.
-# A *mask* (S,) is False where a word must not be seen. All of attention then takes four lines.
+# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so
+# the product X q holds all six scores at once, and α X is the weighted average. With S words of D
+# numbers each, X has the shape (S, D). From now on, we write the shape of an array in parentheses
+# after its name. A *mask* (S,) is False where a word must not be seen. All of attention then takes
+# four lines.
 #
 # > **Exercise.** Write them yourself before you read on: `numpy-attention exercise start attend`.
 
@@ -368,7 +369,8 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the
-# squared distance is divided by h², so 1 / h² multiplies every score, as the loudness s did above.
+# squared distance is divided by h², so 1 / h² multiplies every squared distance, as the loudness
+# s multiplied every score above.
 # So a small h asks loudly, and the answer is nearly the value of the nearest key: the curve of h =
 # 0.3 hours is a staircase. A large h whispers, and the answer is nearly the mean, whatever the
 # hour. In between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12 o'clock.

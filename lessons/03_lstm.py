@@ -382,12 +382,12 @@ four_steps = caught(check, create(HalfModern), xs)
 
 # %% [markdown]
 # With a single step, only `input[1][1]` is wrong, the gradient of c_0. The report names the line
-# that computes it. Its hint, "a local derivative", means that `dc` should be multiplied by the
-# derivative of one equation. Here it is c_1 = f ∘ c_0 + …, whose derivative with respect to c_0 is
-# f. With four steps everything is wrong, because each step hands its error to the step before it.
-# Here the report found the line all the same. But a plain list of wrong gradients would leave you
-# without a clue, so if you ever see "right: none", **shorten the sequence**. And always check the
-# gradient of the first state. With a single step, no other gradient reveals this bug.
+# that computes it. Its hint, "a local derivative", means that a factor is missing: `dc` must be
+# multiplied by the derivative of c_1 = f ∘ c_0 + … with respect to c_0, which is f. With four steps
+# everything is wrong, because each step hands its error to the step before it. Here the report
+# found the line all the same. But a plain list of wrong gradients would leave you without a clue,
+# so if you ever see "right: none", **shorten the sequence**. And always check the gradient of the
+# first state. With a single step, no other gradient reveals this bug.
 #
 # ## A memory by hand
 #
@@ -582,13 +582,13 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5"][3] > 0
 # U, ten times more of it arrives in the LSTM with b_f = 0 than in Elman's network. Does this LSTM
 # also recall more keys?
 #
-# In this figure, it does not at n = 4: Elman's network learns this distance, and the LSTM misses a
-# quarter of the keys. At n = 8 the LSTM recalls more keys, but neither of the two learns this
+# At n = 4, it recalls fewer: Elman's network learns this distance, and the LSTM misses a quarter of
+# the keys. At n = 8 the LSTM recalls more keys, but neither of the two learns this
 # distance. So the answer to your first guess seems to be: worse at n = 4, better at n = 8.
 #
 # *How U starts.* The figure shows only one seed, so we have repeated the interesting boxes with two
-# more. Guess before you look: will the LSTM still be worse at n = 4? At b_f = 0, which cell is
-# better, Elman's or the LSTM? And does your answer depend on how U starts?
+# more. Guess before you look: will the LSTM still be worse at n = 4? Which is better, Elman's cell
+# or the LSTM with b_f = 0? And does your answer depend on how U starts?
 
 # %% tags=["training"]
 # measured before (code: answer 5), with the seeds 8 (the one in the figure), 9 and 10
@@ -609,7 +609,7 @@ for (n, cell), starts in RECALLED.items():
 
 # %% [markdown]
 # Look at n = 4 with a small U: each cell learns it with two seeds of three. So one seed misled us.
-# Ten times more gradient makes no difference here that three seeds can show.
+# If ten times more gradient helps at this distance, three seeds do not show it.
 #
 # Count the shares above 0.9 at n = 8 and at n = 16. With an orthogonal U, Elman's network wins,
 # with 5 against 2. (Size does not explain this. The LSTM is the larger model: with the same 32
@@ -619,9 +619,9 @@ for (n, cell), starts in RECALLED.items():
 #
 # Now look at the two lines of n = 16. Of these four combinations, only Elman's cell *with* an
 # orthogonal U learns this distance, with two seeds of three. Neither the cell nor the start of U is
-# enough alone. A comparison of Elman's network with an orthogonal U and the LSTM with a small U
-# would have hidden this, because it changes both at once. **If two networks differ in two things,
-# run all four combinations.**
+# enough alone. Suppose we had compared only two networks: Elman's with an orthogonal U, and the
+# LSTM with a small U. We would have missed this, because both things change at once. **If two
+# networks differ in two things, run all four combinations.**
 #
 # With the bias, we did change only one thing. At n = 32, b_f = 5 learns with every seed and either
 # U, and b_f = 0 with none (the last two lines). So starting the forget gate open does cure
@@ -768,13 +768,13 @@ for label, text in (("training text", ids), ("held-out text", others)):
         print(f"{label}, model {name}: {np.mean(words):.2f} words until the first error")
 
 # %% [markdown]
-# In its training text, B gets much farther than A. In the held-out text, there is hardly a
-# difference. So B does know its text, but even B gets not quite one word right on average! Why so
-# few, if it predicts 59 % of the words? Suppose each word is right with a probability of 59 %. Then
-# there are 59 right words for 41 errors, about one and a half right words before each error. That
-# is still too many. But the 59 % were measured with far more of the text before most words, and
-# without `<unk>`. Here the model has read only five words, and an `<unk>` in the text counts as an
-# error.
+# In its training text, B gets a little further than A, but a hundred places are too few for a
+# verdict. (That B predicts 59 % of the words there, and A fewer, is better evidence that B knows
+# its text.) And even B gets not quite one word right on average! Why so few, if it predicts 59 % of
+# the words? Suppose each word is right with a probability of 59 %. Then there are 59 right words
+# for 41 errors, about one and a half right words before each error. That is still too many. But
+# when we measured the 59 %, the model had usually read much more of the text, and no `<unk>`
+# counted. Here it has read only five words, and an `<unk>` in the text counts as an error.
 #
 # So what became of your second guess? In the recital, B's first wrong word led it away from the
 # text. From there on, B sounds like A: both go on in phrases from the Bible. How they write does

@@ -402,7 +402,8 @@ batch = pair_batch([source[:-1]], [target[:-1]])        # it adds </s> itself
 loss, _ = model.loss_and_grad(batch, None, 1.0, theirs)
 assert np.isclose(L, loss, rtol=1e-10)
 assert np.allclose(ours.vector, theirs.vector, rtol=1e-8, atol=1e-10)
-print(f"the library's loss {loss:.10f}, ours {L:.10f}; all {model.size} gradients equal")
+print(f"the library's loss {loss:.10f}, ours {L:.10f}; "
+      f"all {model.size} numbers of the gradients equal")
 
 # %% [markdown]
 # ## How a bug looks
@@ -462,9 +463,10 @@ report = caught(check, overwriting)
 # - Near 0°, it is almost ½ + ¼ = 0.75. Near 180°, it is only about ½ − ¼ = 0.25.
 #
 # A random gradient has a part in every plane. At the first step, all parts have about the same
-# size. Then cos θ averages to 0, and the factor is that of a right angle, 0.56. But the parts that
-# are hardly turned shrink most slowly, so their share grows with every step, and the factor should
-# creep up from 0.56 towards 0.75. What percentage of the gradient do twelve such steps leave?
+# size. Averaged over the planes, cos θ is about 0, so the square of the factor is ½² + ¼², as at a
+# right angle: the factor is 0.56. But the parts that are hardly turned shrink most slowly, so their
+# share grows with every step, and the factor should creep up from 0.56 towards 0.75. What
+# percentage of the gradient do twelve such steps leave?
 
 # %%
 rng = np.random.default_rng(6)
@@ -483,7 +485,7 @@ print(f"left after twelve steps: {np.prod(computed):.1%}, at best it would be {0
 # So after twelve steps, 1.3 % of the gradient is left. Even at best it would be only 3.2 %. Can a
 # model learn from so little what the first symbols are?
 #
-# ## What reaches the first symbol, after training
+# ## What reaches the first symbol, measured
 #
 # Does the derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy. Their sizes are chosen to give all three nearly the same number of
@@ -527,7 +529,8 @@ def copier(name, seed=0):
 
 
 # %% [markdown]
-# Draw how large a gradient each of the twelve symbols gets before training, as we derived it for
+# We derived the gradient of the *states*. Before training, every symbol enters its state with
+# about the same weight, so the gradients of the *symbols* should shrink alike. Draw all twelve for
 # the 64-number vector. Then draw your guess: what will one epoch do to this curve?
 
 # %% tags=["training"]
@@ -558,9 +561,9 @@ assert after[0] > after[-1]
 # (blue) and with attention (green). Before training (left), all symbols get nearly the same with
 # attention. With the fixed vector, the derivation holds: each step towards the first symbol
 # multiplies the gradient by 0.65 to 0.73, within the range that we derived. The first symbol gets
-# 1/39, or 2.6 %, of what the last one gets. The last of the twelve symbols is one step from c,
-# because `</s>` follows it. So only eleven steps lie between it and the first: we leave out the
-# first computed factor, and the product of the others is 2.2 %.
+# 1/39, or 2.6 %, of what the last one gets. The last of the twelve symbols is itself one step
+# from c, because `</s>` follows it. Its gradient has already passed the first of the twelve
+# computed factors. So we compare with the product of the other eleven, which is 2.2 %.
 #
 # But one epoch reverses the blue curve (right)! The first symbol now gets 3.3 times as much as the
 # last. What has the model learnt? Perhaps less is lost in the backward pass. So we look inside its
@@ -726,10 +729,13 @@ show(figure, "05_by_length")
 
 # %% [markdown]
 # It is the beginning that survives best. So one assumption is false: q is not the same at every
-# position. Unequal probabilities make whole copies rarer than their mean suggests: 0.9 · 0.5 is
-# less than 0.7 · 0.7. (This explains only a part of the gap at 9 to 11 symbols.) Unequal
-# *sequences* have the opposite effect. If the errors gather in a few sequences, more of the others
-# stay whole than q^(n+1) predicts. With attention, the errors gather in sequences of 17 symbols.
+# position. If the probabilities differ from position to position, whole copies are rarer than the
+# mean probability suggests: 0.9 · 0.5 is less than 0.7 · 0.7. (This explains only a part of the gap
+# at 9 to 11 symbols.)
+#
+# Unequal *sequences* have the opposite effect. If the errors gather in a few sequences, more of the
+# others stay whole than q^(n+1) predicts. With attention, the errors gather in sequences of 17
+# symbols. (That is measured in question 7.)
 #
 # **Claim.** With nearly equal numbers of parameters, equal numbers of training steps, and encoders
 # that read in one direction, the fixed vector fails at shorter lengths than attention does, and it
@@ -742,7 +748,9 @@ show(figure, "05_by_length")
 # With the 32-number vector (orange), most copies are wrong from 6 symbols on, although the model
 # has nearly as many parameters. So smaller states seem to fail earlier. (But this model also has
 # larger embeddings, 196 instead of 32. And `hidden` is the size of h_j, c and s_i alike, so c alone
-# may not be to blame.) What would four more epochs change at 6 to 8 symbols?
+# may not be to blame.)
+#
+# And what would four more epochs do for the 64-number vector, at 6 to 8 symbols?
 
 # %% tags=["training"]
 # questions 3 and 7 measure these
@@ -751,7 +759,7 @@ MEASURED = {
     "fixed vector, 64, 6 to 8 symbols, eight epochs": "87, 90, 89 %",
     "attention, 15 to 17 symbols, four epochs": "74, 55, 77 %; another processor: 82, 56, 66 %",
 }
-print("whole copies right with the seeds 0, 1, 2, measured on one machine:")
+print("whole copies right with the seeds 0, 1, 2, on one machine if not said otherwise:")
 for which, percentages in MEASURED.items():
     print(f"  {which:<47} {percentages}")
 

@@ -4,7 +4,7 @@
 # **You will be able to** write Luong's four scores, two windows and input feeding, forward and
 # backward, and test an explanation of a heatmap.
 #
-# **Needs:** lesson 06. **Time:** 55 minutes to read, about a minute to run.
+# **Needs:** lesson 06. **Time:** 60 minutes to read, about a minute to run.
 #
 # In lesson 06 the decoder attended *before* its step: its old state was the query, and the context
 # vector went into the new state. Luong, Pham & Manning (2015) reverse the order. Their decoder
@@ -563,11 +563,12 @@ show(figure, "07_forward_only")
 # the largest weight is on the noun itself for most of the swapped nouns, 61 to 98%. (Compare the
 # rows of *étudiant* in the two heatmaps.)
 #
-# The other two rows do not contradict us. When a swapped adjective is written, the largest weight
-# is hardly ever on it: it did not have to move there, and it did not. And nearly all swapped nouns
-# are still translated.
+# The other two rows do not contradict us. When *bleu* and its like are written, the largest weight
+# is hardly ever on the English adjective. The weight did not have to move there, and it did not.
+# And nearly all swapped nouns are still translated.
 #
-# (Both scores translate worse now, presumably because the encoder has not read what follows.)
+# (With this encoder, dot translates worse, too, presumably because the encoder has not read what
+# follows.)
 #
 # A heatmap that points at the wrong words does not prove that the translator is bad. And a good
 # translation does not prove that its heatmap shows how it was made.
@@ -612,9 +613,9 @@ for t in range(8):
 # ## Local-p: a window that is predicted
 #
 # Local-m's window only moves to the right. But a translation can reorder the words. In lesson 06,
-# the Spanish for *the holy ghost came on them* began with *vino*, "came", which is at position 3,
-# far from t = 0. So in **local-p**, p for predictive, the state *predicts* the centre p, a real
-# number such as 2.3.
+# the Spanish for *the holy ghost came on them* began with *vino*, "came": the first target word
+# needed the source word at position 3. So in **local-p**, p for predictive, the state *predicts*
+# the centre p, a real number such as 2.3.
 #
 # How can a model learn to predict it? A position is either in the window or outside, so a small
 # change of p changes no weight, and p gets no gradient. Luong et al. therefore multiply the weights
@@ -702,7 +703,8 @@ show(figure, "07_pull")
 #     dz = dp · p (1 − p / S)      dv_p = dz x      dr = dz v_p ∘ (1 − x²)      dW_p = s_tᵀ dr
 #
 # In dot the state was used in the scores and in s̃. Here it has one more use, to *aim* the window,
-# so ds has one more term, dr W_pᵀ.
+# so ds has one more term, dr W_pᵀ. (The function below stops at the context, without the term of
+# s̃.)
 
 
 # %%
@@ -790,11 +792,11 @@ print("recorded (question 8), general in local-p: 36, 99 and 30% exactly right w
 # of *pas* is never on *not*. That alone accounts for 142 of the 190 links that local-p misses. Yet
 # the model writes *pas* and `</s>`. How?
 #
-# Is the decoder's state enough? (The rival said so of location's nouns.) Test it: set C to 0, so
-# that s̃_t = tanh(s_t W_h) contains no context, and predict each word from the correct previous
-# words. The states do not change, because what attention finds does not enter them. Guess: which of
-# the nine words of our sentence, `</s>` included, will still be right? And will location, with
-# either encoder, still write the swapped nouns?
+# Is the decoder's state enough? (The rival explanation said so of location's swapped nouns.) Test
+# it: set C to 0, so that s̃_t = tanh(s_t W_h) contains no context, and predict each word from the
+# correct previous words. The states do not change, because what attention finds does not enter
+# them. Guess: which of the nine words of our sentence, `</s>` included, will still be right? And
+# will location, with either encoder, still write the swapped nouns?
 
 
 # %% tags=["training"]

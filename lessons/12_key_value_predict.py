@@ -167,7 +167,7 @@ assert letters[alpha.argmax()] == "u"
 # *fetched* is mostly its value, which says "I am u". So r says: u with 0.65, s with 0.05, and one
 # of the first letters, *d* or *g*, with 0.30.
 #
-# The key cannot say "I am u", because it writes u and s both as 0. It only has to be found. A
+# The key cannot say "I am u", because it writes u and s both as 0. To be found, it need not. A
 # single vector would have to do both: be found by "before me was d", and say "I am u".
 #
 # Here are all symbols of the step, with the paper's letters and lesson 11's:
@@ -461,8 +461,8 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen. We call it the
-# model's *reader*. The first comparison keeps the length of a part fixed, nearly as the paper does:
-# *every part has 8 numbers*. Models are named after their cut, with a bar between two parts. In
+# model's *reader*. The first comparison keeps the length of a part fixed: *every part has 8
+# numbers*. Models are named after their cut, with a bar between two parts. In
 # this table, the name with one bar is the paper's key-value model, and the name with two bars is
 # its key-value-predict model.
 #
@@ -673,7 +673,8 @@ print("with every seed, this cut answers more questions than any other cut above
 # %% [markdown]
 # The argument came before the result, so it is worth more than an explanation afterwards. It also
 # refines the paper's idea: what matters is not only the number of parts, but also which roles share
-# one. Here the key and the value must hold different things, and the best cut separates them.
+# one. Here the key must hold another letter than the query and the value, and of all these cuts,
+# only the best one keeps it apart from both.
 #
 # With two parts of 8, the cut decides between about 7 % and 100 %. So parts of 8 are long enough.
 # What hurt the paper's cut, *query, key | value, predict*, was which roles share a part. But no cut
@@ -684,9 +685,10 @@ print("with every seed, this cut answers more questions than any other cut above
 #
 # Does attention with one, two or three parts beat the 4-gram, which has no attention, on real text,
 # too? Make a guess for each. The recorded runs (recipes `wikitext-*`) follow the paper on a smaller
-# text, WikiText-2. All seven models have 7 million parameters. Nearly all of these belong to the
-# words, so a part has about 100 numbers in each model. Compare within a column, because a seed also
-# determines the order of the articles, and so changes every model.
+# text, WikiText-2. All seven models have 7 million parameters. Nearly all of these are in the word
+# vectors and the output layer, so one, two and three parts can each have about 100 numbers. Compare
+# within a column, because a seed also determines the order of the articles, and so changes every
+# model.
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text, of the seeds 0, 1, 2
@@ -705,12 +707,16 @@ for name, seeds in WIKITEXT.items():
 
 # %% [markdown]
 # Three parts are better than one and than two with each seed, as in the paper, but **the LSTM alone
-# is better still**. The 4-gram beats three parts with two seeds, and loses with the third. Without
-# any attention, the tanh layer that attention needs raises the LSTM's perplexity by 21 points (seed
-# 0), and a linear layer by 3, 11 and 11. So most of what attention loses may be lost by the tanh.
+# is better still**, by 6, 10 and 14 points. The 4-gram beats three parts with two seeds, and loses
+# with the third.
+#
+# Is it looking back that costs so much? Put only attention's extra layer on the LSTM, without a
+# past. With the paper's tanh it costs 21 points (seed 0), and without the tanh 3, 11 and 11. So
+# much of the loss may come from this layer.
 #
 # An interval says only how much a perplexity could change with another test text. A second seed can
-# change it more. `results/claims.md` has the verdicts on the paper's claims, and other windows.
+# change it more. `results/claims.md` has the verdicts on the paper's claims, and the results of
+# other windows than 5.
 
 # %% [markdown]
 # ## What others call it
@@ -760,9 +766,9 @@ for name, seeds in WIKITEXT.items():
 #    with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
-# 7. With only one pair, a sequence is *c k c*, and after the second *c* the 4-gram must predict
-#    *k*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was written
-#    while *k* was read? And with five pairs, how many steps back can the answer be, at most?
+# 7. With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must predict
+#    *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was written
+#    while *u* was read? And with five pairs, how many steps back can the answer be, at most?
 # 8. The Bible in a minute: train five models (*no past*, *4-gram*, *one part*, *two parts*, *three
 #    parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
 #    `largest_state` are in `roles_parts.py`.) Who wins? Where does attention look? What does a

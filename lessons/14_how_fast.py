@@ -302,8 +302,8 @@ ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(
 print(f"FirstWritten: {ms['first']:.1f} ms per training step")
 
 # %% [markdown]
-# Later in the run, the same version may be a tenth or two faster or slower, so compare only
-# versions that were timed in the same rounds.
+# Later in the run, the same version may be 10 or 20 % faster or slower, so compare only versions
+# that were timed in the same rounds.
 #
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
@@ -486,12 +486,13 @@ print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millio
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# In a hurry? BLAS packs U again in each product of the loop. Change 4 packs it once per training
-# step, in pieces that BLAS does not pack again. Go on to change 5.
+# In a hurry? BLAS, the library that computes NumPy's products, packs U again in each product of the
+# loop. Change 4 packs it once per training step, in pieces that BLAS does not pack again. *The
+# Xeon* is one core of an Intel Xeon. Go on to change 5.
 #
 # This change takes the longest to explain, because it follows a speed to its cause. First we find
-# out why products of few rows are slow. Our explanation will fail for one product, which is faster
-# than it should be. That product shows how to make the others faster. What we find holds for
+# out why products of few rows are slow. Our explanation will fail for very few rows, which are
+# faster than they should be. They show how to make the others faster. What we find holds for
 # OpenBLAS on processors with AVX-512.
 #
 # The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
@@ -562,7 +563,8 @@ print(f"the whole product of five rows takes {1e6 * time_of[5]:.0f} µs, "
 # On the Xeon, the line is close at 200, 50 and ten rows. Five rows are the surprise: they are much
 # *faster* than the line predicts, and faster than ten. With a cost that is the same for any number
 # of rows, five rows can only be slower per row than ten. They are faster, so U cannot have been
-# packed. (Their whole product may even take less time than packing alone.)
+# packed. (Their whole product may even take less time than packing alone.) One row
+# is fast for another reason: BLAS treats it as a product with a vector, and never packs for it.
 #
 # ### A limit in OpenBLAS
 #
@@ -683,14 +685,14 @@ show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
 # Panels help where packing takes much of the time. On the Xeon (the last brackets), ten rows became
-# 1.63 to 3.82 times as fast, depending on the product. With our 20 rows, the gain is smaller and
-# varies more, but in all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
+# 1.63 to 3.82 times as fast, depending on the product. With our 20 rows, the gain is smaller, and
+# for U it differs from run to run. But in all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
 #
-# At 200 rows, panels are clearly slower. From ten rows on, their speed changes much less than that
-# of the plain product, which spreads its packing over more rows and overtakes them. There is
-# nothing to gain at one row, because BLAS does not pack for a product with a vector, nor at five
-# rows with H = 200, which are within the limit. With H = 1,024, five rows are beyond the limit, so
-# BLAS packs, and in all our runs with AVX-512, panels more than doubled their speed.
+# At 200 rows, panels are clearly slower. From ten rows on, the speed of panels hardly rises. The
+# plain product gets faster with every row, because it spreads its packing over more rows, and in
+# the end it overtakes. At one row there is nothing to gain. Nor is there at five rows with H = 200,
+# which are within the limit. With H = 1,024, five rows are beyond the limit, so BLAS packs, and in
+# all our runs with AVX-512, panels more than doubled their speed.
 #
 # In the training step, change 4 is one line. The products in the loop are little more than a tenth
 # of all operations (question 3 counts them). Guess the gain of the whole step.
@@ -717,6 +719,7 @@ print("with change 4, the training step is",
 # may have saved nothing: what the panels of Uᵀ win, those of U may lose. Keep it even then, because
 # the later versions build on it. The library decides without measuring. If BLAS has small-matrix
 # kernels, products of 2 to 64 rows in a loop get panels, unless they are within the limit already.
+# (64 is generous: at 50 rows, some products are slower with panels.)
 # Otherwise Uᵀ is copied into a contiguous array (`few_rows` in `numpy_attention/products.py`).
 #
 # Before the panels, we wrote a numba kernel for exactly this product. It took a page of code to
@@ -736,7 +739,7 @@ print("with change 4, the training step is",
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
-#         …                                               likewise f, g, o
+#         …                                               likewise f, o; g with tanh
 #         c_next[j] = f[j] * c[j] + i[j] * g[j]
 #         h_next[j] = o[j] * tanh(c_next[j])
 #
@@ -857,9 +860,9 @@ print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
 # Which products make up the floor? Each product y = x W of the forward pass needs two more in the
-# backward pass, dx = dy Wᵀ and dW = xᵀ dy. In the loop, one large product is slower than panels, so
-# there the floor uses panels, as version 7 does. (If panels are slower on your machine, the true
-# floor is a little lower.)
+# backward pass, dx = dy Wᵀ and dW = xᵀ dy. For the products inside the loop, the plain product is
+# slower than panels, so there the floor uses panels, as version 7 does. (If panels are slower on
+# your machine, the true floor is a little lower.)
 
 
 # %%
@@ -889,9 +892,9 @@ def products(B):
 #
 # What has each of the seven changes saved? In each round, our eight versions, the library's model
 # and the floor run in a random order. Each line of the output gives a version's time, what it
-# saves, and its speed divided by that of the previous version, as the median over the rounds. The
-# first brackets are the Xeon's numbers, the last the range of the middle half of the rounds. If
-# that range contains 1.00, the run cannot tell the versions apart.
+# saves, and its speed divided by that of the previous version, as the median over the rounds. In
+# brackets are first the Xeon's numbers and then, after the ratio, the range of the middle half of
+# the rounds. If that range contains 1.00, the run cannot tell the versions apart.
 
 
 # %% tags=["training"]
