@@ -325,7 +325,7 @@ report = caught(check, concat, averaged, s, M, *concat_weights)
 # M and U_a are computed from da, so da must be right. Only the gradients of s and W_a use `total`,
 # which takes a mean where a sum belongs. Since s was used with every word, the gradients of its
 # uses must *add up*. By which factor are they wrong? By S = 6. The report's next lines confirm it:
-# they name the line, and the wrong element (0.371) is a sixth of the right one.
+# they name the line, and the wrong element that they print is a sixth of the right one.
 #
 # ## Location: a score that reads no word
 #

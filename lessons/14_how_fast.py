@@ -302,8 +302,8 @@ ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(
 print(f"FirstWritten: {ms['first']:.1f} ms per training step")
 
 # %% [markdown]
-# Later in the run, the same version may be 10 or 20 % faster or slower, so compare only versions
-# that were timed in the same rounds.
+# Later in the run, the same version may be a tenth or a fifth faster or slower, so compare only
+# versions that were timed in the same rounds.
 #
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. We compare the loss, every gradient, and the weights after two updates. (One update would

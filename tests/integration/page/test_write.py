@@ -43,7 +43,7 @@ def test_json_in_a_page_is_plain_letters(rng):
 def test_what_is_put_in_is_not_a_template(rng):
     page = page_of([unsafe(rng)], "</title><script>", token_html("<!-- put engine -->"))
     assert page.count("class LuongTranslator") == 1
-    assert page.count("<script") == page.count("</script>") == 3
+    assert page.count("<script") == page.count("</script>") == 4
     assert "<title>&lt;/title&gt;&lt;script&gt;</title>" in page
 
 
@@ -80,7 +80,7 @@ def test_a_page_opens(tab, rng, tmp_path, kind):
     tab.goto(path.as_uri())
     assert tab.title() == tab.locator("h1").inner_text()        # in the reader's language
     assert "nside a small " in tab.title()
-    assert tab.locator("script").count() == 3
+    assert tab.locator("script").count() == 4
 
 
 def test_hostile_words_are_words_in_the_engine(tab, rng, tmp_path):
