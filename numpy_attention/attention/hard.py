@@ -19,7 +19,8 @@ class SampledMemory(Memory):
     """A Memory for training, with random numbers hashed from a key, the row's id and the step.
 
     A row samples the same positions however a batch is split. key: a random integer. row_ids: the
-    ids of the sentences in the training data. `take`, for decoding, returns a plain Memory.
+    ids of the sentences in the training data. `take`, which decoding calls, returns a plain Memory,
+    from which no positions are sampled.
     """
 
     key: int = 0
@@ -91,7 +92,8 @@ class HardAttention(Module):
         chosen *= memory.mask                       # a row that sees nothing reads nothing
         soft = self.is_soft(memory)
         chosen[soft] = weights[soft]
-        return sum_of_values(chosen, memory), weights, Cache(memory, weights, chosen, soft, scored)
+        context = sum_of_values(chosen, memory)
+        return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
         """Return which rows read the expected value, none for a plain Memory → booleans (B,)."""

@@ -80,8 +80,8 @@ class SoftmaxAttention(Module):
         dscores = masked_softmax_backward(dalpha, weights)                      # (B, S)
         # e_j = score(q, h_j)
         dquery = self.score_backward(dscores, scored, memory, dmemory, grads)
-        check_returned(self.score_backward, dquery, "dquery", (len(dscores), None), "(B, Q)", "",
-                       True)
+        check_returned(self.score_backward, dquery, "dquery", (len(dscores), None), "(B, Q)",
+                       optional=True)
         return dquery
 
     def read_backward(self, memory, dmemory, grads):

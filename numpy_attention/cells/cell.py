@@ -134,7 +134,8 @@ class Cell(Module):
         (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if the mask is
         not boolean, or if a or the state does not have the dtype of the weights.
         """
-        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "pass a = cell.project(xs)")
+        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)",
+                    "pass a = cell.project(xs)")
         check_dtype("a", a, self.U)
         T, B, _ = a.shape
         if mask is None:

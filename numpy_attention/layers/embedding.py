@@ -25,7 +25,10 @@ class Embedding(Module):
 
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
-        """Draw a table (vocabulary, size), in the order of the computation: ids become vectors."""
+        """Draw a table (vocabulary, size). Raises ValueError if a size is below 1.
+
+        The sizes are in the order of the computation: ids become vectors.
+        """
         check_sizes(vocabulary=vocabulary, size=size)
         check_initial(rng, dtype, init)
         return cls(init(rng, (vocabulary, size), dtype))

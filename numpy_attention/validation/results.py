@@ -40,14 +40,18 @@ def check_created(create, module, dtype):
 def check_deferred(dmemory, name, grads):
     """Raise ValueError unless factors deferred as `name` fit this matrix or its first columns."""
     known = {one: array.shape for one, array in grads.named_parameters() if array.ndim == 2}
-    shape, product = known.get(name), tuple(one.shape[1] for one in dmemory.pending[name][0])
-    if shape and len(product) == 2 and shape[0] == product[0] and shape[1] >= product[1]:
+    shape = known.get(name)
+    product = tuple(factor.shape[1] for factor in dmemory.pending[name][0])
+    if shape is None:
+        error = ValueError(
+            f"defer: {name!r} is not a matrix of {type(grads).__name__}; expected "
+            f"{' or '.join(map(repr, ['values', *known]))}; add other gradients to grads")
+    elif len(product) == 2 and shape[0] == product[0] and shape[1] >= product[1]:
         return
-    error = ValueError(
-        f"xᵀ dy for {name} has shape {product}, expected {shape}; call defer({name!r}, x, dy) with "
-        f"the factors of y = x {name}" if shape else
-        f"defer: {name!r} is not a matrix of {type(grads).__name__}; expected "
-        f"{' or '.join(map(repr, ['values', *known]))}; add other gradients to grads")
+    else:
+        error = ValueError(
+            f"xᵀ dy for {name} has shape {product}, expected {shape}; call "
+            f"defer({name!r}, x, dy) with the factors of y = x {name}")
     error.place = dmemory.callers[name]
     raise error
 

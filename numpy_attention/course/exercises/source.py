@@ -14,7 +14,6 @@ from numpy_attention.course.lessons import lessons_folder
 
 BLANK = 'raise NotImplementedError("yours to write")'
 NUMPY = "import numpy as np"
-DEFINITIONS = ast.FunctionDef, ast.ClassDef
 NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "# dx, (2)"
 
 
@@ -50,7 +49,7 @@ class Source:
         text = self.path.read_text(encoding="utf-8")
         body = ast.parse(text).body
         taken = {}
-        for node in sorted(body, key=lambda one: isinstance(one, DEFINITIONS)):     # not a value
+        for node in sorted(body, key=is_definition):    # a definition, before a value of its name
             if named(node) in self.names:
                 taken[named(node)] = node
         taken = dict(sorted(taken.items(), key=lambda item: item[1].lineno))
@@ -87,13 +86,16 @@ class Source:
         """Return the solution's body of the function `blank`, which the user has to write."""
         _, parts = self.parts
         name, _, method = blank.partition(".")
-        first, last = lines_of_body(parts[name], method or name)
-        return textwrap.dedent("\n".join(parts[name].splitlines()[first:last]))
+        return textwrap.dedent(body_of(parts[name], method or name))
+
+
+def is_definition(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef))
 
 
 def named(node: ast.stmt) -> str:
     """Return the name that a statement defines, or ""."""
-    if isinstance(node, DEFINITIONS):
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         return node.targets[0].id
@@ -132,6 +134,11 @@ def lines_of_body(text: str, name: str) -> tuple[int, int]:
     if len(function.body) > len(body):              # comments between docstring and statements
         first = function.body[0].end_lineno or first
     return first, function.end_lineno or first
+
+
+def body_of(text: str, name: str) -> str:
+    first, last = lines_of_body(text, name)
+    return "\n".join(text.splitlines()[first:last])
 
 
 def without_body(text: str, name: str) -> str:

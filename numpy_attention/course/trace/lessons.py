@@ -132,13 +132,17 @@ def reference_cell(lesson: Lesson) -> int:
     This is the first cell tagged `plain` or, if no cell has this tag, the first cell that defines a
     backward pass. Raises ValueError if there is no such cell.
     """
-    for test in (lambda cell: cell.tag == "plain", lambda cell: re.search(
-            r"^ *def \w*backward", cell.body, re.MULTILINE)):
+    for test in (lambda cell: cell.tag == "plain", has_backward):
         for number, cell in enumerate(lesson.cells):
             if test(cell):
                 return number
     raise ValueError(f"{lesson.path.name} has no reference implementation to step through: no cell "
                      "is tagged plain, and none defines a backward pass")
+
+
+def has_backward(cell: Cell) -> bool:
+    """Return whether a cell defines a backward pass."""
+    return re.search(r"^ *def \w*backward", cell.body, re.MULTILINE) is not None
 
 
 # ---- the calls of a lesson ----------------------------------------------------------------------

@@ -170,7 +170,7 @@ class Trace:
             tree = self._chosen(tree, lambda row: row.at(step), f"step {step}",
                                 list(map(str, known)), "")
         lines = [self.title, *lines_of(tree, step, depth)]
-        return "\n".join([*lines, *(f"not followed: {why}" for why in self.unfollowed.values())])
+        return "\n".join([*lines, *self._notes()])
 
     def _chosen(self, tree: Block, choice: Any, what: str, known: list[str], given: str) -> Block:
         found = tree.chosen(choice)
@@ -181,6 +181,9 @@ class Trace:
     def _layers(self) -> list[str]:
         layers = [row.layer for row in self.rows if row.layer]
         return list(dict.fromkeys([*layers, *(row.function for row in self.rows)]))
+
+    def _notes(self) -> list[str]:
+        return [f"not followed: {why}" for why in self.unfollowed.values()]
 
 
 def names_in(names: Any) -> list[str]:
