@@ -37,6 +37,7 @@ ENTRIES: dict[str, Schema] = {
     "metrics": Every(TEXT),
     "baselines": Fields(others=PLAIN),
     "beam": whole(1),
+    "train_max_length": whole(1),
 }
 REQUIRED = ("model", "corpus", "metrics")
 # recipes that had another name in version 1.0
@@ -87,7 +88,8 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
         metrics=tuple(figure_of(name, text) for text in entries["metrics"]),
         baselines={figure_of(name, text): baseline_of(name, value)
                     for text, value in entries.get("baselines", {}).items()},
-        beam=entries.get("beam", 5))
+        beam=entries.get("beam", 5),
+        train_max_length=entries.get("train_max_length"))
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:

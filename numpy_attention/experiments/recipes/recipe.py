@@ -27,8 +27,10 @@ class Recipe:
     metrics: the figures to record, each as (split, name of a metric that `measure` returns)
     baselines: {figure: (value, source)}, for values that were published or measured elsewhere
     beam: the beam size with which translations are measured
+    train_max_length: the most tokens of a source or target in training; None for no limit
 
-    Raises ValueError for a baseline of a figure that is not recorded.
+    Raises ValueError for a baseline of a figure that is not recorded, and for train_max_length with
+    a language model, which is not trained on pairs.
     """
 
     name: str
@@ -40,12 +42,16 @@ class Recipe:
     metrics: tuple[Figure, ...]
     baselines: Mapping[Figure, tuple[float, str]] = field(default_factory=dict)
     beam: int = 5
+    train_max_length: int | None = None
 
     def __post_init__(self) -> None:
         strange = [" ".join(figure) for figure in self.baselines if figure not in self.metrics]
         if strange:
             raise ValueError(f"recipe {self.name} has baselines for {', '.join(strange)}, which "
                              "are not among its metrics")
+        if self.train_max_length and self.is_language_model:
+            raise ValueError(f"recipe {self.name} has train_max_length, which is only for "
+                             "translators; use the training setting cut for a language model")
 
     @property
     def is_language_model(self) -> bool:
@@ -66,12 +72,18 @@ class Recipe:
         training = {one.name: getattr(self.training, one.name) for one in fields(self.training)
                     if getattr(self.training, one.name) != one.default}
         content = [self.corpus, self.model, self.settings, training, self.beam]
+        if self.train_max_length:
+            content.append(self.train_max_length)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:8]
 
     def load(self, split: str) -> Any:
         """Load a split of the corpus: a list of Pairs or, for a language model, a Text."""
         from numpy_attention.data.selection import selected
-        return selected(self.corpus).load(split)[0]
+        data = selected(self.corpus).load(split)[0]
+        if split == "train" and self.train_max_length:
+            return [pair for pair in data
+                    if max(len(pair.source), len(pair.target)) <= self.train_max_length]
+        return data
 
     def create(self, train: Any, seed: int = 0) -> Any:
         """Create an untrained Translator or LanguageModelRun for the training text `train`."""

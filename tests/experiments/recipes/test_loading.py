@@ -66,6 +66,7 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
         training = { epochs = 2 }
         baselines = { "test bleu" = [30, "a paper"] }
         beam = 3
+        train_max_length = 7
     """)
     mine, = load_recipes(path).values()
     dot = RECIPES["clauses-dot"]
@@ -74,6 +75,7 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
     assert mine.settings == dot.settings | {"hidden": 8}
     assert mine.training == TranslatorTraining(**vars(dot.training) | {"epochs": 2})
     assert mine.metrics == (("test", "bleu"),) and mine.beam == 3
+    assert mine.train_max_length == 7
     assert mine.baselines == {("test", "bleu"): (30, "a paper")}
 
 
@@ -92,6 +94,7 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
     ("mine = { description = '', base = 'dates', metrics = ['bleu'] }", "the figure 'bleu'"),
     ("mine = { description = '', base = 'dates', baselines = { 'test near' = 1 } }", "baseline 1"),
     ("mine = { description = '', base = 'dates', metrics = ['test near'] }", "baselines for"),
+    ("mine = { description = '', base = 'salton-lstm', train_max_length = 9 }", "only for transl"),
 ])
 def test_a_malformed_file(tmp_path, text, message):
     path = tmp_path / "mine.toml"
@@ -102,7 +105,7 @@ def test_a_malformed_file(tmp_path, text, message):
 
 @pytest.mark.parametrize("name, message", [
     ("daniluk-lstn", "unknown recipe 'daniluk-lstn'; expected one of .*, such as daniluk-lstm, "),
-    ("~~~~", "such as rnnsearch-bible, multi30k-de-en, reverse$"),
+    ("~~~~", "such as rnnsearch-bible, multi30k-de-en, multi"),
     (["dates"], r"unknown recipe \['dates'\]; "),
 ])
 def test_an_unknown_name(name, message):

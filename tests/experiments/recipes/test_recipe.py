@@ -36,3 +36,11 @@ def test_a_metric_that_cannot_be_had(tmp_path):
         run(comet, 0, 1, progress=False)
     with pytest.raises(ValueError, match="baselines for valid perplexity"):
         replace(TINY, metrics=(("test", "bleu"),))
+
+
+def test_training_sentences_can_be_shorter_than_those_measured():
+    whole = replace(TINY, corpus=TINY.corpus | {"max_length": 5})
+    short = replace(whole, train_max_length=4)
+    assert {len(pair.source) for pair in whole.load("train")} == {3, 4, 5}
+    assert {len(pair.source) for pair in short.load("train")} == {3, 4}
+    assert short.load("test") == whole.load("test")

@@ -117,6 +117,7 @@ def test_a_digest_tells_all_that_figures_depend_on():
         replace(recipe, training=replace(training, clip=2.0)),
         replace(recipe, training=Newer(**asdict(training), strange=True)),
         replace(recipe, beam=4),
+        replace(recipe, train_max_length=9),
     ]
     digests = {one.digest() for one in [recipe, *changed]}
     assert len(digests) == 1 + len(changed) and {len(one) for one in digests} == {8}
