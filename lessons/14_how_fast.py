@@ -10,26 +10,29 @@
 # step after the other, it will be correct, and slow. Where does the time go? And how fast *could*
 # it be?
 #
-# The second question has an answer, because every version has to do the same multiplications.
-# Arrange them in matrix products that are as fast as possible (mostly a few large ones), and time
-# these products and nothing else. That time is the **floor**. You will write the obvious version
-# first. Then you will make one change at a time, check that the new version computes the same as
-# the previous one, and at the end measure how much time each change saves.
+# The second question has an answer, because every version has to do the same multiplications. They
+# can be arranged in matrix products, mostly a few large ones. The time of these products alone,
+# each as fast as we can make it, is the **floor**.
 #
-# Guess now: does the first version take twice, three times, five or ten times as long as the floor?
-# These are the seven changes:
+# You will write the obvious version first. Then you will make one change at a time, check that the
+# new version computes the same as the previous one, and measure how much time the change saves.
 #
-# | change | what it is |
-# |---|---|
-# | 1 | one product for the inputs of all time steps |
-# | 2 | one product for each weight gradient, after the loop |
-# | 3 | the output layer (products, softmax, loss) for all time steps at once |
-# | 4 | the recurrent weights in panels (strips of columns), copied once per training step |
-# | 5 | all gates of a time step in one compiled loop |
-# | 6 | softmax, loss and gradient in one pass, in place |
-# | 7 | the update in one pass |
+# | change | version | what is new |
+# |---|---|---|
+# | 1 | `InputsAtOnce` | one product for the inputs of all time steps |
+# | 2 | `WeightsAtOnce` | one product for each weight gradient, after the loop |
+# | 3 | `WordsAtOnce` | the output layer (products, softmax, loss) for all time steps at once |
+# | 4 | `UInPanels` | the recurrent weights in panels (strips of columns) |
+# | 5 | `CompiledGates` | all gates of a time step in one compiled loop |
+# | 6 | `OnePassSoftmax` | softmax, loss and gradient in one pass, in place |
+# | 7 | `OnePassUpdate` | the update in one pass |
 #
-# Which change will save most, and which will save least? Write your guess down.
+# Write down two guesses now. Does the first version take twice, three times, five or ten times as
+# long as the floor? Which change will save most, and which least?
+#
+# **Your numbers and ours.** In the output, a time or speed in round brackets was recorded on one
+# core of an Intel Xeon (*the Xeon*). All other numbers are from your run. The times and speeds in
+# the text are the Xeon's, too. On another processor, other changes may save most.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -40,8 +43,8 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from speed_parts import (blas_in_use, check_parts_add_up, draw_panels, draw_rates, draw_waterfall,
-                         falls, in_turns, kernels_of, listed, medians, panel_rates, products_of,
-                         rate, ratio, repeats, rest_of, verdict, with_and_without)
+                         falls, in_turns, kernels_of, listed, medians, panel_rates, print_savings,
+                         products_of, rate, ratio, repeats, rest_of, with_and_without)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
@@ -59,10 +62,9 @@ from numpy_attention.training.threads import keep_freed_memory
 # %% [markdown]
 # ## The training step
 #
-# The model is lesson 03's language model. Its sizes are those of the small model of Zaremba et al.
-# (2014), except that it has one layer instead of two, and a smaller vocabulary. A *training step*
-# reads T words of each of B texts. A *time step* t, or step t for short, reads one word of each
-# text.
+# The model is lesson 03's language model, with the sizes of the small model of Zaremba et al.
+# (2014), except that it has one layer and a smaller vocabulary. A *training step* reads T words of
+# each of B texts. A *time step* t, or step t for short, reads one word of each text.
 #
 # | letter | value or shape | what it is |
 # |---|---|---|
@@ -74,8 +76,8 @@ from numpy_attention.training.threads import keep_freed_memory
 # | W, U, b | (H, 4H), (H, 4H), (4H,) | input weights, recurrent weights and bias of the gates |
 # | S, d | (V, H), (V,) | weights and bias of the output layer: a row and a number for each word |
 #
-# The texts are random words. For the timing this does no harm: a product takes the same time
-# whatever its numbers are.
+# The texts are random words. This does not change the times, because a product takes equally long
+# for all numbers.
 
 # %%
 V = 3000
@@ -102,8 +104,7 @@ show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 # %% [markdown]
 # ## Forward
 #
-# The obvious version of an LSTM's time step has one line per gate, forward and backward. (Lesson
-# 03 derives these lines.)
+# The obvious version has one line per gate, forward and backward. (Lesson 03 derives these lines.)
 
 
 # %%
@@ -193,9 +194,9 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
 # The whole training step adds three things. First, each word of the texts becomes a row of E.
-# Second, each state becomes a softmax over all V words, with the loss −log p of the word that comes
-# next. (`scale` is 1/B, so the gradients are those of the loss per text.) Third, the update clips
-# the norm of the gradient (lesson 02), and subtracts the gradient times the learning rate.
+# Second, each state becomes a softmax over all V words, with the loss −log p of the next word.
+# (`scale` is 1/B, so the gradients are those of the loss per text.) Third, the update clips the
+# norm of the gradient (lesson 02), and subtracts the gradient times the learning rate.
 
 
 # %% tags=["plain"]
@@ -250,8 +251,8 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# The first version must be right before we make it fast. So check every gradient in float64, with
-# tiny sizes that are all different.
+# The first version must be right before we make it fast. Check every gradient, again in float64,
+# with tiny sizes that are all different.
 
 
 # %%
@@ -283,10 +284,9 @@ def check(kind):
 print(check(FirstWritten))
 
 # %% [markdown]
-# All gradients are right. Now time a training step. The timings of this lesson come from
-# `in_turns`, which calls each of several functions once per round, in a random order, so a machine
-# that is busy for a while slows them all alike. `in_turns` measures CPU time, not wall-clock time,
-# and everything runs in one thread. Here it calls one function in nine rounds:
+# All gradients are right. Now time a training step. `in_turns` calls each of several functions once
+# per round, in a random order, so a machine that is busy for a while slows them all alike. It
+# measures CPU time in one thread. The time printed is the median over the rounds.
 
 
 # %% tags=["training"]
@@ -297,19 +297,23 @@ def run_of(kind):
     return lambda: model.train_step(inputs, targets, grads)
 
 
+def time_versions(*kinds):
+    """Time a training step of each version, in the same rounds, and print what each saves."""
+    runs = {kind.__name__: run_of(kind) for kind in kinds}
+    print_savings(in_turns(runs, 15, np.random.default_rng(9)), list(runs))
+
+
 keep_freed_memory()     # otherwise each new array asks the system for memory again
-ms = medians(in_turns({"first": run_of(FirstWritten)}, 9, np.random.default_rng(9)))
-print(f"FirstWritten: {ms['first']:.1f} ms per training step")
+time_versions(FirstWritten)
 
 # %% [markdown]
-# Later in the run, the same version may be a tenth or a fifth faster or slower, so compare only
-# versions that were timed in the same rounds.
+# The same version may be faster or slower a minute later, so compare only versions that were timed
+# in the same rounds.
 #
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
 # not reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means the
-# same up to rounding: if the terms of a sum are added in a different order, its last digits may
-# change.
+# same up to rounding: a sum in a different order may have other last digits.
 
 
 # %%
@@ -345,8 +349,8 @@ def check_same(kind, before):
 # of x go through W in one product, before the first time step. Only h_{t−1} U has to wait for
 # h_{t−1}.
 #
-# The new version also prepares change 4: before the loop, it calls `laid_out`, which may copy U
-# into an order that makes the products in the loop faster. For now, it returns U as it is.
+# The new version also calls `laid_out` before the loop, which returns U as it is. Change 4 will
+# replace this method.
 
 
 # %% tags=["plain"]
@@ -374,15 +378,15 @@ check_same(InputsAtOnce, FirstWritten)
 print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 
 # %% [markdown]
-# The number of multiplications stays the same, so what is there to gain? A product of 20 rows
-# fetches all of W, and uses each of its numbers 20 times. A product of 400 rows also fetches W
-# once, but uses each number 400 times. However, a core has a small, fast memory of its own, its
-# **cache**, often of one or two megabytes. (This is not the cache that the backward pass reads.) W,
-# with 640 KB, fits into it, so fetching W again is cheap, and this change saves little.
+# The number of multiplications is the same, so what is there to gain? A product of 20 rows fetches
+# all of W, and uses each of its numbers 20 times. A product of 400 rows uses each number 400 times.
+# However, a core has a small, fast memory of its own, its **cache**, often of one or two megabytes.
+# (This is not the `cache` of a backward pass.) W, with 640 KB, fits into it, so fetching W again is
+# cheap. Expect little from this change.
 #
 # ## 2. The weight gradients can wait
 #
-# What can leave the loop in the backward pass? Only one product is urgent, because step t − 1 needs
+# What can leave the loop in the backward pass? Step t − 1 waits for only one product of step t:
 # da_t Uᵀ. If we keep every da_t, the other products can be computed after the loop:
 #
 #     ∂L/∂W = Σ_t x_tᵀ da_t = Xᵀ dA          X (T · B, H), dA (T · B, 4H): all t, row under row
@@ -423,9 +427,9 @@ class WeightsAtOnce(InputsAtOnce):
 check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# Everyone writes this bug once. In the loop, `hs[t].T @ da` was easy to read, because hs[t] is the
-# state that step t began with. After the loop, there are T + 1 states, but da has only T steps.
-# Which T states belong to the steps? Suppose that you take the last T:
+# Everyone writes this bug once. In the loop, hs[t] is the state that step t began with. After the
+# loop, there are T + 1 states, but da has only T steps. Which T states belong to the steps? Suppose
+# that you take the last T:
 
 
 # %%
@@ -439,28 +443,24 @@ class OneOff(WeightsAtOnce):
         return (da @ self.W.T).reshape(xs.shape)
 
 
-def check_recurrence(kind):
-    """Check the recurrence by itself, which the report can follow line by line."""
-    return gradcheck(created(kind, 7, 2, np.float64), xs, rng=np.random.default_rng(6))
-
-
-report = caught(check_recurrence, OneOff)
+wrong = created(OneOff, 7, 2, np.float64)
+# the recurrence by itself, which the report can follow line by line
+report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
 # Only the gradient of U is wrong, and the report names its line. The check has also tried small
-# edits of this line, such as another variable or sign. "No small change to this line corrects it"
-# means that none of them made the gradient right, so the report suspects the line's inputs, or a
-# missing term. Here it is mistaken, because it did not try hs[:-1].
+# edits of this line, such as another variable or sign, and none made the gradient right. So the
+# report suspects the line's inputs, or a missing term. Here it is mistaken, because it did not try
+# hs[:-1].
 #
-# All shapes are right, so nothing crashes. Without a check, you might never notice.
+# All shapes are right, so without a check, you might never notice.
 #
 # ## 3. All words at once
 #
 # Must the output layer be in the loop? No: in the forward pass, no state depends on h_t Sᵀ, and in
-# the backward pass, the output layer needs nothing from the recurrence. So the output layer can
-# take all T · B states at once. How much is there to gain? S is by far the largest weight matrix in
-# a product: in the loop, each of the T steps makes an array as large as S, and adds it to
-# `grads.S`.
+# the backward pass, the output layer needs nothing from the recurrence. So it can take all T · B
+# states at once. How much is there to gain? S is by far the largest weight matrix in a product: in
+# the loop, each of the T steps makes an array as large as S, and adds it to `grads.S`.
 
 
 # %%
@@ -478,35 +478,41 @@ check_same(WordsAtOnce, WeightsAtOnce)
 moved = 4 * T * 4 * V * H
 print(f"inside the loop, the sums moved {moved / 1e6:.0f} MB per training step")
 millions = T * B * V / 1e6
-print(f"z (T · B, V) has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
+print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
-# The price is memory, because z exists for all time steps at once. (In the library, z does not grow
-# with T, because it is computed in blocks of 512 rows.)
+# The price is memory, because z exists for all time steps at once. (The library computes z in
+# blocks of 512 rows.)
+#
+# What have the three changes saved? Each line of the output compares a version with the one above
+# it. Square brackets give the range of the ratio in the middle half of the rounds. If the range
+# contains 1.00, the run cannot tell the two versions apart.
+
+# %% tags=["training"]
+time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
+
+# %% [markdown]
+# On the Xeon, change 1 saved 0.4 ms, change 2 saved 4.4, and change 3 saved 11.9. One reason is the
+# memory traffic, which costs most for S, because S does not fit into a cache of one or two
+# megabytes. Section 4 finds another reason.
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# In a hurry? BLAS, the library that computes NumPy's products, packs U again in each product of the
-# loop. Change 4 packs it once per training step, in pieces that BLAS does not pack again. *The
-# Xeon* is one core of an Intel Xeon. Go on to change 5.
+# What is left in the loop? The gates, and two products of 20 rows, with U in the forward pass and
+# with Uᵀ in the backward pass. The arithmetic per row does not depend on the number of rows. Guess:
+# per row, how much faster is a product of 1,000 rows than one of 20, or of 10?
 #
-# This change takes the longest to explain, because it follows a speed to its cause. First we find
-# out why products of few rows are slow. Our explanation will fail for very few rows, which are
-# faster than they should be. They show how to make the others faster. What we find holds for
-# OpenBLAS on processors with AVX-512.
+# (In a hurry? **BLAS**, the library that computes NumPy's products, copies U into another order in
+# each product of the loop. Change 4 makes such a copy once per training step. Go on to change 5.)
 #
-# The loop still multiplies only 20 rows at a time, by U in the forward pass and by Uᵀ in the
-# backward pass. The arithmetic per row does not depend on the number of rows. Guess: per row, how
-# much faster is a product of 1,000 rows than one of 20, or of 10?
+# First we look for the cause of the difference, and then we remove it. A product of n rows takes
+# 2 n · H · 4H operations: each row meets each entry of U in one multiplication and one addition.
+# Speeds are in GFLOP/s, 10⁹ operations per second. (`products_of` repeats a short product
+# `repeats(n)` times, to make it long enough for the clock.)
 #
-# A product of n rows takes 2 n · H · 4H operations: each of the n rows meets each entry of U in one
-# multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second. (`products_of`
-# repeats a product of few rows, so that it takes long enough to time. `repeats(n)` is how often.)
-#
-# These speeds depend on the **BLAS**, the library that computes NumPy's products, and on its
-# **kernels**, inner loops written for one kind of processor (the line `BLAS: …` names yours). *The
-# Xeon* in text and output is one run on one core of an Intel Xeon with AVX-512 (instructions for 16
-# float32 numbers at once) and OpenBLAS's SkylakeX kernels.
+# Speeds depend on the BLAS and on its **kernels**, inner loops written for one kind of processor.
+# The line `BLAS: …` names yours. The Xeon used OpenBLAS's SkylakeX kernels, which need AVX-512
+# (instructions for 16 float32 numbers at once). With others, you may not find what follows.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -532,18 +538,17 @@ show(draw_rates(rates, title, "rows of the product"), "14_rows")
 # %% [markdown]
 # ### Packing
 #
-# On the Xeon, 1,000 rows are nearly twice as fast per row as 20, and nearly three times as fast as
+# On the Xeon, 1,000 rows were nearly twice as fast per row as 20, and nearly three times as fast as
 # ten. Why? BLAS does not read U where it is. First it copies U, block by block, into the order in
 # which its inner loop reads it. This **packing** takes the same time for any number of rows. With a
-# thousand rows it hardly matters, but with ten it may take longer than the multiplications. For Uᵀ,
-# packing may take longer still, because `U.T` is only a *view*: its rows are columns of U, spread
-# over its memory.
+# thousand rows it hardly matters, but with ten it may take longer than the multiplications. For
+# `U.T`, a *view* whose rows are columns of U, packing may take longer still.
 #
 # If packing is the reason, the time of a product is a straight line in its number of rows:
 #
 #     time = packing + rows · time per row
 #
-# Draw the line through two measured points, 20 rows and 1,000, and let it predict the speeds of
+# Draw the line through the measured times of 20 and 1,000 rows, and let it predict the speeds of
 # 200, 50, ten and five rows. Where will the line fail?
 
 # %%
@@ -556,15 +561,12 @@ for n, xeon in {200: "150, 157", 50: "121, 127", 10: "59, 57", 5: "36, 74"}.item
     predicted = 2 * n * U.size / (packing + n * of_row) / 1e9
     print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}   "
           f"(Xeon {xeon})")
-print(f"the whole product of five rows takes {1e6 * time_of[5]:.0f} µs, "
-      f"packing alone {1e6 * packing:.0f} µs   (Xeon 22, 34)")
 
 # %% [markdown]
-# On the Xeon, the line is close at 200, 50 and ten rows. Five rows are the surprise: they are much
-# *faster* than the line predicts, and faster than ten. With a cost that is the same for any number
-# of rows, five rows can only be slower per row than ten. They are faster, so U cannot have been
-# packed. (Their whole product may even take less time than packing alone.) One row
-# is fast for another reason: BLAS treats it as a product with a vector, and never packs for it.
+# On the Xeon, the line was close at 200, 50 and ten rows. Five rows are the surprise: they were
+# much *faster* than the line predicts, and faster per row than ten. If BLAS packed U for five rows,
+# they would be slower per row than ten. So it does not. (One row is fast for another reason: BLAS
+# treats it as a product with a vector, and never packs.)
 #
 # ### A limit in OpenBLAS
 #
@@ -589,8 +591,7 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 
 # %% [markdown]
 # If the speed drops sharply at 500 columns, with a ratio far above 1, your BLAS has small-matrix
-# kernels, as on the Xeon. If the ratio is near 1, it has none (without AVX-512, for example), or
-# its limit is elsewhere. Then change 4 may save nothing.
+# kernels, as on the Xeon. If not, change 4 may save nothing.
 #
 # ### Panels
 #
@@ -603,19 +604,17 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 # Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
 # in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products.
 #
-# Making panels copies W, so it is a kind of packing, too. But BLAS packs U for each of the T
-# products. U stays the same until the update, so we make its panels once per training step.
+# Making panels is packing, too. But BLAS packs U for each of the T products, and we make its panels
+# once per training step, because U stays the same until the update.
 #
-# U has 800 columns, which is twelve and a half panels, so the last 32 columns get a separate
-# product. A panel of Uᵀ has 4H = 800 rows, so its product would take 20 · 800 · 64 = 1,024,000
-# multiplications, just too many. So cut such a panel into an upper and a lower part (a larger one
-# into more parts), and add the products of the parts:
+# Two details are left. U has 800 columns, which is twelve and a half panels, so the last 32 columns
+# get a separate product. A panel of Uᵀ has 4H = 800 rows, so its product would take 20 · 800 · 64 =
+# 1,024,000 multiplications, just too many. So we cut it into an upper and a lower part, and add
+# their products:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 #
-# Why 64 columns, and not more? The limit is rows × inner × columns ≤ 10⁶ (inner: the rows of W), so
-# wider panels need more parts. With 20 rows and the 800 inner numbers of Uᵀ, two parts are enough
-# for 64 columns, but 256 columns need five.
+# (Wider panels need more parts: with 256 columns, Uᵀ would need five.)
 
 
 # %% tags=["plain"]
@@ -672,9 +671,9 @@ for size, matrix in ((H, U), (LARGE, large)):
           f"{len(Panels(matrix.T, B).parts)} parts")
 
 # %% [markdown]
-# Guess: for how many rows are panels faster, and for how many are they slower? `with_and_without`
-# times the products with U and Uᵀ as they are and in panels, which are made before the clock
-# starts. `panel_rates` prints the speeds. Read those of 10, 20 and 200 rows first, then the ratios.
+# Guess: for how many rows are panels faster, and for how many are they slower? (The panels are made
+# before the clock starts.) In the output, read the speeds of 10, 20 and 200 rows first, then the
+# ratios.
 
 # %%
 curves = {}
@@ -684,18 +683,13 @@ for size, arrays in inputs_of.items():
 show(draw_panels(curves), "14_panels")
 
 # %% [markdown]
-# Panels help where packing takes much of the time. On the Xeon (the last brackets), ten rows became
-# 1.63 to 3.82 times as fast, depending on the product. With our 20 rows, the gain is smaller, and
-# for U it differs from run to run. But in all our runs with AVX-512, Uᵀ at H = 200 gained clearly.
-#
-# At 200 rows, panels are clearly slower. From ten rows on, the speed of panels hardly rises. The
-# plain product gets faster with every row, because it spreads its packing over more rows, and in
-# the end it overtakes. At one row there is nothing to gain. Nor is there at five rows with H = 200,
-# which are within the limit. With H = 1,024, five rows are beyond the limit, so BLAS packs, and in
-# all our runs with AVX-512, panels more than doubled their speed.
+# On the Xeon, ten rows became 1.63 to 3.82 times as fast, depending on the product, and 20 rows
+# became 1.16 to 1.74 times as fast. At 200 rows, panels were slower: there, the plain product
+# spreads its packing over many rows. Products that are never packed have nothing to gain: those of
+# one row, and those of five rows with H = 200.
 #
 # In the training step, change 4 is one line. The products in the loop are little more than a tenth
-# of all operations (question 3 counts them). Guess the gain of the whole step.
+# of all operations (question 3). Guess the gain of the whole step.
 
 
 # %%
@@ -707,35 +701,27 @@ class UInPanels(WordsAtOnce):
 check_same(UInPanels, WordsAtOnce)
 
 # %% tags=["training"]
-sides = {"without panels": run_of(WordsAtOnce), "with panels": run_of(UInPanels)}
-seconds = in_turns(sides, 15, np.random.default_rng(12))
-print("ms per training step:",
-      *(f"  {name} {each:.1f}" for name, each in medians(seconds).items()), "  (Xeon 30.4, 29.1)")
-print("with change 4, the training step is",
-      ratio(seconds["with panels"], seconds["without panels"]), "times as fast")
+time_versions(WordsAtOnce, UInPanels)
 
 # %% [markdown]
-# The change that took the longest to explain has saved 1.3 of 30.4 ms on the Xeon. In your run it
-# may have saved nothing: what the panels of Uᵀ win, those of U may lose. Keep it even then, because
-# the later versions build on it. The library decides without measuring. If BLAS has small-matrix
-# kernels, products of 2 to 64 rows in a loop get panels, unless they are within the limit already.
-# (64 is generous: at 50 rows, some products are slower with panels.)
-# Otherwise Uᵀ is copied into a contiguous array (`few_rows` in `numpy_attention/products.py`).
+# The change that took the longest to explain saved 1.3 of 30.4 ms on the Xeon. In your run it may
+# have saved nothing. The later versions keep the panels even then. (The library uses them only if
+# BLAS has small-matrix kernels: `few_rows` in `numpy_attention/products.py`.)
 #
-# Before the panels, we wrote a numba kernel for exactly this product. It took a page of code to
-# save one or two per cent of the time, so we threw it away. The panels came from a better question:
-# not "can we write a faster product?" but "why is this product slower than that one?".
+# The question that led to the panels was not "can we write a faster product?" but "why is this
+# product slower than that one?".
 #
 # ## 5. One compiled loop for all gates
 #
-# What else is in the loop? Only the gates. Their arithmetic is simple, but in NumPy it is costly. A
-# single σ takes four calls, for −a, exp, the addition of 1, and the division, and each call makes a
-# new array. Forward and backward, a time step makes some fifty calls, each for only B · H numbers.
+# Besides its two products, the loop contains only the gates. Their arithmetic is simple, but NumPy
+# needs many calls for it. A single σ takes four, for −a, exp, the addition of 1, and the division,
+# and each call makes a new array. Forward and backward, a time step makes some fifty calls, each
+# for only B · H numbers.
 #
 # A compiled loop (a kernel) does all of this for one number, and then for the next. Intermediate
 # results stay in the processor's registers, so they need no arrays. For each row of the batch, the
-# kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines, where a is x_t W + b, and u
-# is h_{t−1} U:
+# kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines, with a = x_t W + b and
+# u = h_{t−1} U:
 #
 #     for j in range(H):
 #         i[j] = sigmoid(a_i[j] + u_i[j])
@@ -743,8 +729,8 @@ print("with change 4, the training step is",
 #         c_next[j] = f[j] * c[j] + i[j] * g[j]
 #         h_next[j] = o[j] * tanh(c_next[j])
 #
-# The kernel is written in Python, and numba compiles it to machine code. The new version makes the
-# arrays for all time steps before the loop, and step t writes its part of them.
+# This is Python, which numba compiles to machine code. The new version makes the arrays for all
+# time steps before the loop, and step t writes its part of them.
 
 
 # %% tags=["plain"]
@@ -775,15 +761,20 @@ class CompiledGates(UInPanels):
 
 check_same(CompiledGates, UInPanels)
 
+# %% tags=["training"]
+time_versions(UInPanels, CompiledGates)
+
 # %% [markdown]
+# On the Xeon, this change saved 1.6 of 29.1 ms. A thousand NumPy calls per training step are gone,
+# but their arrays, 16 KB each, were small enough for the cache.
+#
 # ## 6. Softmax and loss in one pass
 #
-# Outside the loop, there are few calls, but the arrays are large, and the trip to memory and back
-# is slow. `softmax_loss` makes one pass after another over arrays as large as z: for z + d, its
-# maximum, the difference, e, its sum, p, the copy, and the product with `scale`. Such an array (4.8
-# MB) is larger than most cores' caches, but a single row of z (12 KB) fits. So the kernel
-# `cross_entropy` takes one row at a time, does all of this to it, and overwrites the row with its
-# gradient.
+# Outside the loop, there are few calls, but the arrays are large. `softmax_loss` makes one pass
+# after another over arrays as large as z: for z + d, its maximum, the difference, e, its sum, p,
+# the copy, and the product with `scale`. Such an array (4.8 MB) is larger than most cores' caches,
+# but a single row of z (12 KB) fits. So the kernel `cross_entropy` takes one row at a time, does
+# all of this to it, and overwrites the row with its gradient.
 
 
 # %%
@@ -799,11 +790,11 @@ check_same(OnePassSoftmax, CompiledGates)
 # %% [markdown]
 # ## 7. One pass for the update
 #
-# The update makes the same needless trips, with arrays even larger than z. Before the forward pass,
-# the gradient g is set to 0. After the backward pass, the update squares g into a new array, adds
-# up the squares, makes a clipped copy of g, writes rate times this copy to another array, and
-# subtracts that array from the weights w. But once the norm is known, one pass is enough: it reads
-# w and g, writes w, and leaves 0 in g for the next update. Clipping only changes the rate.
+# The arrays of the update are even larger than z. A training step sets the gradient g to 0. Later
+# it squares g into a new array, adds up the squares, makes a clipped copy of g, writes rate times
+# this copy to another array, and subtracts that array from the weights w. But once the norm is
+# known, one pass is enough: it reads w and g, writes w, and leaves 0 in g for the next update.
+# Clipping only changes the rate.
 #
 # Does change 7 save more than change 6, or less? Count the passes, and guess.
 
@@ -825,13 +816,13 @@ print(check(OnePassUpdate))
 print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
 
 # %% [markdown]
-# The last version is also compared with the first one, because seven small differences could have
-# added up to a large one. They have not.
+# We also compared the last version with the first, because seven small differences could have added
+# up to a large one. They have not.
 #
 # ## The library, and the floor
 #
-# The library's `LanguageModel` has all seven changes, and the same six arrays under other names. So
-# we give it our weights:
+# The library's `LanguageModel` has all seven changes, and our six arrays under other names. We give
+# it our weights:
 
 
 # %%
@@ -860,9 +851,8 @@ print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
 # Which products make up the floor? Each product y = x W of the forward pass needs two more in the
-# backward pass, dx = dy Wᵀ and dW = xᵀ dy. For the products inside the loop, the plain product is
-# slower than panels, so there the floor uses panels, as version 7 does. (If panels are slower on
-# your machine, the true floor is a little lower.)
+# backward pass, dx = dy Wᵀ and dW = xᵀ dy. Inside the loop, the floor uses panels, as version 7
+# does. (If panels are slower on your machine, the true floor is a little lower.)
 
 
 # %%
@@ -890,11 +880,12 @@ def products(B):
 # %% [markdown]
 # ## The waterfall
 #
-# What has each of the seven changes saved? In each round, our eight versions, the library's model
-# and the floor run in a random order. Each line of the output gives a version's time, what it
-# saves, and its speed divided by that of the previous version, as the median over the rounds. In
-# brackets are first the Xeon's numbers and then, after the ratio, the range of the middle half of
-# the rounds. If that range contains 1.00, the run cannot tell the versions apart.
+# Now time everything in the same rounds: our eight versions, the library's model and the floor.
+
+
+# %%
+VERSIONS = (FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce, UInPanels, CompiledGates,
+            OnePassSoftmax, OnePassUpdate)
 
 
 # %% tags=["training"]
@@ -911,100 +902,66 @@ def run_of_library():
 
 
 # %% tags=["training"]
-LADDER = {
-    "as first written": FirstWritten,
-    "1: inputs at once": InputsAtOnce,
-    "2: weights at once": WeightsAtOnce,
-    "3: words at once": WordsAtOnce,
-    "4: U in panels": UInPanels,
-    "5: compiled gates": CompiledGates,
-    "6: softmax in one pass": OnePassSoftmax,
-    "7: update in one pass": OnePassUpdate,
-}
-runs = {name: run_of(kind) for name, kind in LADDER.items()}
-runs["the library's version"] = run_of_library()
-versions = list(runs)
-
-# %% tags=["training"]
-# ms on one core of the Xeon; each version in the order of `versions`, then the products
-XEON = (47.1, 46.7, 42.3, 30.4, 29.1, 27.5, 22.8, 20.1, 20.3, 17.0)
-recorded = dict(zip([*versions, "products"], XEON, strict=True))
-
-# %% tags=["training"]
+runs = {kind.__name__: run_of(kind) for kind in VERSIONS} | {"the library": run_of_library()}
 parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
 seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
+versions = list(runs)
+print_savings(seconds, versions)
 ms = medians(seconds)
-print(f"{versions[0]:<22} {ms[versions[0]]:4.1f} ms   (Xeon {recorded[versions[0]]})")
-for before, name in zip(versions, versions[1:]):
-    print(f"{name:<22} {ms[name]:4.1f} ms, saves {ms[before] - ms[name]:4.1f}   "
-          f"(Xeon {recorded[name]}, saves {recorded[before] - recorded[name]:4.1f})   "
-          f"{ratio(seconds[name], seconds[before])} times as fast: "
-          f"{verdict(seconds[name], seconds[before])}")
-print(f"{'the floor':<22} {ms['products']:4.1f} ms   (Xeon {recorded['products']})")
+floor = ms["products"]
+print(f"the floor      {floor:5.1f} ms (Xeon 17.0)")
 
 # %% tags=["training"]
-first = ms[versions[0]]
-last = ms[versions[-1]]
-floor = ms["products"]
+first = ms["FirstWritten"]
+last = ms["the library"]
 taken = falls(ms, versions)
 check_parts_add_up(first, [*taken.values(), last])
 best = max(taken, key=taken.get)
 print(f"the first version takes {first / floor:.1f} times as long as the floor, the library's "
       f"version {last / floor:.2f} times")
-
-# %% tags=["training"]
-print(f"largest saving: change {best}, {taken[best] / (first - last):.0%} of all the time that was "
-      "saved")
-title = (f"From {first / floor:.1f} to {last / floor:.1f} times the floor; "
-         f"largest saving: change {best}")
+print(f"largest saving: {best}, {taken[best] / (first - last):.0%} of all the time that was saved")
+title = f"From {first / floor:.1f} to {last / floor:.1f} times the floor; largest saving: {best}"
 show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
 
 # %% [markdown]
-# On the Xeon, the first version took less than three times as long as the floor, not ten times,
-# because BLAS did much of the work from the start. One change, number 3 (all words at once), saved
-# more than two fifths of all the time that was saved, and it takes only seven lines of NumPy.
-# Change 1 saved hardly anything. The library's version, which can also handle padding and several
-# layers, was a little slower than version 7. In our other runs, it was a little faster.
+# On the Xeon, the first version took less than three times as long as the floor, because BLAS did
+# much of the work from the start. Change 3 saved more than two fifths of all the time that was
+# saved, with seven lines of NumPy. The library, which can also handle padding and several layers,
+# was a little slower than version 7.
 #
-# Change 6 saved more than change 7. Could you have known? Count the numbers that are read or
-# written. In NumPy, the softmax reads or writes a number for each of z's 1.2 million about 14
-# times, and the kernel does so twice. The update reads or writes a number for each of the 1.5
-# million weights about 11 times, and the kernels do so 5 times. So change 6 saves 14 million reads
-# and writes, and change 7 saves 9 million. On the Xeon, they saved 4.7 and 2.7 ms.
+# Change 6 saved 4.7 ms, and change 7 saved 2.7. Could you have known? Count the reads and writes.
+# In NumPy, the softmax makes about 14 for each of z's 1.2 million numbers, and the kernel makes
+# two. The update makes about 11 for each of the 1.5 million weights, and its kernels make five. So
+# change 6 saves 14 million reads and writes, and change 7 saves 9 million.
 #
-# These savings are those of *this* model, which has a large output layer. With a larger H and the
-# same V, the loop counts for more, and so do the panels (question 5). The savings also depend on
-# the order of the changes: a loop that is gone cannot be made faster (question 1). And the next
-# OpenBLAS may move the limit that the panels rely on.
+# The savings depend on the processor, and on the model: with a larger H, the loop and the panels
+# count for more (question 5). They also depend on the order of the changes: a loop that is gone
+# cannot be made faster (question 1).
 #
 # ## What is left
 #
-# How much could still be saved? At most everything except the products. What share of version 7's
-# time do they take? Divide two numbers of the waterfall. Then guess how the rest is split between
-# softmax, update, gates and everything else. (The kernels for the softmax, the update and the gates
-# were timed separately, in the same rounds. The time of the gates is that of all T steps.)
+# How much could still be saved? At most everything except the products. Compute their share of
+# version 7's time from the output above. Then guess how the rest is split between softmax, update,
+# gates and everything else. (These three kernels were timed by themselves, in the same rounds.)
 
 
 # %% tags=["training"]
-of_last = ms["7: update in one pass"]
+of_last = ms["OnePassUpdate"]
 shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
 print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()),
       "in all 100 %  (Xeon: products 84.6%)")
-print(f"if everything except the products took no time, version 7 would be "
-      f"{of_last / floor:.2f} times as fast")
 
 # %% [markdown]
-# *The rest* is everything that was not timed by itself: looking up rows of E, adding to the
-# gradients, sums over rows for the biases, making the panels, new arrays, and Python between the
-# calls. Inside a training step, the products also find less of their data in the cache, and the
-# extra time is part of the rest. (In some runs the rest is below 0: then the parts took longer by
-# themselves than inside the training step.)
+# *The rest* was not timed by itself: looking up rows of E, adding to the gradients, sums over rows
+# for the biases, making the panels, new arrays, and Python between the calls. Inside a training
+# step, the products also find less of their data in the cache. (If the rest is below 0, the parts
+# took longer by themselves than inside the step.)
 #
-# The products' share, 84.6% on the Xeon, is the number to know about such a program. Once it is
-# near 100 %, better code *around* the products does not help any more. What helps is faster
-# products, as in change 4, or a different model, with fewer or smaller ones.
+# The products' share, 84.6% on the Xeon, is the number to know about such a program. Near 100 %,
+# better code *around* the products does not help any more. What helps is faster products, as in
+# change 4, or a different model, with fewer or smaller ones.
 
 # %% [markdown]
 # ## What others call it
@@ -1029,39 +986,35 @@ print(f"if everything except the products took no time, version 7 would be "
 # | `as_rows` | (T, B, …) as (T · B, …) |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `randomize` | gives every parameter random values |
-# | `lstm` | all gates of a time step, compiled |
-# | `lstm_backward` | their backward pass, compiled |
-# | `cross_entropy` | bias, softmax, loss and its gradient in one pass, compiled |
-# | `squared_norm` | Σ g², compiled |
-# | `sgd` | w −= rate · g, then g = 0, compiled |
-# | `LanguageModel` | the library's model, for comparison |
-# | `SGD` | the library's optimizer |
+# | `lstm`, compiled | all gates of a time step |
+# | `lstm_backward`, compiled | their backward pass |
+# | `cross_entropy`, compiled | bias, softmax, loss and gradient |
+# | `squared_norm`, compiled | Σ g² |
+# | `sgd`, compiled | w −= rate · g, then g = 0 |
+# | `LanguageModel` | the library's model |
+# | `SGD` | its optimizer |
 # | `TextBatch` | a window of text, as the library's models read it |
-# | `keep_freed_memory` | asks the C library not to hand freed memory back |
+# | `keep_freed_memory` | keeps freed memory for new arrays |
 # | `plotting` | diagrams, colours, pictures as files |
 
 # %% [markdown]
 # ## Questions
 #
-# 1. Make change 6 in the first version, that is, inside the loop, with 20 rows per call. Does it
-#    save more there than after change 5, or less? Why does the saving depend on more than the
-#    change itself?
+# 1. Make change 6 in the first version, inside the loop, with 20 rows per call. Does it save more
+#    there than after change 5, or less? Why?
 # 2. Why can h_{t−1} U never be computed for all t at once, although a Transformer's products can?
-#    And which products of lesson 06's decoder have to stay in its loop?
+#    Which products of lesson 06's decoder have to stay in its loop?
 # 3. Count the operations of a training step from `shapes_of_products`. What share of them is in the
-#    output layer, and what share is in the loop? For which V are the two equal?
+#    output layer, and what share in the loop? For which V are the two equal?
 # 4. What does version 7 keep in memory for its backward pass? Which of these arrays grow with T,
 #    and which with V? With 10,000 words and T = 500, what would you make smaller first?
-# 5. Take V = 200 instead of 3,000: letters, not words. Predict first: how far is the first version
-#    from the floor, and which change saves most? Then take V = 3,000 again and H = 1,024. How much
-#    do the panels save, with 20 texts and with ten?
-# 6. `check_same` passes for all seven changes. Name a mistake that it cannot see, and one that it
-#    sees but a gradient check does not.
-# 7. BLAS does not pack for a product of one row. Why is such a product still slow? What does it
-#    wait for? What does this mean for a model that writes a text word by word?
-# 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` report, and why is
-#    it right?
-# 9. Making panels takes time. How many products does it take to win that time back? Measure the
-#    time of `Panels(U, 10)`, and of a product of ten rows with and without panels, also for
-#    H = 1,024. What does the answer mean for writing a text word by word, where the weights never
-#    change?
+# 5. Take V = 200: letters, not words. Predict first: how far is the first version from the floor,
+#    and which change saves most? Then take V = 3,000 again and H = 1,024. How much do the panels
+#    save, with 20 texts and with ten?
+# 6. Name a mistake that `check_same` cannot see, and one that it sees but a gradient check does
+#    not.
+# 7. BLAS does not pack for a product of one row. Why is such a product still slow? What does this
+#    mean for a model that writes a text word by word?
+# 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` report, and why?
+# 9. After how many products have panels saved the time of making them? Measure `Panels(U, 10)`, and
+#    a product of ten rows with and without panels, also for H = 1,024.

@@ -19,6 +19,11 @@ COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
 PANELS_ON_XEON = {(200, 10): "1.63 and 3.82", (200, 20): "1.23 and 1.74",
                   (1024, 10): "1.80 and 2.19", (1024, 20): "1.16 and 1.38"}
 
+# Milliseconds per training step on the Xeon
+MS_ON_XEON = {"FirstWritten": 47.1, "InputsAtOnce": 46.7, "WeightsAtOnce": 42.3,
+              "WordsAtOnce": 30.4, "UInPanels": 29.1, "CompiledGates": 27.5,
+              "OnePassSoftmax": 22.8, "OnePassUpdate": 20.1, "the library": 20.3}
+
 # The processor's time of this thread does not contain that of other programs. Windows counts it too
 # coarsely, so the time of day has to do there.
 clock = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 \
@@ -132,9 +137,9 @@ def medians(seconds):
 
 
 def ratio(one, other):
-    """`other` divided by `one`, round by round: the median, and the middle half in brackets."""
+    """`other` divided by `one`, round by round: "median [range of the middle half]"."""
     low, middle, high = np.quantile(other / one, (0.25, 0.5, 0.75))
-    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
+    return f"{middle:.2f} [{low:.2f} to {high:.2f}]"
 
 
 def verdict(one, other):
@@ -155,6 +160,22 @@ def falls(milliseconds, names):
     """
     return {name: milliseconds[before] - milliseconds[name]
             for before, name in zip(names, names[1:])}
+
+
+def print_savings(seconds, versions):
+    """Print each version's time and, compared with the previous one, what it saves.
+
+    seconds: {version: seconds of each round}. The numbers in round brackets are the Xeon's.
+    """
+    ms = medians(seconds)
+    for before, name in zip([None, *versions], versions):
+        line = f"{name:<14} {ms[name]:5.1f} ms (Xeon {MS_ON_XEON[name]})"
+        if before:
+            saved = round(ms[before] - ms[name], 1) + 0.0           # not -0.0
+            line += (f"   saves {saved:4.1f} ({MS_ON_XEON[before] - MS_ON_XEON[name]:.1f})   "
+                     f"{ratio(seconds[name], seconds[before])} times as fast: "
+                     f"{verdict(seconds[name], seconds[before])}")
+        print(line, flush=True)
 
 
 def rest_of(shares):
