@@ -1,10 +1,35 @@
-"""Comparisons of lesson 07's code with the library."""
+"""Helpers of lesson 07: checks, comparisons with the library, training, measures, figures."""
+
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib import pyplot as plt
 
+from numpy_attention import metrics, plotting
 from numpy_attention.data.batching import pair_batch
-from numpy_attention.gradcheck import randomize
+from numpy_attention.data.datasets.grammar import phenomena
+from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
+from numpy_attention.gradcheck import gradcheck, randomize
 from numpy_attention.models.luong import LuongTranslator
+from numpy_attention.training.optimizers import Adam
+from numpy_attention.training.schedules import LinearDecay
+from numpy_attention.training.trainer import Trainer
+
+EPOCHS = 5
+SIZES = dict(embedding=64, hidden=64, layers=1, cell="gru", bidirectional=True,
+             input_feeding=False, init=0.25)
+
+
+def check(score, score_backward, *inputs):
+    """The report of a gradient check of a score and its backward pass."""
+    def backward(de, cache, grads):
+        return score_backward(de, cache)
+    rng = np.random.default_rng(2)
+    return gradcheck(None, *inputs, rng=rng, forward=score, backward=backward,
+                     title=score.__name__)
+
+
+# ---- comparisons ---------------------------------------------------------------------------------
 
 
 def check_same(attention, score, score_backward, s, M, *weights):
@@ -75,3 +100,135 @@ def _attended(attention, s, M, dc):
 def _check_equal(ours, theirs):
     for number, (mine, one) in enumerate(zip(ours, theirs, strict=True)):
         assert np.allclose(mine, one, rtol=1e-10, atol=1e-12), f"result {number} differs"
+
+
+# ---- training and measures -----------------------------------------------------------------------
+
+
+def train(pairs, seed=1, **changes):
+    """A Translator trained on the pairs. changes: settings that differ from SIZES."""
+    translator = Translator.create(pairs, "luong", SIZES | changes, TranslatorTraining(seed=seed))
+    batches = translator.batches(pairs)
+    trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(seed),
+                      clip=1.0, threads=1, progress=False,
+                      schedule=LinearDecay(EPOCHS * len(batches), 0.05))
+    trainer.fit(EPOCHS)
+    return translator
+
+
+def measure(name, translator, test):
+    """Measure and print; → the share of test sentences that are exactly right, weights."""
+    found = translator.translate([pair.source for pair in test], beam=1)
+    exact = metrics.exact_match([one.target for one in found], [pair.target for pair in test])
+    weights = translator.attend(test)
+    print(f"  {name:<22} {exact:6.1%} exactly right; largest weight on the right word "
+          f"{metrics.pointing_accuracy(weights, test):6.1%}, on that or a neighbour "
+          f"{metrics.near_pointing(weights, test):6.1%}", flush=True)
+    return exact, weights
+
+
+class Swaps(NamedTuple):
+    """Measures of the swapped adjectives and nouns of the test sentences."""
+
+    least: float        # sum of the weights on a noun and all that follows it: the smallest
+    nouns: float        # share of nouns with the largest weight on the noun; </s> is left out
+    adjectives: float   # the same for adjectives
+    written: float      # share of nouns that are in the translation
+    from_state: float   # share of nouns that are predicted from the state only
+    all_words: float    # the same for all words, </s> included
+
+
+def measure_swaps(translator, weights, by_state, test):
+    """→ Swaps. by_state: for each test sentence the words predicted from the state only."""
+    found = translator.translate([pair.source for pair in test], beam=1)
+    nouns = [(rows[t], j, one.target, best[t], pair.target[t])
+             for rows, one, best, pair in zip(weights, found, by_state, test)
+             for j, t in swapped(pair)[1]]
+    hits = [row[:-1].argmax() == j for row, j, _, _, _ in nouns]
+    others = [rows[t, :-1].argmax() == j
+              for rows, pair in zip(weights, test) for j, t in swapped(pair)[0]]
+    return Swaps(least=min(row[j:].sum() for row, j, _, _, _ in nouns),
+                 nouns=np.mean(hits), adjectives=np.mean(others),
+                 written=np.mean([word in target for _, _, target, _, word in nouns]),
+                 from_state=np.mean([best == word for _, _, _, best, word in nouns]),
+                 all_words=np.mean([one == word for one, word in _predicted(by_state, test)]))
+
+
+def print_row(what, before, after, fits):
+    """Print a measure with both directions, forward only, and which explanation it fits; → fits."""
+    print(f"  {what:<53} {before:>4.0%} {after:>14.0%}   {fits}")
+    return fits
+
+
+def swapped(pair):
+    """The links of the pair's swapped adjectives, and those of their nouns."""
+    links = phenomena(pair)["swapped adjective"]        # adjective, noun, adjective, noun, …
+    return links[::2], links[1::2]
+
+
+def print_predicted(words, by_state, test):
+    """Print how often each word is predicted from the state only, in its places and in others.
+
+    → [(share of its places, share of the others)]
+    """
+    shares = []
+    for word in words:
+        hits = np.array([one == word for one, _ in _predicted(by_state, test)])
+        its = np.array([right == word for _, right in _predicted(by_state, test)])
+        shares.append((hits[its].mean(), hits[~its].mean()))
+        print(f"  {word!r} is predicted in {shares[-1][0]:.0%} of its places and in "
+              f"{shares[-1][1]:.1%} of all others")
+    return shares
+
+
+def _predicted(by_state, test):
+    """Each predicted word of the test sentences with the correct one."""
+    return [both for best, pair in zip(by_state, test)
+            for both in zip(best, [*pair.target, "</s>"], strict=True)]
+
+
+def missed_links(weights, test):
+    """The target words of the links whose source word does not have the largest weight."""
+    return [pair.target[t] for rows, pair in zip(weights, test) for j, t in pair.sure
+            if rows[t, :-1].argmax() != j]
+
+
+def centres_of(translator, pair):
+    """p for each target word of the pair, in a Translator with local-p; (T + 1,)."""
+    _, _, cache = translator.model.forward(translator.batches([pair]).batch([0]))
+    return np.array([step.lengths[0] * step.share[0] for step in cache.attend_caches])  # S sigmoid
+
+
+# ---- figures -------------------------------------------------------------------------------------
+
+
+def draw(weights, pair, title, ax=None):
+    """A heatmap of one sentence's weights; → Axes."""
+    return plotting.attention_heatmap(weights, source_tokens=[*pair.source, "</s>"],
+                                      target_tokens=[*pair.target, "</s>"], gold=pair.sure,
+                                      possible=pair.possible, ax=ax, title=title)
+
+
+def draw_two(pair, matrices):
+    """The figure of two heatmaps. matrices: {title: weights of the pair}."""
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5.4), layout="constrained")
+    for ax, (title, weights) in zip(axes, matrices.items()):
+        draw(weights, pair, title, ax)
+    return figure
+
+
+def draw_pull(a, alpha, terms, p, D):
+    """The figure of the bell around p, and of how hard each position pulls at p."""
+    positions = np.arange(len(a))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
+    fine = np.linspace(-0.5, len(a) - 0.5, 200)
+    left.plot(fine, np.exp(-2 * ((fine - p) / D) ** 2), "k--", label="bell g around p")
+    left.bar(positions - 0.2, a, 0.4, color="0.8", label="a, the softmax")
+    left.bar(positions + 0.2, alpha, 0.4, color=plotting.COLOURS[0], label="α = a g")
+    left.set(xlabel="position j", ylabel="weight", title="the bell lowers weights far from p = 2.3")
+    left.legend()
+    right.bar(positions, -terms, color=plotting.COLOURS[1])
+    right.axhline(0, color="0.5", linewidth=1)
+    right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
+              title=f"the pull to the right: position 3 has {-terms[3]:.3f} of {-terms.sum():.3f}")
+    return figure

@@ -40,8 +40,8 @@ the first state, and dM.
         "s̃_t is used twice: by its own word and by the next step. s_t is used three times.",
         "Walk up from s̃_t: the layer, the context, the softmax, the score; then the step "
         "itself.",
-        "s_t = tanh(k_t) and s̃_t = tanh(u_t): ds̃_t = ∂L/∂s̃_t + dk_{t+1} Fᵀ; ds_t = (through the "
-        "scores) + du_t W_hᵀ + dk_{t+1} Uᵀ"),
+        "s_t = tanh(r_t) and s̃_t = tanh(u_t): ds̃_t = ∂L/∂s̃_t + dr_{t+1} Fᵀ; ds_t = (through the "
+        "scores) + du_t W_hᵀ + dr_{t+1} Uᵀ"),
     why="dr, the gradient in front of the tanh of s, is all that the step before has to know.",
     unseen="Without input feeding in the forward and the backward, all gradients are right again.",
     mistakes=(
