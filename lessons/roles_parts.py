@@ -86,7 +86,19 @@ def terms_of(model, batch):
     return {role: term.reshape(-1, term.shape[-1]) for role, term in terms.items()}
 
 
-# ---- figure of Pairs -----------------------------------------------------------------------------
+# ---- figures of Pairs ----------------------------------------------------------------------------
+
+
+def draw_answers(right, title):
+    """Plot the shares of right answers {name of a model: one share per seed}; → Axes."""
+    _, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
+    for place, shares in enumerate(right.values()):
+        ax.plot([place] * len(shares), 100 * shares, "o", color=plotting.COLOURS[0], alpha=0.7)
+    ax.set_xticks(range(len(right)), [name.replace(" | ", "\n| ") for name in right])
+    ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
+    ax.legend(loc="upper left")
+    ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
+    return ax
 
 
 def draw_cosines(seen, accused, title):
