@@ -16,7 +16,7 @@ target words whose largest weight is at most one word off, and the alignment err
 weights are also measured after the target word is given, with attention as the prior (Shankar &
 Sarawagi 2019, "Posterior attention models for sequence to sequence learning"):
 
-    p(a_t = s | y_t) ∝ α_ts p(y_t | the context is that of s alone)
+    p(a_t = s | y_t) ∝ α_ts p(y_t | all weight is on s)
 
 This is possible for models whose states do not depend on earlier attention: Luong's without input
 feeding and without a local window.
@@ -35,26 +35,26 @@ from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.experiments.runs.translator import Translator
 
-# steps until a query has read the word; of other models 1
+# steps until a query has read the word; 1 for other models
 READ = {"rnnsearch": 2, "encoder-decoder": 2}
-# the source word that explains what none explains; its id is <pad>'s, which no sentence has
+# the empty source word e_0, with the id of <pad>, which does not occur in sentences
 NULL = 0
 
 
 class Model1:
-    """t(f | e) of IBM Model 1 by expectation maximisation, from sentence pairs of ids.
+    """IBM Model 1: estimate t(f | e) by expectation maximisation from sentence pairs of ids.
 
         p(f_1 … f_m | e_1 … e_l) = ε (l + 1)^{−m} Π_j Σ_i t(f_j | e_i)            e_0 = NULL
     """
 
     def __init__(self, sources, targets, size, iterations=5):
-        """size: of the target vocabulary; ids are below it.
+        """Estimate t(f | e). size: that of the target vocabulary.
 
-        log_likelihoods: of the words, before each iteration.
+        `log_likelihoods` are those of the target words before each iteration.
         """
         self.size = size
-        pairs = []                      # e · size + f of every f beside every e of its source
-        words = []                      # the place of that f among all words
+        pairs = []                      # e · size + f for each f and each e of its source
+        words = []                      # the index of that f among all words
         count = 0
         for source, target in zip(sources, targets):
             given = np.array([NULL, *source])
@@ -74,14 +74,14 @@ class Model1:
             self.t = counts / np.bincount(given, counts)[given]
 
     def weights(self, source, target):
-        """t(f_j | e_i) (T, S); 0 for words never seen together, and nothing for NULL."""
+        """Return t(f_j | e_i) (T, S) without NULL. It is 0 for words that never occur together."""
         wanted = np.add.outer(np.array(target), np.array(source) * self.size)
         found = np.searchsorted(self.keys, wanted).clip(max=len(self.keys) - 1)
         return np.where(self.keys[found] == wanted, self.t[found], 0.0)
 
 
 def model1(train, test, iterations):
-    """Its weights on the test pairs, one matrix each. A word that it never saw has no weights."""
+    """Return the weights of IBM Model 1 on the test pairs, 0 for words that it never saw."""
     sources = Vocabulary.build([pair.source for pair in train], min_count=1)
     targets = Vocabulary.build([pair.target for pair in train], min_count=1)
 
@@ -98,7 +98,7 @@ def model1(train, test, iterations):
 
 @contextmanager
 def only(model, layer, attention, head):
-    """Within, the model's weights are those of this head of this decoder layer."""
+    """Replace the model's weights by those of one head of one decoder layer, within a block."""
     decoder = model.decoder
     whole = attention.attention
     if layer is not None:
@@ -112,9 +112,9 @@ def only(model, layer, attention, head):
 
 
 class OneHead:
-    """Attention with weights (B, heads, T, S), all of them those of one head.
+    """Attention with weights (B, heads, T, S) that are those of one head for all heads.
 
-    Multi-head attention returns their mean.
+    Multi-head attention returns their mean, which is then that of this head.
     """
 
     def __init__(self, attention, head):
@@ -127,7 +127,7 @@ class OneHead:
 
 
 def heads(translator):
-    """(name, layer, attention, head) of every head over the source, if there are any."""
+    """Return (name, layer, attention, head) for each head of multi-head attention to the source."""
     layers = []
     if translator.name == "transformer":
         for k, layer in enumerate(translator.model.decoder):
@@ -142,7 +142,7 @@ def heads(translator):
 
 
 def posterior(model, batch):
-    """p(a_t = s | y_t) (T, B, S); a step that is padding has zeros."""
+    """Return p(a_t = s | y_t) (T, B, S), 0 for steps that are padding."""
     _, weights, _ = model.forward(batch)
     attention = model.attention
     words = batch.target_mask
@@ -161,7 +161,7 @@ def posterior(model, batch):
 
 
 class Only:
-    """An attention that sees one position alone; where that is padding, all."""
+    """An attention to a single position, or to all positions in rows where it is padding."""
 
     def __init__(self, attention, position):
         self.attention = attention
@@ -179,7 +179,7 @@ class Only:
 
 @contextmanager
 def posterior_weights(model):
-    """Within, the model's weights are the posterior ones."""
+    """Replace the model's weights by the posterior ones within a block."""
     model.weights = lambda batch: posterior(model, batch)
     try:
         yield
@@ -188,9 +188,9 @@ def posterior_weights(model):
 
 
 def has_posterior(translator):
-    """Whether `posterior` is one.
+    """Return whether `posterior` applies.
 
-    The context of a step must reach no other step, and a step's weights sum to 1.
+    The context of a step must not affect other steps, and the weights of a step must sum to 1.
     """
     if translator.name != "luong" or translator.model.F is not None:
         return False
@@ -201,20 +201,20 @@ def has_posterior(translator):
 
 
 def later(weights, steps):
-    """The weights (T, S) of `steps` steps later; after the last word nothing is asked."""
+    """Return the weights (T, S) of `steps` steps later, and 0 for the last `steps` words."""
     nothing = np.zeros((steps, weights.shape[1]), weights.dtype)
     return np.concatenate([weights[steps:], nothing])
 
 
 def steps_until_read(translator):
-    """How many steps after a word is predicted a query has read it."""
+    """Return the number of steps from the prediction of a word to the first query that read it."""
     if translator.name == "luong" and translator.model.query == "previous":
         return 2
     return READ.get(translator.name, 1)
 
 
 def both_times(translator, pairs):
-    """The figures before a word is read, and after."""
+    """Format the figures before a word is read and after."""
     weights = translator.attend(pairs)
     steps = steps_until_read(translator)
     after = [later(rows, steps) for rows in weights]
@@ -257,7 +257,7 @@ def main(arguments=None):
                     show("    " + name, both_times(translator, test))
         if options.posterior and has_posterior(translator):
             with posterior_weights(translator.model):
-                show("    told its word", figures(translator.attend(test), test))
+                show("    given its word", figures(translator.attend(test), test))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ PLACES = np.array([0, 5, 10, 15, 20, 25, 30, 35, 40])
 
 
 def recorded(folder):
-    """{recipe's name: {seed: {metric: its line}}}, those of the test sentences, as far as known."""
+    """Return {recipe: {seed: {metric: line}}} of all figures recorded for the test sentences."""
     systems = {}
     for recipe in RECIPES:
         path = folder / f"{recipe.name}.jsonl"
@@ -46,7 +46,7 @@ def recorded(folder):
 
 
 def buckets_of(lines, counts):
-    """A run's LengthBuckets; lines: its figures by metric; counts: sentences in each bucket."""
+    """Return the LengthBuckets of a run. lines: {metric: line}; counts: sentences per bucket."""
     found = [lines[metric_of(*ends)] for ends in pairwise(EDGES)]
     return [LengthBucket(*ends, count, line["value"], line["low"], line["high"])
             for ends, count, line in zip(pairwise(EDGES), counts, found)]
@@ -68,7 +68,7 @@ def figure(path):
         print(f"{name}: {parameters:,} parameters, seeds {', '.join(map(str, seeds))}, BLEU of all "
               + ", ".join(f"{lines['bleu']['value']:.2f}" for lines in seeds.values()))
         for bucket, *each in zip(buckets, *runs):
-            print(f"  {told(bucket, each)}")
+            print(f"  {format_bucket(bucket, each)}")
         several = f", {len(runs)} seeds" if len(runs) > 1 else ""
         curves[f"{name.removeprefix('length-')}, {parameters / 1e6:.1f} M parameters{several}"] = (
             buckets)
@@ -79,13 +79,13 @@ def figure(path):
 
 
 def over_seeds(runs):
-    """The buckets of several seeds as one list: means of BLEU and of the ends of its intervals."""
+    """Average the buckets of several seeds: BLEU and the ends of its intervals."""
     return [LengthBucket(*buckets[0][:3], *np.mean([bucket[3:] for bucket in buckets], 0).tolist())
             for buckets in zip(*runs)]
 
 
-def told(bucket, seeds):
-    """A bucket in words: BLEU, the standard deviation over seeds, the interval over sentences."""
+def format_bucket(bucket, seeds):
+    """Format a bucket: BLEU, its standard deviation over seeds, its interval over sentences."""
     line = (f"{bucket.low:>2} to {bucket.high - 1:>2} words, {bucket.count:>4} sentences: "
             f"{bucket.bleu:.2f}")
     if len(seeds) > 1:
@@ -94,7 +94,7 @@ def told(bucket, seeds):
 
 
 def draw_rings(ax, systems):
-    """Each seed's own BLEU, where there are several; systems: the runs of each curve."""
+    """Draw the BLEU of each seed if there are several. systems: the runs of each curve."""
     for line, runs in zip(list(ax.lines), systems):
         if len(runs) > 1:
             for buckets in runs:
@@ -115,7 +115,7 @@ def positions():
 
 
 def perplexity_by_place(model, batches):
-    """The perplexity of the words from each of PLACES to the next; NaN: no sentence is so long."""
+    """Return the perplexity of the words from each of PLACES to the next, NaN if there are none."""
     sums = np.zeros(len(PLACES))
     counts = np.zeros(len(PLACES))
     for place in batches.order():

@@ -38,10 +38,10 @@ from numpy_attention.experiments.runs.translator import (
 )
 
 CORPUS = {"name": "bible-en-es", "max_length": 15}
-MIN_COUNT = 3       # of a word of the vocabulary
+MIN_COUNT = 3       # least count of a word in the vocabulary
 BATCH = 64
 TIE = 1e-3          # nats
-PARTED = 1 / 200    # of all translations
+PARTED = 1 / 200    # largest share of translations that may differ
 SIZES = ("embedding", "hidden", "alignment", "maxout")
 SETTINGS = {
     "rnnsearch": {name: MODELS["c"][name] for name in SIZES}
@@ -50,7 +50,7 @@ SETTINGS = {
     | {"layers": 1, "attention": "dot", "init": "modern"},
 }
 
-# ---- the sides, in processes of their own: a step translates all sentences -----------------------
+# ---- the sides, in separate processes; a step translates all sentences ---------------------------
 
 
 def ours(size, threads, built):
@@ -68,7 +68,7 @@ def theirs(size, threads, built):
 
 
 def products(size, threads, built):
-    """The floor of ours."""
+    """The matrix products of `ours` alone."""
     translator, sentences = loaded(size, built)
     return search_floor(translator, sentences, size["beam"], threads)
 
@@ -82,7 +82,7 @@ def loaded(size, built):
 
 
 def writing(size, side, translate):
-    """A step that translates → the number of words; the first writes them to a file."""
+    """Return a step that translates and returns the number of words; the first saves them."""
     path = Path(size["run"]) / f"{side}-{size['beam']}.json"
 
     def step():
@@ -94,7 +94,7 @@ def writing(size, side, translate):
 
 
 def their_search(translator, beam):
-    """A function from sentences to translations, of PyTorch's model with the same weights."""
+    """Return a function that translates sentences with a PyTorch model of the same weights."""
     import torch
     from pytorch import torch_luong, torch_rnnsearch
     from pytorch.torch_decoding import LuongSearcher, RNNSearcher, beam_search, greedy
@@ -126,11 +126,11 @@ def their_search(translator, beam):
     return translate
 
 
-# ---- what is compared ----------------------------------------------------------------------------
+# ---- comparison ----------------------------------------------------------------------------------
 
 
 def trained(name, options, run):
-    """A translator after some steps, whose run and the sentences to translate are in a folder."""
+    """Train a translator for some steps. Save it and the sentences to translate in `run`."""
     rng = np.random.default_rng(0)
     pairs = load_parallel(split="train", **CORPUS)
     how = TranslatorTraining(epochs=1, batch_size=BATCH, learning_rate=3e-3, min_count=MIN_COUNT)
@@ -148,7 +148,7 @@ def trained(name, options, run):
 
 
 def compare_words(translator, run, beam):
-    """The numbers of translations that are equal, ties, and neither; the mean length of ours."""
+    """Count translations that are equal, ties or neither. Also return the mean length of ours."""
     sentences = json.loads((run / "sentences.json").read_text())
     sides = [json.loads((run / f"{side}-{beam}.json").read_text()) for side in ("ours", "theirs")]
     counts = {"equal": 0, "ties": 0, "parted": 0}
@@ -162,7 +162,7 @@ def compare_words(translator, run, beam):
 
 
 def difference_of(translator, sentence, one, other, beam):
-    """Between two translations, in log p of what a search compares."""
+    """Return the difference of two translations in the log p that a search compares."""
     first = next((i for i, words in enumerate(zip(one, other)) if words[0] != words[1]),
                  min(len(one), len(other)))
     each = [log_probabilities(translator, sentence, words) for words in (one, other)]
@@ -174,7 +174,7 @@ def difference_of(translator, sentence, one, other, beam):
 
 
 def log_probabilities(translator, sentence, words):
-    """log p of each word of a translation and of its </s>, by our model."""
+    """Return log p of each word of a translation and of its </s> in our model."""
     source = np.array(translator.source_vocabulary.encode(sentence) + [EOS])[:, None]
     state = translator.model.start(source, source != 0)
     before = BOS
@@ -187,7 +187,7 @@ def log_probabilities(translator, sentence, words):
 
 
 def compare(translator, run, beam, options):
-    """Time one beam width, and print what came out. RuntimeError: other translations."""
+    """Time one beam width and print the result. Raises RuntimeError for other translations."""
     sides = [Side("ours", "decoding.ours"), Side("theirs", "decoding.theirs", environment=TUNED),
              Side("products", "decoding.products")]
     size = {"run": str(run), "beam": beam}

@@ -20,20 +20,20 @@ import numpy as np
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 
-FIGURES = 10        # that are printed
-SETTLED = 2         # of them before everything has been of its largest size once
-LARGEST = {"MB": 1.0, "objects": 100}       # growth over a thousand times
+FIGURES = 10        # measurements
+SETTLED = 2         # measurements until everything has had its largest size once
+LARGEST = {"MB": 1.0, "objects": 100}       # growth per thousand times
 
 
 def resident():
-    """Memory of this process that is in use, in MB."""
+    """Return the resident memory of this process in MB."""
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 class Watch:
-    """What a process holds, now and then."""
+    """Measure memory and objects of this process at regular intervals."""
 
     def __init__(self, what, times):
         self.what, self.every = what, max(1, times // FIGURES)
@@ -41,14 +41,14 @@ class Watch:
         print(f"{what:>12} {'MB':>9} {'objects':>9}")
 
     def look(self, time):
-        """Called after every time, numbered from 1."""
+        """Measure if it is due. Call it after every time, numbered from 1."""
         if time % self.every == 0:
             gc.collect()
             self.figures.append((time, resident(), len(gc.get_objects())))
             print("{:12,} {:9.2f} {:9,}".format(*self.figures[-1]), flush=True)
 
     def grown(self):
-        """{what: growth over a thousand times}: the slope of a straight line, printed."""
+        """Print and return {what: growth per thousand times}, the slope of a fitted line."""
         times, *held = np.array(self.figures[SETTLED:]).T
         slopes = [1000 * np.polyfit(times, one, 1)[0] for one in held]
         found = dict(zip(LARGEST, slopes))
@@ -57,7 +57,7 @@ class Watch:
 
 
 def train(times, folder):
-    """A small translator trained for `times` steps; → it, the growth."""
+    """Train a small translator for `times` steps. Return it and the growth."""
     pairs = load_parallel("bible-en-es", "train", max_length=7)[:1600]
     how = TranslatorTraining(epochs=-(-times // 50), batch_size=32, learning_rate=3e-3)
     settings = dict(hidden=48, embedding=32, dropout=0.2, init="modern", readout="current")
@@ -76,7 +76,7 @@ def train(times, folder):
 
 
 def translate(translator, times):
-    """Translate this many sentences, one at a time, with a beam; → the growth."""
+    """Translate this many sentences one at a time with a beam. Return the growth."""
     pairs = load_parallel("bible-en-es", "valid", max_length=7)
     watch = Watch("translations", times)
     for time in range(1, times + 1):

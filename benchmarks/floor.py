@@ -1,6 +1,6 @@
 """The floor of a training step or a search: its matrix products alone, in NumPy.
 
-A product is (rows, inner, columns), or (how many, rows, inner, columns). Padding needs no products.
+A product is (rows, inner, columns), or (count, rows, inner, columns). Padding needs no products.
 """
 
 from collections import defaultdict
@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from sides import batch_of, is_text
 
-LOOP = 20       # products in a loop over time, more than enough for panels
+LOOP = 20       # products in a loop over time, enough to use panels
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 class Widths(NamedTuple):
     """(inner, columns) of a model's products.
 
-    read, written: for each word of the source and of the target, all words in one product.
-    encoder, decoder: for each row of the batch, at every time step.
+    read, written: products over all words of the source, and of the target
+    encoder, decoder: products over the rows of the batch, at every time step
     """
 
     read: list
@@ -63,7 +63,7 @@ def of_rows(rows, widths):
 
 
 def transformer_products(size, batch, rows):
-    """Its scores and sums are a product for each sentence and head."""
+    """Return the products of a Transformer. Attention has products per sentence and head."""
     S, T = len(batch.source), len(batch.target_in)
     D = size["hidden"]
     heads = rows * size["heads"]
@@ -82,10 +82,10 @@ def transformer_products(size, batch, rows):
 
 
 def products_of(size, threads):
-    """The products of a thread's forward pass, and those of its gradients of weights.
+    """Return the products of a thread's forward pass, and those of its weight gradients.
 
-    The weights of a time step have one product for all steps. The gradients of inputs are products
-    of the sizes of the forward pass.
+    The weights of a time step have one product for all steps. The products for the gradients of
+    inputs have the sizes of those of the forward pass.
     """
     batch = batch_of(size, np.random.default_rng(0))
     rows = size["batch"] // threads
@@ -107,7 +107,7 @@ def products_of(size, threads):
 
 
 def floor(size, threads, built):
-    """A side of versus_pytorch.py: the products of a training step; the threads share the rows."""
+    """A side of versus_pytorch.py: the products of a training step, whose rows threads share."""
     from numpy_attention.products import few_rows
     from numpy_attention.training.threads import Threads
     forward, weights = products_of(size, threads)
@@ -117,7 +117,7 @@ def floor(size, threads, built):
 
     factors = {}
     for *b, n, k, m in {*forward, *weights}:
-        # y = x W and dx = dy Wᵀ, W laid out as in a step of a loop over time
+        # y = x W and dx = dy Wᵀ, with W laid out as for a loop over time
         for what, inner, columns in (("y", k, m), ("dx", m, k)):
             W = ones(*b, inner, columns)
             factors[(what, *b, n, k, m)] = ones(*b, n, inner), W if b else few_rows(W, n, LOOP)
@@ -142,10 +142,10 @@ def floor(size, threads, built):
 
 
 class Watched:
-    """A model that remembers its calls.
+    """A model that records its calls.
 
-    begun: for every batch the mask of its source (S, B) and the rows of each call of `next`, since
-    sentences that have ended leave the batch.
+    begun: for each batch the mask of its source (S, B), and the number of rows in each call of
+    `next`, which falls because finished sentences leave the batch
     """
 
     def __init__(self, model):
@@ -164,17 +164,17 @@ class Watched:
         return self.model.next(tokens, state)
 
 
-def search_products(widths, mask, asked):
-    """The products of one batch; asked: the rows of each word."""
+def search_products(widths, mask, row_counts):
+    """Return the products of one batch. row_counts: the number of rows in each step."""
     S, B = mask.shape
     found = of_rows(int(mask.sum()), widths.read) + S * of_rows(B, widths.encoder)
-    for rows in asked:
+    for rows in row_counts:
         found += of_rows(rows, widths.written) + of_rows(rows, widths.decoder)
     return found
 
 
 def search_floor(translator, sentences, beam, threads):
-    """A step that makes the products of translating these sentences, watched once → 0."""
+    """Return a step that computes the products of translating these sentences."""
     from numpy_attention.products import few_rows, fixed_weights
     from numpy_attention.training.threads import Threads
     watched = translator.model = Watched(translator.model)

@@ -28,7 +28,7 @@ EOS = ["</s>"]
 
 
 def largest_weight_on(pair, weights, i, j):
-    """What the largest weight of target word j, whose gold source word is i, is on."""
+    """Classify where target word j, whose gold source word is i, has its largest weight."""
     place = int(weights[j].argmax())
     if place == i:
         return "right"
@@ -44,7 +44,7 @@ def largest_weight_on(pair, weights, i, j):
 
 
 def phenomena_and_halves(pair):
-    """`phenomena`, and the negation's links to ne or n', and to pas, by themselves."""
+    """Return `phenomena(pair)`, also with separate links of the negation to ne or n', and pas."""
     found = phenomena(pair)
     negation = found["negation"]
     found["pas"] = [(i, j) for i, j in negation if pair.target[j] == "pas"]
@@ -53,7 +53,7 @@ def phenomena_and_halves(pair):
 
 
 def counts_of(phenomenon, pairs, found, weights):
-    """A Counter of what the words of one phenomenon point at, over all pairs."""
+    """Count over all pairs what the words of one phenomenon point at."""
     counts = Counter()
     for pair, links, rows in zip(pairs, found, weights):
         counts.update(largest_weight_on(pair, rows, i, j) for i, j in links[phenomenon])

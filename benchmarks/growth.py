@@ -26,16 +26,16 @@ from numpy_attention.plotting.base import curve_style, new_figure, save
 SIDES = [Side("ours", "sides.ours"), Side("theirs", "sides.theirs", environment=TUNED)]
 NAMES = {"ours": "numpy_attention", "theirs": "PyTorch"}
 THREADS = (1, 2)
-WRITTEN = 15                    # words of a target, whatever the source's length
+WRITTEN = 15                    # words of a target, for any length of the source
 QUARTILES = (0.25, 0.5, 0.75)
 
 
 class Curve(NamedTuple):
-    """What grows, in which model, and how far."""
+    """A curve: a model, and the size that grows."""
 
     model: str
     label: str
-    fields: tuple[str, ...]     # of a size, that all have the value
+    fields: tuple[str, ...]     # names in the size that get the value
     values: tuple[int, ...]
 
     def size(self, value):
@@ -52,11 +52,11 @@ CURVES = {
 }
 
 
-# ---- measured ------------------------------------------------------------------------------------
+# ---- measurements --------------------------------------------------------------------------------
 
 
 def measured(names, options):
-    """A line for each point, with the seconds of every round on both sides; printed, recorded."""
+    """Measure, print and record a line per point, with the seconds of each round on both sides."""
     lines = []
     for name in names:
         values = CURVES[name].values
@@ -72,11 +72,11 @@ def measured(names, options):
     return lines
 
 
-# ---- drawn ---------------------------------------------------------------------------------------
+# ---- figure --------------------------------------------------------------------------------------
 
 
 def draw(lines):
-    """A column a curve: the time of a step above, the ratio beneath."""
+    """Draw one column per curve: the time of a step at the top, the ratio at the bottom."""
     names = [name for name in CURVES if any(line["curve"] == name for line in lines)]
     figure = new_figure(4.2 * len(names), 7)
     panels = figure.subplots(2, len(names), sharex="col", sharey="row", squeeze=False)
@@ -94,14 +94,14 @@ def draw(lines):
         label(above, beneath, CURVES[name])
     panels[0, 0].set_ylabel("a training step, ms (log scale)")
     panels[1, 0].set_ylabel("ours / PyTorch's")
-    panels[1, 0].set_ylim(0)                       # of all four, once all are drawn
+    panels[1, 0].set_ylim(0)                       # for all columns, once all are drawn
     panels[0, 0].legend(fontsize=8)
     panels[1, 0].legend(fontsize=8, loc="lower left")
     return figure
 
 
 def plot(ax, values, quartiles, n, threads, name):
-    """Medians as a line, dashed where there is one thread, and quartiles as a band."""
+    """Draw medians as a line, dashed for one thread, and quartiles as a band."""
     low, middle, high = np.array(quartiles).T
     style = curve_style(n) | {"linestyle": "--" if threads == 1 else "-"}
     text = f"{name}, {threads} thread{'s' * (threads > 1)}"

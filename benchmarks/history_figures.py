@@ -24,7 +24,7 @@ STREAMS = 20
 
 
 def label(run):
-    """A run's model in a few words."""
+    """Return a short name of the model of a run."""
     settings = run.settings
     name = settings.get("attention") or settings.get("cell", "lstm").upper()
     if settings.get("window"):
@@ -33,21 +33,21 @@ def label(run):
 
 
 def text_of(run):
-    """The last split of what the run learnt from: test, or valid where there is no test."""
+    """Return the last split of the run's corpus: test, or valid if there is no test split."""
     corpus = run.selection()
     text, = corpus.load(corpus.splits[-1])
     return text
 
 
 def fall(flow):
-    """How far a curve falls, in words."""
+    """Format how far a curve falls."""
     return (f"falls to {flow[10] / flow[0]:.1e} of its first value 10 positions back, "
             f"{flow[-1] / flow[0]:.1e} {len(flow) - 1} back")
 
 
 def save_flows(flows, along_c, path):
-    """The gradient norms of h for all models, and next to them those of c for LSTMs."""
-    panels = {"h": {name: flows[name] for name in [*along_c, *flows]}}    # a colour a model in both
+    """Plot the gradient norms of h for all models, and next to them those of c for LSTMs."""
+    panels = {"h": {name: flows[name] for name in [*along_c, *flows]}}    # same colours in both
     if along_c:
         panels["c"] = along_c
     figure, axes = plt.subplots(

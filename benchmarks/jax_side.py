@@ -19,7 +19,7 @@ from sides import arrays_of, batch_of, is_text, our_model, part, rate_and_clip
 
 
 def lstm(cell, state, a):
-    """→ (h_t, c_t), h_t."""
+    """Return the state (h_t, c_t), and h_t."""
     h, c = state
     i, f, g, o = jnp.split(a + h @ cell["U"], 4, axis=1)
     c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
@@ -28,7 +28,7 @@ def lstm(cell, state, a):
 
 
 def gru(cell, h, a):
-    """reset="after", update="old"; → h_t, h_t."""
+    """GRU with reset="after", update="old". Return the state h_t, and h_t."""
     a_r, a_z, a_n = jnp.split(a, 3, axis=1)
     u_r, u_z, u_n = jnp.split(h @ cell["U"], 3, axis=1)
     r = jax.nn.sigmoid(a_r + u_r)
@@ -38,11 +38,11 @@ def gru(cell, h, a):
     return h, h
 
 
-# ---- models: loss(parameters, state, *ids) → Σ −log p, the state to carry on -------------------
+# ---- models: loss(parameters, state, *ids) → Σ −log p, the state after the batch ---------------
 
 
 def loss_of(size):
-    """The loss of a size of sides.py, and the state that it begins with."""
+    """Return the loss function of a size of sides.py, and its initial state."""
     if not is_text(size):
         return rnnsearch, None
     zeros = jnp.zeros((size["batch"], size["hidden"]))
@@ -55,7 +55,7 @@ def loss_of(size):
 
 
 def language_model(step, p, states, inputs, targets):
-    """inputs, targets (T, B); a state for each layer."""
+    """Return the loss and the new states. inputs, targets (T, B); states: one per layer."""
     x = p["embedding.E"][inputs]                                        # (T, B, E)
     after = []
     for layer, state in enumerate(states):
@@ -67,7 +67,7 @@ def language_model(step, p, states, inputs, targets):
 
 
 def rnnsearch(p, state, source, target_in, target_out):
-    """readout="current"; source (S, B), the targets (T, B)."""
+    """RNNsearch with readout="current". source (S, B), target_in and target_out (T, B)."""
     mask = source != 0                                                  # (S, B)
     x = p["source_embedding.E"][source]
     forward, _ = read(part(p, "encoder.forward_cell"), x, mask)
@@ -93,7 +93,7 @@ def rnnsearch(p, state, source, target_in, target_out):
 
 
 def read(cell, x, mask, reverse=False):
-    """A GRU over sentences of different lengths → h (S, B, H), the last state."""
+    """Run a GRU over sentences of different lengths. Return h (S, B, H) and the last state."""
     def one(h, inputs):
         a, real = inputs
         new, _ = gru(cell, h, a)
@@ -106,7 +106,7 @@ def read(cell, x, mask, reverse=False):
 
 
 def cross_entropy(p, x, targets):
-    """x (T, B, K), targets (T, B) → Σ −log p over those that are not padding."""
+    """Return Σ −log p over targets that are not padding.   x (T, B, K), targets (T, B)."""
     logits = x @ p["output.words.E"].T + p["output.b"]
     log_p = jax.nn.log_softmax(logits)
     chosen = jnp.take_along_axis(log_p, targets[..., None], 2)[..., 0]
@@ -128,11 +128,11 @@ def adam(w, g, slots, rate, t):
     return w, (m, v)
 
 
-OPTIMIZERS = {"sgd": (sgd, 0), "adam": (adam, 2)}       # and how many vectors each keeps
+OPTIMIZERS = {"sgd": (sgd, 0), "adam": (adam, 2)}       # and its number of slots
 
 
 def jax_step(size, threads, built):
-    """The threads are those of the environment, see turns.py."""
+    """Return a training step. The environment sets the number of threads (turns.py)."""
     rng = np.random.default_rng(0)
     batch = batch_of(size, rng)
     p = {name: jnp.array(array) for name, array in our_model(size, rng).named_parameters()}

@@ -31,7 +31,7 @@ def clean(environment, coretype=None):
 
 
 def restart_clean():
-    """Start the program again if its environment forces other kernels than its --coretype does."""
+    """Restart the program if the environment forces other kernels than its --coretype."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--coretype")
     known, _ = parser.parse_known_args()
@@ -44,7 +44,7 @@ def restart_clean():
 
 
 def parser_of(text, rounds=None, threads=None):
-    """Return a parser that has --coretype, and --rounds and --threads where they have a default."""
+    """Return a parser with --coretype, and with --rounds and --threads if a default is given."""
     parser = argparse.ArgumentParser(
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     if rounds:
@@ -66,7 +66,7 @@ def at_least_one(text):
 
 
 def names_in(text, known, what, error):
-    """Split a comma-separated text; error(message) if one of the names is not known."""
+    """Split a comma-separated text. Call error(message) if one of the names is unknown."""
     names = text.split(",") if text else []
     for name in names:
         if name not in known:
@@ -75,7 +75,7 @@ def names_in(text, known, what, error):
 
 
 def check_recordable(path, error):
-    """error(message) if figures are to be recorded in a file while kernels are forced."""
+    """Call error(message) if figures would be recorded in a file while kernels are forced."""
     forced = [f"{name}={os.environ[name]}" for name in FORCING if name in os.environ]
     if path and forced:
         error(f"BLAS kernels are forced ({', '.join(forced)}), so these figures cannot be recorded "
@@ -89,7 +89,7 @@ def record(path, *lines):
             file.writelines(json.dumps(line) + "\n" for line in lines)
 
 
-# ---- what the times depend on --------------------------------------------------------------------
+# ---- the machine ---------------------------------------------------------------------------------
 
 
 def machine(threads, *libraries):
@@ -102,7 +102,7 @@ def machine(threads, *libraries):
 
 
 def processor_name():
-    """The processor's name, and the one that numba compiles for."""
+    """Return the name of the processor, and the one that numba compiles for."""
     from numpy_attention.experiments.runs.provenance import processor
     try:
         with open("/proc/cpuinfo") as file:
@@ -113,12 +113,12 @@ def processor_name():
 
 
 def kernels(libraries):
-    """Lines with the BLAS kernels of NumPy and of these libraries."""
+    """Yield lines about the BLAS kernels of NumPy and of these libraries."""
     from threadpoolctl import threadpool_info
     import_module("numpy")
     if "torch" in libraries and find_spec("torch"):
         torch = import_module("torch")
-        # threadpoolctl does not see a library that is linked statically
+        # threadpoolctl does not detect a library that is linked statically
         blas = "MKL" if torch.backends.mkl.is_available() else "no MKL"
         yield f"kernels of torch: {blas}, {torch.backends.cpu.get_cpu_capability()}"
     for one in threadpool_info():

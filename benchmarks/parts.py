@@ -27,9 +27,9 @@ from numpy_attention.kernels.guard import Guarded
 
 @contextmanager
 def timed_kernels():
-    """Within it, every kernel of the package that Python calls runs by a clock.
+    """Time every kernel that Python calls within a block.
 
-    They must be compiled before: a kernel that calls another finds a plain function here.
+    Kernels must be compiled before, because the timed ones cannot be called by other kernels.
     """
     clock = Clock()
     with ExitStack() as stack:
@@ -45,7 +45,7 @@ def timed_kernels():
 
 
 def measured(size, rounds):
-    """→ (seconds of a step, of its products alone, {kernel: seconds}): medians of all rounds."""
+    """Return medians over rounds: seconds of a step, of its products alone, {kernel: seconds}."""
     step = ours(size, 1, lambda: None)
     products = floor(size, 1, lambda: None)
     warm(step)
@@ -64,7 +64,7 @@ def measured(size, rounds):
 
 
 def table(whole, products, kernels):
-    """Lines of parts in ms and as shares of the whole, the slowest kernel first."""
+    """Format the parts in ms and as shares of the step, with kernels from slow to fast."""
     rest = whole - products - sum(kernels.values())
     parts = [("matrix products", products)]
     parts += sorted(kernels.items(), key=lambda part: -part[1])

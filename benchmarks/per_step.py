@@ -17,11 +17,11 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-# ---- cells: x (B, I), state → state, cache; and back, adding to grads --
+# ---- cells: x (B, I), state → state, cache; the backward pass adds to grads ----------------------
 
 
 def lstm(cell, x, state):
-    """The state is (h, c)."""
+    """An LSTM step. The state is (h, c)."""
     h_before, c_before = state
     a = x @ cell["W"] + h_before @ cell["U"] + cell["b"]                # (B, 4H)
     i, f, g, o = np.split(a, 4, axis=1)
@@ -56,7 +56,7 @@ def lstm_backward(cell, dstate, cache, grads):
 
 
 def gru(cell, x, state):
-    """The state is (h,)."""
+    """A GRU step. The state is (h,)."""
     h_before, = state
     a_r, a_z, a_n = np.split(x @ cell["W"] + cell["b"], 3, axis=1)      # (B, H) each
     u_r, u_z, u_n = np.split(h_before @ cell["U"], 3, axis=1)
@@ -96,7 +96,7 @@ CELLS = {"lstm": (lstm, lstm_backward), "gru": (gru, gru_backward)}
 
 
 def zero_states(size, dtype=np.float32):
-    """One for each layer."""
+    """Return a list with a state of zeros per layer."""
     parts = 2 if size["cell"] == "lstm" else 1
     zeros = np.zeros((size["batch"], size["hidden"]), dtype)
     return [(zeros,) * parts for _ in range(size["layers"])]
@@ -106,7 +106,10 @@ def zero_states(size, dtype=np.float32):
 
 
 def loss_and_grad(p, size, inputs, targets, states):
-    """inputs, targets (T, B), a state a layer → Σ −log p, {name: ∂loss/∂parameter}, the states."""
+    """Return Σ −log p, {name: gradient}, and the new states.
+
+    inputs, targets (T, B); states: one per layer
+    """
     forward, backward = CELLS[size["cell"]]
     names = [f"cells.cells.{layer}" for layer in range(size["layers"])]
     cells = [part(p, name) for name in names]
@@ -118,22 +121,22 @@ def loss_and_grad(p, size, inputs, targets, states):
     caches = []
     for t in range(T):
         x = p["embedding.E"][inputs[t]]                                 # (B, E)
-        attend_caches = []
+        layer_caches = []
         for layer, cell in enumerate(cells):
             states[layer], cache = forward(cell, x, states[layer])
-            attend_caches.append(cache)
+            layer_caches.append(cache)
             x = states[layer][0]                                        # (B, H)
         logits = x @ E.T + p["output.b"]                                # (B, V)
         exps = np.exp(logits - logits.max(1, keepdims=True))
         probabilities = exps / exps.sum(1, keepdims=True)
         loss -= np.log(probabilities[rows, targets[t]]).sum()
-        caches.append((attend_caches, x, probabilities))
+        caches.append((layer_caches, x, probabilities))
 
     grads = {name: np.zeros_like(array) for name, array in p.items()}
     dcells = [part(grads, name) for name in names]
     dstates = [tuple(map(np.zeros_like, state)) for state in states]
     for t in reversed(range(T)):
-        attend_caches, h, probabilities = caches[t]
+        layer_caches, h, probabilities = caches[t]
         # −log p of the target, p = softmax(logits)
         dlogits = probabilities.copy()
         dlogits[rows, targets[t]] -= 1
@@ -144,8 +147,8 @@ def loss_and_grad(p, size, inputs, targets, states):
         for layer in reversed(range(len(cells))):
             dh, *rest = dstates[layer]
             dx, dstates[layer] = backward(
-                cells[layer], (dh + dx, *rest), attend_caches[layer], dcells[layer])
-        # x = E[ids]: a word may stand in a batch twice
+                cells[layer], (dh + dx, *rest), layer_caches[layer], dcells[layer])
+        # x = E[ids]; a word may occur more than once in a batch
         np.add.at(grads["embedding.E"], inputs[t], dx)
     return loss, grads, states
 
@@ -154,7 +157,7 @@ def loss_and_grad(p, size, inputs, targets, states):
 
 
 def clipped(grads, scale, clip):
-    """scale · gradient, at most of this norm."""
+    """Return scale · gradient, clipped to this norm."""
     norm = scale * np.sqrt(sum((one**2).sum() for one in grads.values()))
     factor = scale * min(1.0, clip / norm)
     return {name: factor * one for name, one in grads.items()}
@@ -187,7 +190,7 @@ class Adam:
 
 
 def per_step(size, threads, built):
-    """The threads are BLAS's own, those of the environment."""
+    """Return a training step. It uses the threads of BLAS, set by the environment."""
     rng = np.random.default_rng(0)
     batch = batch_of(size, rng)
     p = {name: array.copy() for name, array in our_model(size, rng).named_parameters()}

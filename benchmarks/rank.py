@@ -29,7 +29,7 @@ from numpy_attention.training import trainer as loop
 from numpy_attention.training.distributed import row_sums
 from numpy_attention.training.distributed.ranks import world
 
-PAUSE = 0.01                    # seconds between two looks of a sleeping rank
+PAUSE = 0.01                    # seconds between two checks of a sleeping rank
 PINGS = 1000
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)       # bytes of a sum
 TABLE = (100_000, 256)
@@ -42,7 +42,7 @@ def answer(ranks, what):
 
 
 def order_of(ranks):
-    """The next line that rank 0 reads, on every rank; until it comes the others sleep."""
+    """Return the next line of rank 0's input on every rank. Other ranks sleep until it comes."""
     line = sys.stdin.readline() if ranks.is_first else None
     if ranks.count > 1:
         arrived = ranks.comm.Ibarrier()
@@ -52,13 +52,13 @@ def order_of(ranks):
 
 
 def barrier(ranks):
-    """Where all ranks wait for each other, busily."""
+    """Wait for all ranks in a busy loop."""
     if ranks.count > 1:
         ranks.comm.Barrier()
 
 
 def seconds_of(do, ranks):
-    """Seconds of a call by all ranks, on the slowest rank."""
+    """Return the seconds of a call by all ranks, on the slowest rank."""
     barrier(ranks)
     start = time.perf_counter()
     do()
@@ -69,9 +69,9 @@ def seconds_of(do, ranks):
 
 
 def parts_of(step, ranks):
-    """{"parts": {part: seconds} on rank 0, "bytes" and "sums": what `add` got, "agreements"}.
+    """Return {"parts": {part: seconds}, "bytes", "sums" and "agreements": counts} of rank 0.
 
-    All ranks meet before each sum and agreement; the time until they do is part "waiting".
+    All ranks wait for each other before each sum and agreement. That time is the part "waiting".
     """
     clock = Clock()
     sent = Counter()
@@ -96,7 +96,7 @@ def parts_of(step, ranks):
 
     def summed(*arguments):
         wait(ranks)
-        with patch.object(ranks, "allgather", counted):         # which rows it is about
+        with patch.object(ranks, "allgather", counted):         # for the numbers of the rows
             sum_rows(*arguments)
 
     barrier(ranks)
@@ -126,7 +126,7 @@ def train(ranks, model, threads, rows):
 
 
 class Table:
-    """A gradient of a model that is one table."""
+    """The gradient of a model that is a single table."""
 
     def __init__(self, rows, columns):
         self.vector = np.zeros(rows * columns, np.float32)
@@ -136,14 +136,14 @@ class Table:
         yield "E", self.rows
 
     def touch(self, share):
-        """Leave 1 in a share of the rows, drawn alike on every rank, and 0 in the others."""
+        """Set a share of the rows to 1 and the others to 0, the same rows on every rank."""
         self.vector[:] = 0
         chosen = np.random.default_rng(0).permutation(len(self.rows))
         self.rows[chosen[:round(share * len(self.rows))]] = 1
 
 
 def ping(ranks):
-    """Seconds of PINGS messages from rank 0 to rank 1, and of the answers."""
+    """Return half the seconds of each of PINGS round trips between ranks 0 and 1."""
     message = np.zeros(1)
     seconds = []
     for _ in range(PINGS):
@@ -160,7 +160,7 @@ def ping(ranks):
 
 
 def sum_vector(ranks, size, rounds):
-    """(seconds of `add`, seconds of Allreduce), in turn; the first round of each is left out."""
+    """Return the seconds of `add` and of Allreduce, in turn, without the first round."""
     vector = np.empty(size // 4, np.float32)
     total = np.empty_like(vector)
     ours, plain = [], []
@@ -173,7 +173,7 @@ def sum_vector(ranks, size, rounds):
 
 
 def sum_table(ranks, table, share, rounds):
-    """(seconds of the touched rows alone, seconds of the whole table), likewise."""
+    """Return the seconds for the touched rows only and for the whole table, like sum_vector."""
     seconds = {1.0: [], 0.0: []}
     for _ in range(1 + rounds):
         for most, times in seconds.items():
@@ -184,17 +184,17 @@ def sum_table(ranks, table, share, rounds):
 
 
 def sums(ranks, rounds, with_tables):
-    def tell(kind, **figures):
+    def report(kind, **figures):
         answer(ranks, {"kind": kind, "ranks": ranks.count} | figures)
 
-    tell("ping", seconds=ping(ranks))
+    report("ping", seconds=ping(ranks))
     for size in SIZES:
         ours, plain = sum_vector(ranks, size, rounds)
-        tell("sum", bytes=size, seconds=ours, plain=plain)
+        report("sum", bytes=size, seconds=ours, plain=plain)
     table = Table(*TABLE)
     for share in SHARES if with_tables else ():
         rows, whole = sum_table(ranks, table, share, rounds)
-        tell("table", share=share, seconds=rows, whole=whole)
+        report("table", share=share, seconds=rows, whole=whole)
     answer(ranks, None)
 
 

@@ -38,9 +38,9 @@ MEMORY = "shared memory"        # the link between ranks of one host
 PARTS = ("computing", "waiting", "summing", "agreeing", "update", "rest")
 NEEDED = ("ip", "tc", "unshare", "mpirun")
 NETWORK = "10.213.77"
-BURST = 128_000                 # bytes that may pass at once, for each Gbit/s: a millisecond's
+BURST = 128_000                 # bytes that may pass at once per Gbit/s, about a millisecond's
 NAMED = 'hostname "$0"; exec "$@"'
-# what mpirun starts its daemon with: a host, and the words of a command for that host's shell
+# mpirun starts its daemon with this script; arguments: a host and a command for the host's shell
 AGENT = """#!/bin/sh
 host=$1
 shift
@@ -49,7 +49,7 @@ exec ip netns exec "$host" unshare --uts sh -c 'hostname "$0"; exec sh -c "$1"' 
 
 
 class Way(NamedTuple):
-    """How a training step runs: on a number of ranks and threads, started by these words."""
+    """How a training step runs: the numbers of ranks and threads, and the words of mpirun."""
 
     name: str
     ranks: int = 1
@@ -69,7 +69,7 @@ SINGLE_PROCESS = Way("no MPI")
 
 
 def here(ranks, threads):
-    """Ranks on this machine."""
+    """Return the Way for ranks on this machine."""
     words = (*MPIRUN, "--oversubscribe", "-n", str(ranks))
     return Way(f"{ranks} × {threads}", ranks, threads, words)
 
@@ -78,7 +78,7 @@ def here(ranks, threads):
 
 
 def measure(model, ways, rounds):
-    """A dict for each way: its name, the seconds of each round, and where they went."""
+    """Return a dict for each way: its name, the seconds of each round, and of its parts."""
     rows = MODELS[model]["batch"]
     with ExitStack() as stack:
         processes = []
@@ -96,7 +96,7 @@ def measure(model, ways, rounds):
 
 
 def line_of(model, way, end, seconds, found):
-    """What is known of a way's steps."""
+    """Return the results of one way as a dict."""
     sent = {name: found[-1].get(name, 0) for name in ("bytes", "sums", "agreements")}
     parts = {name: float(np.median([one["parts"].get(name, 0.0) for one in found]))
              for name in PARTS}
@@ -106,7 +106,7 @@ def line_of(model, way, end, seconds, found):
 
 
 def sums_of(way, rounds, with_tables):
-    """Lines of sums alone."""
+    """Return the lines of rank.py about sums alone."""
     with way.process("sums", rounds, int(with_tables)) as process:
         return [line | {"link": way.link} for line in iter(process.answer, None)]
 
@@ -123,15 +123,15 @@ def table(head, rows):
 
 
 def spread(values, scale=1.0, digits=2):
-    """Median (min–max)."""
+    """Format as median (min–max)."""
     low, middle, high = scale * np.quantile(values, (0, 0.5, 1))
     return f"{middle:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 
 
 def steps_tables(lines):
-    """Times of steps, and where those of rank 0 went.
+    """Print the times of steps, and the parts of those of rank 0.
 
-    The first line of a model is its plain step, that of one thread.
+    The first line of a model must be its step in one process with one thread.
     """
     times = []
     parts = []
@@ -156,7 +156,7 @@ def steps_tables(lines):
 
 
 def sums_tables(lines):
-    """Messages, sums by size, and tables by the share of their rows that is touched."""
+    """Print the times of messages, of sums by size, and of tables by the share of rows touched."""
     kinds = {"ping": [], "sum": [], "table": []}
     for line in lines:
         seconds = line["seconds"]
@@ -181,21 +181,21 @@ def sums_tables(lines):
 
 
 def run(*words):
-    """RuntimeError: the command failed, with what it printed."""
+    """Run a command. Raises RuntimeError with its error output if it fails."""
     done = subprocess.run([*map(str, words)], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
 
 
 class Link:
-    """Two hosts and the cable between them; a context manager, which removes them.
+    """Two simulated hosts and a cable, as a context manager that removes them.
 
-    gigabits: a second, each way; delay: milliseconds, each way.
+    gigabits: the bandwidth in each direction, per second; delay: milliseconds in each direction
     """
 
     def __init__(self, gigabits, delay=None):
         self.gigabits, self.delay = gigabits, delay
-        self.hosts = [f"host{os.getpid()}{end}" for end in "ab"]        # and their namespaces
+        self.hosts = [f"host{os.getpid()}{end}" for end in "ab"]        # also their namespaces
         self.name = f"{gigabits:g} Gbit/s" + (f", {delay:g} ms" if delay else "")
 
     def __enter__(self):
@@ -231,7 +231,7 @@ class Link:
 
     @property
     def way(self):
-        """One rank of one thread on each host."""
+        """The Way with one rank of one thread on each host."""
         agent, hostfile = self.folder / "agent", self.folder / "hosts"
         agent.write_text(AGENT)
         agent.chmod(0o700)
@@ -245,7 +245,7 @@ class Link:
 
 
 def missing():
-    """Why two hosts cannot run here; None: they can."""
+    """Return why two hosts cannot be simulated here, or None if they can."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return "needs root, to make network namespaces: run it as root on Linux"
     without = [name for name in NEEDED if not which(name)]
@@ -258,7 +258,7 @@ def missing():
 
 
 def steps(models, ways, options):
-    """Measure and print the steps of models."""
+    """Measure and print the steps of these models."""
     lines = []
     for model in models:
         lines += measure(model, ways, options.rounds)
@@ -307,7 +307,7 @@ def main(arguments=None):
         return on_this_machine(models, options)
     if reason := missing():
         parser.error(f"--gigabits {reason}")
-    for number in (signal.SIGTERM, signal.SIGHUP):      # so that all is removed, as after Ctrl-C
+    for number in (signal.SIGTERM, signal.SIGHUP):      # remove everything, as after Ctrl-C
         signal.signal(number, lambda *_: sys.exit(130))
     over_two_hosts(models, options)
 

@@ -29,7 +29,7 @@ RECIPE = find_recipe("rnnsearch-bible")
 
 
 class Baseline:
-    """The PyTorch side of a Translator: the same batches, Adam, clipping; greedy search."""
+    """A Translator in PyTorch: the same batches, Adam and clipping, and greedy search."""
 
     def __init__(self, translator, seed):
         torch.manual_seed(seed)
@@ -70,7 +70,7 @@ class Baseline:
 
     @torch.no_grad()
     def translate(self, batches):
-        """Greedy translations, lists of words, in the order of the pairs."""
+        """Return greedy translations as lists of words, in the order of the pairs."""
         self.model.eval()
         searcher = RNNSearcher(self.model)
         vocabulary = self.translator.target_vocabulary

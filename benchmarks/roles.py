@@ -29,12 +29,12 @@ from numpy_attention.training.threads import Threads
 
 MODELS = ("attention", "key-value", "key-value-predict")
 WITH_ROLES = tuple(name for name in HISTORY_READOUTS if name not in ("ngram", "projection"))
-STREAMS = 20        # of the text that is measured
-LENGTH = 10         # batches of it
+STREAMS = 20        # parallel streams of the validation text
+LENGTH = 10         # batches of validation text
 
 
 class Measured:
-    """Norms and cosines of a model by step."""
+    """Norms and cosines of the gradients of a model, by step."""
 
     def __init__(self, model, batches):
         self.model = model
@@ -54,7 +54,7 @@ class Measured:
 
 
 def trained(name, learn, valid, options):
-    """A model trained for --steps steps; → what is Measured on the way."""
+    """Train a model for --steps steps. Return what is Measured during training."""
     how = LanguageModelTraining(steps=20, batch_size=32, clip=5.0, seed=options.seed, min_count=2)
     run = LanguageModelRun.create(learn, "attentive-language-model", settings_of(name, options),
                                      how)
@@ -77,14 +77,14 @@ def trained(name, learn, valid, options):
 
 
 def settings_of(name, options):
-    """Of a model whose parts of a state are all of one size."""
+    """Return settings with which each part of a state has --size numbers."""
     parts = {"key-value": 2, "key-value-predict": 3}.get(name, 1)
     return {"attention": name, "layers": 1, "embedding": options.size,
             "hidden": parts * options.size, "dropout": 0.2}
 
 
 def drawn(found):
-    """Cosines above, norms below, a column a model."""
+    """Draw cosines at the top and norms at the bottom, one column per model."""
     figure = new_figure(1 + 4.5 * len(found), 7)
     axes = figure.subplots(2, len(found), squeeze=False, sharex=True, sharey="row")
     for (name, measured), (above, below) in zip(found.items(), axes.T):
@@ -98,7 +98,7 @@ def drawn(found):
 
 
 def lines_of(name, measured):
-    """The last of each."""
+    """Format the last value of each curve."""
     lines = []
     for kind, curves in (("norm", measured.norms), ("cosine", measured.cosines)):
         for what, points in curves.items():

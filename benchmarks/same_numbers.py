@@ -30,12 +30,12 @@ from numpy_attention.experiments.runs.provenance import blas
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.training.evaluation import evaluate
 
-# what NumPy has found in this processor beyond what it is built for
+# CPU features that NumPy found beyond its baseline
 BEYOND = " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
 
 
 class Way(NamedTuple):
-    """How a training runs: in which environment, with how many threads, of which seed."""
+    """The environment, the number of threads and the seed of a training."""
 
     environment: dict = {}
     threads: int = 1
@@ -53,17 +53,17 @@ WAYS = {
     "kernels of Nehalem": Way({"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}),
     "another seed": Way(seed=1),
 }
-SHOWN = (1, 10, 100, 1000)      # steps
+SHOWN = (1, 10, 100, 1000)      # steps with a column in the table
 BATCH = 32
 EPOCH = 100             # steps
 
-# ---- in a process of its own --------------------------------------------------------------------
+# ---- in a separate process ----------------------------------------------------------------------
 
 
 def trained(steps, threads, seed=0):
-    """A translator trained for at least `steps` steps, in whole epochs.
+    """Train a translator for at least `steps` steps, in whole epochs.
 
-    → it, [loss a token of each step], pairs to measure it on.
+    Return it, the loss per token of each step, and pairs for its evaluation.
     """
     pairs = load_parallel("bible-en-es", "train", max_length=7)[:BATCH * EPOCH]
     valid = load_parallel("bible-en-es", "valid", max_length=7)[:200]
@@ -85,7 +85,7 @@ def trained(steps, threads, seed=0):
 
 
 def work(steps, threads, seed, weights):
-    """Train and measure, print it as JSON, and save the weights."""
+    """Train and evaluate a model, print the results as JSON, and save the weights."""
     translator, losses, valid = trained(steps, threads, seed)
     figures = translator.measure(valid, 5, threads)
     np.save(weights, translator.model.vector)
@@ -96,7 +96,7 @@ def work(steps, threads, seed, weights):
 
 
 def same_model(steps):
-    """[(what, largest relative difference)] of one trained model's figures."""
+    """Return [(what, largest relative difference)] for figures of one trained model."""
     translator, _, pairs = trained(steps, 1)
     model, batches = translator.model, translator.batches(pairs)
     loss = evaluate(model, batches).loss
@@ -116,18 +116,18 @@ def same_model(steps):
 
 
 def apart(one, other):
-    """Relative difference of two numbers."""
+    """Return the relative difference of two numbers."""
     return abs(one - other) / abs(other)
 
 
 def encoded(translator, translation):
-    """A translation as batches of one sentence."""
+    """Return a translation as batches of one sentence."""
     return PairBatches([translator.source_vocabulary.encode(translation.source)],
                        [translator.target_vocabulary.encode(translation.target)], batch_size=1)
 
 
 def padded_loss(model, batches, length=40):
-    """The loss of batches whose every sentence is padded to `length` words."""
+    """Return the loss of batches in which every sentence is padded to `length` words."""
     def wide(ids):
         return np.pad(ids, [(0, length - len(ids)), (0, 0)])
 
@@ -143,7 +143,7 @@ def padded_loss(model, batches, length=40):
 
 
 def ran(way, steps, folder):
-    """What a way's process has printed, with its weights; None: it has failed."""
+    """Train in a separate process. Return its results and weights, or None if it fails."""
     weights = Path(folder) / "weights.npy"
     words = [sys.executable, __file__, "--steps", str(steps),
              "--work", str(way.threads), str(way.seed), str(weights)]
@@ -155,7 +155,7 @@ def ran(way, steps, folder):
 
 
 def row(name, found, first, steps):
-    """A line of the Markdown table."""
+    """Return the cells of a row of the Markdown table."""
     if found is None:
         return [name, "cannot be taken here"]
     shown = [step for step in SHOWN if step <= steps]
@@ -196,6 +196,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if "--work" not in sys.argv:        # which has the environment of its way
+    if "--work" not in sys.argv:        # that process has its own environment
         restart_clean()
     main()

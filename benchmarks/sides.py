@@ -24,7 +24,7 @@ TRANSLATOR = {"vocabulary": 8000, "hidden": 256, "batch": 64, "low": 15, "high":
 MODELS = {
     # Zaremba's small language model
     "a": ZAREMBA,
-    # the same with Salton's combined attention over the window, 20 or 35 words
+    # the same with Salton's combined attention over 20 or 35 words
     "b20": ZAREMBA | {"attention": "combined"},
     "b35": ZAREMBA | {"attention": "combined", "steps": 35},
     # RNNsearch on sentences of 8 to 15 words
@@ -33,7 +33,7 @@ MODELS = {
     },
     # Luong's LSTM with dot attention and input feeding
     "d": TRANSLATOR | {"model": "luong", "embedding": 256},
-    # a character model
+    # a character-level language model
     "e": {
         "vocabulary": 65, "hidden": 128, "layers": 1, "cell": "gru", "attention": None,
         "steps": 50, "batch": 32,
@@ -44,18 +44,18 @@ MODELS = {
 
 
 def models_in(text, error):
-    """The models that a comma-separated text names; b is b20 and b35."""
+    """Split a comma-separated text into names of models, where b means b20 and b35."""
     text = ",".join("b20,b35" if name == "b" else name for name in text.split(","))
     return names_in(text, MODELS, "model", error)
 
 
 def is_text(size):
-    """A language model, whose state is carried from step to step; else a translator."""
+    """Return whether a size is that of a language model, not of a translator."""
     return "steps" in size
 
 
 def rate_and_clip(size):
-    """("sgd" or "adam", learning rate, largest norm of the gradient)."""
+    """Return ("sgd" or "adam", learning rate, largest norm of the gradient)."""
     if not is_text(size):
         return "adam", 1e-3, 1.0
     if size["cell"] == "lstm":
@@ -64,16 +64,16 @@ def rate_and_clip(size):
 
 
 def part(arrays, name):
-    """Of {name: array} those of a part of a model, by their names in it."""
+    """Select the arrays of a part of a model from {name: array}, by their names in the part."""
     prefix = f"{name}."
     return {key.removeprefix(prefix): array for key, array in arrays.items()
             if key.startswith(prefix)}
 
 
 def batch_of(size, rng):
-    """The benchmark's batch: random words; in a translator's, low to high of them a sentence.
+    """Return a batch of random words. Sentences of a translator have `low` to `high` words.
 
-    written: as many words in every target, where a size has it.
+    If the size has `written`, all targets have this number of words.
     """
     from numpy_attention.data.batching import TextBatches, pair_batch
     V = size["vocabulary"]
@@ -89,7 +89,7 @@ def batch_of(size, rng):
 
 
 def arrays_of(size, batch):
-    """What a model's loss reads of the batch."""
+    """Return the arrays of the batch that the loss of a model reads."""
     if is_text(size):
         return batch.inputs, batch.targets
     return batch.source, batch.target_in, batch.target_out
@@ -132,7 +132,7 @@ def our_translator(size, rng):
 
 
 class OneBatch:
-    """Batches of which there is one, always the same."""
+    """Batches with a single batch."""
 
     def __init__(self, one):
         self.one = one
@@ -151,13 +151,13 @@ class OneBatch:
 
 
 def our_trainer(size, threads, built, **more):
-    """(a trainer of threads in all, the batch that it learns from); more: of Trainer."""
+    """Return a Trainer with this total number of threads, and its batch. more: for Trainer."""
     from numpy_attention.training.optimizers import SGD, Adam
     from numpy_attention.training.trainer import Trainer
     rng = np.random.default_rng(0)
     batch = batch_of(size, rng)
     model = our_model(size, rng)
-    model.vector                                    # packed
+    model.vector                                    # packs the parameters
     name, rate, clip = rate_and_clip(size)
     optimizer = {"sgd": SGD, "adam": Adam}[name](rate)
     built()
@@ -166,7 +166,7 @@ def our_trainer(size, threads, built, **more):
 
 
 def our_step(trainer, batch):
-    """A function that makes one step of a trainer's → loss per token."""
+    """Return a function that makes one step of a trainer and returns the loss per token."""
     opened = ExitStack()
     atexit.register(opened.close)
     pool, grads = opened.enter_context(trainer.workers())
@@ -223,7 +223,7 @@ def their_translator(size):
 
 
 def theirs(size, threads, built, through=lambda loss: loss):
-    """through: what the model's loss goes through before it is called."""
+    """Return a training step. through: a function that transforms the loss, such as a compiler."""
     import torch
     torch.set_num_threads(threads)
     torch.manual_seed(0)
@@ -251,7 +251,6 @@ def theirs(size, threads, built, through=lambda loss: loss):
 
 
 def compiled(size, threads, built):
-    """The same modules; torch.compile leaves a graph where it cannot follow, as at PyTorch's GRU.
-    """
+    """The same with torch.compile, which does not compile all modules, such as PyTorch's GRU."""
     import torch
     return theirs(size, threads, built, torch.compile)

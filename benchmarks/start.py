@@ -34,7 +34,7 @@ PARTS = ("import", "model", "first step", "in all", "later step")
 
 
 def start_here(model, threads, quick):
-    """Seconds of each part, in this process, which has imported neither the package nor NumPy."""
+    """Measure the parts in this process, which must not have imported the package or NumPy."""
     times = [time.perf_counter()]
 
     def passed():
@@ -55,7 +55,7 @@ def start_here(model, threads, quick):
 
 
 def start(cache, options):
-    """The same in a fresh process, whose kernels are kept in the folder `cache`."""
+    """Measure the parts in a new process whose numba cache is in the folder `cache`."""
     words = [sys.executable, __file__, "--here", "--model", options.model,
              "--threads", str(options.threads)]
     if options.quick:
@@ -67,7 +67,7 @@ def start(cache, options):
 
 
 def table(found):
-    """found: {"cold", "warm": a dict a round} → lines."""
+    """Format {"cold" and "warm": a dict per round} as lines."""
     lines = [" " * 6 + "".join(f"{part:>27}" for part in PARTS) + "    goal, in all"]
     for kind, rounds in found.items():
         cells = []
@@ -103,6 +103,6 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    if "--here" not in sys.argv:        # that one inherits the environment, and its time counts
+    if "--here" not in sys.argv:        # a process with --here inherits the environment
         restart_clean()
     main()

@@ -17,21 +17,21 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = Path(__file__).resolve().with_name("worker.py")
-# an allocator that keeps freed memory, as this package asks for itself
+# settings of malloc that keep freed memory, as this package sets for itself
 TUNED = {
     "MALLOC_TRIM_THRESHOLD_": "4294967296",
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
     "MALLOC_TOP_PAD_": "67108864",
 }
-# where libraries read how many threads they may have: OpenMP and BLAS, JAX
+# variables with the number of threads: for OpenMP and BLAS, and for JAX
 COUNTS = ("OMP_NUM_THREADS", "NPROC")
-ENDING = 30                     # seconds that a process has to end
+ENDING = 30                     # seconds until a process must have ended
 RESET = "\x1b[0m"               # printed by mpirun without a terminal
 
 
 @dataclass(frozen=True)
 class Side:
-    """What a process runs: a function, "sides.ours", of the benchmarks of a checkout."""
+    """What a process runs: a function, such as "sides.ours", in the benchmarks of a checkout."""
 
     name: str
     function: str
@@ -40,7 +40,7 @@ class Side:
 
 
 class Process:
-    """A process that answers orders with lines of JSON; a context manager, which ends it."""
+    """A process that answers commands with lines of JSON, as a context manager that ends it."""
 
     def __init__(self, name, words, threads, environment=None):
         self.name = name
@@ -64,7 +64,7 @@ class Process:
         self.process.stdout.close()
 
     def answer(self):
-        """Return the next answer. RuntimeError: the process has ended."""
+        """Return the next answer. Raises RuntimeError if the process has ended."""
         line = self.process.stdout.readline().replace(RESET, "")
         if not line.strip():
             raise RuntimeError(f"the process of {self.name} ended: its error is printed above")
@@ -77,7 +77,7 @@ class Process:
 
 
 def start(side, model, threads, *more):
-    """Start the worker of a side; model: a name of MODELS, or a size."""
+    """Start the worker of a side. model: a name in MODELS, or a size."""
     if isinstance(model, dict):
         model = json.dumps(model)
     words = [sys.executable, WORKER, side.checkout, side.function, model, threads, *more]
@@ -85,8 +85,7 @@ def start(side, model, threads, *more):
 
 
 def measure(sides, model, rounds, threads):
-    """{side: seconds of its first steps}, in which all is compiled; {side: seconds of each round}.
-    """
+    """Return {side: seconds of its first steps, with compilation}, {side: seconds per round}."""
     first = {}
     seconds = {side.name: [] for side in sides}
     with ExitStack() as stack:
@@ -103,16 +102,16 @@ def measure(sides, model, rounds, threads):
 
 
 def measure_memory(side, model, threads):
-    """(MB of its steps, MB of its process)."""
+    """Return the MB of the steps of a side, and the MB of its process."""
     with start(side, model, threads, "--memory") as process:
         return process.answer()
 
 
 def ratio(ours, other):
-    """Lower quartile, median and upper quartile of the rounds' ratios ours / other."""
+    """Return the lower quartile, median and upper quartile of the ratios ours / other."""
     return np.quantile(ours / other, (0.25, 0.5, 0.75))
 
 
 def medians(seconds):
-    """The median of each side's rounds, in words."""
+    """Format the median of the rounds of each side."""
     return ", ".join(f"{name} {1e3 * np.median(times):.1f} ms" for name, times in seconds.items())

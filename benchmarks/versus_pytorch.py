@@ -36,7 +36,7 @@ from machine import check_recordable, machine, names_in, parser_of, record, rest
 from sides import MODELS, models_in
 from turns import ROOT, TUNED, Side, measure, measure_memory, medians, ratio
 
-# a peer's function, and the models that it has
+# {peer: (its function, the models that it has)}
 PEERS = {
     "compiled": ("sides.compiled", tuple(MODELS)),
     "jax": ("jax_side.jax_step", ("a", "c", "e")),
@@ -45,7 +45,7 @@ PEERS = {
 
 
 def sides_of(options, model):
-    """[this package, what it is compared with, and next to PyTorch the floor and the peers]."""
+    """Return the sides: this package, then another checkout or PyTorch, the floor and peers."""
     ours = Side("ours", "sides.ours", ROOT)
     if options.against:
         return [ours, Side("before", "sides.ours", options.against.resolve())]
@@ -62,7 +62,7 @@ def sides_of(options, model):
 
 
 def absent(peer, model, models):
-    """Why a peer cannot run here, or None."""
+    """Return why a peer cannot run here, or None if it can."""
     if model not in models:
         return f"it has {', '.join(models)} only"
     if peer == "jax" and find_spec("jax") is None:
@@ -73,7 +73,7 @@ def absent(peer, model, models):
 
 
 def compare(sides, model, options):
-    """Time one model, and print the result; → {name of a figure: figure}."""
+    """Time one model and print the result. Return {name of a figure: figure}."""
     ours, *others = sides
     first, seconds = measure(sides, model, options.rounds, options.threads)
     line = {"model": model}
@@ -99,7 +99,7 @@ def compare(sides, model, options):
 
 
 def suffix(side):
-    """The end of the names of a side's figures; only a peer has one."""
+    """Return the suffix of the names of a side's figures, which is empty except for peers."""
     return f"_{side.name}" if side.name in PEERS else ""
 
 

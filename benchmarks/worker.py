@@ -30,7 +30,7 @@ LONG = 1.0
 
 
 class Clock:
-    """Seconds by name of the wrapped functions; the time of one within another counts once."""
+    """The seconds of wrapped functions, by name. Nested calls are counted once."""
 
     def __init__(self):
         self.seconds = Counter()
@@ -44,15 +44,14 @@ class Clock:
         return call
 
     def read(self):
-        """{name: seconds} since the last call."""
+        """Return {name: seconds} since the last call."""
         seconds = dict(self.seconds)
         self.seconds.clear()
         return seconds
 
 
 def load(checkout, side, model):
-    """The function of a checkout, whose folders are searched before all others; the model's size.
-    """
+    """Return the function of a checkout and the model's size. Its folders go first in sys.path."""
     sys.path[:0] = [str(checkout), str(checkout / "benchmarks")]
     module, function = side.split(".")
     size = json.loads(model) if model.startswith("{") else import_module("sides").MODELS[model]
@@ -60,13 +59,13 @@ def load(checkout, side, model):
 
 
 def tiny(size):
-    """The same model with no number above 8."""
+    """Return the size of the same model with numbers of at most 8."""
     return {name: min(value, 8) if isinstance(value, int) else value
             for name, value in size.items()}
 
 
 def warm(step):
-    """→ the seconds that it took."""
+    """Run WARM_UP steps, and return their seconds."""
     start = time.perf_counter()
     for _ in range(WARM_UP):
         step()
@@ -74,14 +73,14 @@ def warm(step):
 
 
 def timed(step):
-    """→ (its seconds, its loss)."""
+    """Run a step, and return its seconds and its loss."""
     start = time.perf_counter()
     loss = step()
     return time.perf_counter() - start, float(loss)
 
 
 def take_turn(step):
-    """→ (seconds of a step, the mean of those counted; the last one's loss)."""
+    """Take a turn. Return the mean seconds of its counted steps, and the last loss."""
     first, loss = timed(step)
     if first > LONG:
         return first, loss
@@ -95,7 +94,7 @@ def take_turn(step):
 
 
 def forget_peak():
-    """Hand freed memory back to the system, and count the peak from here on (Linux)."""
+    """Return freed memory to the system, and reset the peak (Linux)."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as file:
@@ -103,9 +102,9 @@ def forget_peak():
 
 
 def peak():
-    """Largest resident memory of this process, in MB.
+    """Return the peak resident memory of this process in MB.
 
-    Not getrusage's, which begins with that of the process that started this one.
+    The peak of getrusage would begin with that of the parent process.
     """
     with open("/proc/self/status") as file:
         line = next(line for line in file if line.startswith("VmHWM:"))
@@ -113,7 +112,7 @@ def peak():
 
 
 def of_children():
-    """Resident memory that the children of this process do not share with it, in MB."""
+    """Return the resident memory in MB that child processes do not share with this one."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     parts = [line.split() for child in children
              for line in Path(f"/proc/{child}/smaps_rollup").read_text().splitlines()]
@@ -121,7 +120,7 @@ def of_children():
 
 
 def memory_of(make, size, threads):
-    """[MB of the steps, MB of all processes]; a tiny step has loaded the code before."""
+    """Return [MB of the steps, MB of all processes]. A tiny step loads the code first."""
     make(tiny(size), threads, lambda: None)()
     before = 0.0
 
@@ -130,7 +129,7 @@ def memory_of(make, size, threads):
         forget_peak()
         before = peak() + of_children()
 
-    step = make(size, threads, built)       # kept, so that its processes live on
+    step = make(size, threads, built)       # keeps its processes alive
     warm(step)
     whole = peak() + of_children()
     return [whole - before, whole]
@@ -146,7 +145,7 @@ def main():
     parser.add_argument("--memory", action="store_true")
     options = parser.parse_args()
     answers = sys.stdout
-    sys.stdout = sys.stderr                         # whatever a library prints is no answer
+    sys.stdout = sys.stderr                         # keep prints of libraries out of the answers
 
     def answer(what):
         print(json.dumps(what), file=answers, flush=True)

@@ -58,7 +58,7 @@ WORDS = ["", " ", "x", "dot", "gru", "true", "é", "\u202e", "a\nb", "../..", "-
 
 
 def run(words, folder):
-    """Run one command in a process of its own. subprocess.TimeoutExpired."""
+    """Run one command in a separate process. Raises subprocess.TimeoutExpired."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg",
                    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.run([sys.executable, "-m", "numpy_attention", *words], cwd=folder,
@@ -67,7 +67,7 @@ def run(words, folder):
 
 
 def flags_of(command, folder):
-    """[(flag, its choices, or None, or False if it takes no value)] from the help of a command."""
+    """Return [(flag, choices)] from a command's help. Without choices None, without value False."""
     text = run([*command, "--help"], folder).stdout
     found = re.findall(r"^ +(?:-\w,? ?(?:\w+, )?)?(--[\w-]+)(?: (\{[^}]*\}|[A-Z][\w.:]*))?", text,
                        re.MULTILINE)
@@ -80,7 +80,7 @@ def flags_of(command, folder):
 
 
 def random_words(rng, command, flags):
-    """A command with some random flags, and now and then a word too many or too few."""
+    """Return a command with some random flags, and sometimes a word too many or too few."""
     words = list(command)
     for flag, choices in rng.sample(flags, min(len(flags), rng.choice((1, 1, 2, 3)))):
         words.append(flag)
@@ -94,7 +94,7 @@ def random_words(rng, command, flags):
 
 
 def damage(rng, path):
-    """Change, cut or lengthen a file at random."""
+    """Change, truncate or lengthen a file at random. Return the kind of damage."""
     data = bytearray(path.read_bytes())
     kind = rng.choice(("flip", "cut", "add", "empty"))
     if kind == "flip":
@@ -111,7 +111,7 @@ def damage(rng, path):
 
 
 def broken_rules(words, folder, is_damaged):
-    """Run a command; → what it did that it must not do, in words."""
+    """Run a command, and return descriptions of the rules that it broke."""
     from numpy_attention.training import checkpoint
     try:
         ended = run(words, folder)
@@ -140,7 +140,7 @@ def broken_rules(words, folder, is_damaged):
 
 
 def commands(number, seed):
-    """Try random commands; → how many broke a rule."""
+    """Try random commands. Return how many broke a rule."""
     failed = 0
     with tempfile.TemporaryDirectory() as place:
         fresh = Path(place, "fresh")
@@ -179,7 +179,7 @@ def commands(number, seed):
 
 
 def laws(tests):
-    """Run the tests that use Hypothesis with many examples; → pytest's exit status."""
+    """Run the tests that use Hypothesis with many examples. Return the exit status of pytest."""
     words = ["-m", "hypothesis", "--hypothesis-profile", "campaign", "--hypothesis-show-statistics"]
     return subprocess.run([sys.executable, "-m", "pytest", *words, *tests], cwd=ROOT).returncode
 

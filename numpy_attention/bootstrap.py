@@ -51,7 +51,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     for k in range(draws):
         chosen = rng.integers(len(totals), size=len(totals))
         count = counts[chosen].sum()
-        if count > 0:                   # where few units count, a draw may hit none of them
+        if count > 0:                   # a draw may contain no unit that counts
             means[k] = totals[chosen].sum() / count
     return Interval(float(totals.sum() / counts.sum()), *ends(means, level))
 

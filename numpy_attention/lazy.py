@@ -25,7 +25,7 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
 
     def nearest(name: str) -> str:
         from difflib import get_close_matches
-        known = {one.lower(): one for one in modules if name[0] != "_"}     # not for Python's own
+        known = {one.lower(): one for one in modules if name[0] != "_"}     # none for __x__
         found = [known[one] for one in get_close_matches(name.lower(), known)]
         return f"; did you mean {' or '.join(found)}?" if found else ""
 

@@ -31,9 +31,9 @@ class Module:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cls.__repr__ = Module.__repr__      # a dataclass keeps the one that its class has already
+        cls.__repr__ = Module.__repr__      # a dataclass does not replace it
 
-    # ---- walking ---------------------------------------------------------------------------------
+    # ---- traversal -------------------------------------------------------------------------------
 
     def modules(self):
         """Yield (dotted name, module) for this module and all its parts, each object once.

@@ -19,12 +19,12 @@ from threadpoolctl import threadpool_info
 # kernels of OpenBLAS that multiply small matrices without a copy
 KERNELS = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 
-SMALL = 10**6       # multiplications of a product that OpenBLAS makes without a copy of W
+SMALL = 10**6       # multiplications in the largest product for which OpenBLAS does not copy W
 WIDTH = 64          # columns of a panel
 ROWS = (16, 32, 64)     # each set of panels is for at most one of these numbers of rows
 PAGE = 4096         # bytes; columns of W this far apart share few lines of the cache
 LINE = 64           # bytes of a line of the cache, which is also as wide as a register
-STEPS = 4           # fewest products that are worth the copy of W into panels
+STEPS = 4           # fewest products for which copying W into panels pays off
 
 _laid_out = ContextVar("laid_out", default=None)
 _lock = Lock()
@@ -108,11 +108,11 @@ class Panels:
         self.inner = -(-K // parts)
         self.whole = N - N % WIDTH
         if W.strides[1] % PAGE == 0:
-            # the copy below would evict its own lines: first copy W to columns of another distance
+            # with this stride, the copy below would evict its own cache lines: change it first
             spread = np.empty((N, K + 16), W.dtype)[:, :K].T
             spread[...] = W
             W = spread
-        # N / WIDTH blocks (K, WIDTH), and the columns that are left over
+        # N / WIDTH blocks (K, WIDTH), and the remaining columns
         blocks = W[:, :self.whole].reshape(K, -1, WIDTH).transpose(1, 0, 2)
         self.blocks = [aligned(blocks[:, start:start + self.inner])
                        for start in range(0, K, self.inner)]

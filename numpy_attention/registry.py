@@ -29,7 +29,7 @@ SCORES = {
 
 ALIASES = {"additive": "concat"}        # {another name of a score: the name in SCORES}
 
-# which positions it may see
+# which positions it may attend to
 WINDOWS = {
     "global": None,
     "local-m": "attention.local:LocalMonotonic",
@@ -82,7 +82,7 @@ SPLITS = ("train", "valid", "test")
 PRECISIONS = ("float32", "float16", "byte")     # of a page's numbers
 MOST_THREADS = 1024     # more than any machine can run
 
-# settings of translators on the command line, unless given: for models far smaller than the papers'
+# default settings of translators on the command line, for models much smaller than the papers'
 SMALL_MODEL_DEFAULTS: dict[str, dict] = {
     "rnnsearch": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",

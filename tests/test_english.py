@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -19,20 +20,24 @@ INSTEAD = {
 TIC = re.compile(rf"\b(?:{'|'.join(INSTEAD)})(?!\w)", re.IGNORECASE)
 QUOTED = re.compile(r'`[^`]*`|"[^"]*"|\*[^*\n]+\*')     # code, and words that are mentioned
 TEXTS = {str(path.relative_to(ROOT)): path for glob in (
-    "*.md docs/**/*.md results/*.md lessons/**/*.md campaigns/**/*.md lessons/*.py benchmarks/*.py "
-    "numpy_attention/**/*.py campaigns/**/*.py tools/**/*.py").split() for path in ROOT.glob(glob)}
+    "*.md docs/**/*.md results/*.md lessons/**/*.md campaigns/**/*.md lessons/*.py docs/site/*.py "
+    "benchmarks/**/*.py numpy_attention/**/*.py campaigns/**/*.py tools/**/*.py docs/site/**/*.js "
+    "docs/site/**/*.css numpy_attention/page/**/*.js numpy_attention/page/*.css").split()
+    for path in ROOT.glob(glob)}
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_prose(name):
     text = TEXTS[name].read_text(encoding="utf-8")
-    if name.endswith(".py"):        # docstrings, and the comments of a lesson
+    if name.endswith(".py"):        # docstrings and comments
         texts = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text))
                  if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))]
-        texts += re.findall("^# (.*)$", text, re.M) if name.startswith("lessons/") else []
-        text = "\n".join(texts)
-    found = TIC.findall(" ".join(QUOTED.sub("`", text).split()))
-    assert found == []
+        tokens = tokenize.generate_tokens(iter(text.splitlines(keepends=True)).__next__)
+        texts += [token.string for token in tokens if token.type == tokenize.COMMENT]
+        text = re.sub("^#+", "", "\n".join(texts), flags=re.M)
+    elif name.endswith((".js", ".css")):
+        text = " ".join(map("".join, re.findall(r"/\*(.*?)\*/|(?<!\S)//([^\n]*)", text, re.S)))
+    assert TIC.findall(" ".join(QUOTED.sub("`", text).split())) == []
 
 
 def test_help_and_the_page():

@@ -1,23 +1,24 @@
 """Build the shipped corpora from the SWORD modules in three Debian packages, or count them.
 
-    python tools/build_corpora.py FOLDER             FOLDER holds the extracted packages (dpkg -x)
-    python tools/build_corpora.py FOLDER --fetch     first downloads and extracts them there
-    python tools/build_corpora.py --count            the tables of the README next to the files
+    python tools/build_corpora.py FOLDER             read the packages extracted there (dpkg -x)
+    python tools/build_corpora.py FOLDER --fetch     first download and extract them
+    python tools/build_corpora.py --count            print the tables of the README of the corpora
 
-FOLDER must hold, at any depth, the modules engKJV2006eb (sword-text-kjv), spaRV1909eb
-(sword-text-sparv) and engWEB2015eb (sword-text-web); --fetch needs apt-get and dpkg. They are read
-with pysword (pip install pysword). The files go to numpy_attention/data/datasets/shipped, or to
---output; the same modules give the same bytes. The table of files in the README there is printed at
-the end; the checksums are in numpy_attention/data/datasets/bible.py as well.
+FOLDER must contain, at any depth, the modules engKJV2006eb (sword-text-kjv), spaRV1909eb
+(sword-text-sparv) and engWEB2015eb (sword-text-web). --fetch needs apt-get and dpkg. The modules
+are read with pysword (pip install pysword). The files go to
+numpy_attention/data/datasets/shipped, or to --output. The same modules give the same bytes. At the
+end, the table of files in the README is printed. Their checksums are also in
+numpy_attention/data/datasets/bible.py.
 
-From a King James and a Reina-Valera verse to a line of bible-en-es: both are parsed, paired, their
-words linked, and cut into clauses; a hash of the English words decides whether the verse is for
-training, validation or test.
+To make a line of bible-en-es from a King James and a Reina-Valera verse, both are parsed and
+paired, their words are linked, and they are cut into clauses. A hash of the English words assigns
+the verse to training, validation or test.
 
     parse_verse      markup → tokens, and for each token the Strong's tag that contains it
-    align_verses     which Spanish verse renders which English one, where the numbering differs
+    align_verses     pair English with Spanish verses, also where the numbering differs
     link_words       equal Strong's numbers that occur equally often → sure and possible links
-    cut_points       places at punctuation on both sides that no link crosses
+    cut_points       positions at punctuation on both sides that no link crosses
 """
 
 import argparse
@@ -36,25 +37,24 @@ from numpy_attention.data.datasets.bible import LENGTHS, SPLITS, load_bible_en, 
 PACKAGES = ("sword-text-kjv", "sword-text-sparv", "sword-text-web")
 ENGLISH = "engKJV2006eb"
 SPANISH = "spaRV1909eb"
-SMALL_MODEL_DEFAULTS = "engWEB2015eb"
+MODERN = "engWEB2015eb"
 OUTPUT = Path(__file__).resolve().parents[1] / "numpy_attention" / "data" / "datasets" / "shipped"
 
-# follows the last verse of the World English Bible
+# text after the last verse of the World English Bible
 GLOSSARY = re.compile(r'<div\b[^>]*type="glossary".*', re.DOTALL)
 TITLES = re.compile(r"<title\b.*?</title>", re.DOTALL)
-# Hebrew letters above the parts of Psalm 119, within the Spanish text
+# names of Hebrew letters that head the parts of Psalm 119 in the Spanish text
 ACROSTIC = re.compile(r"^[A-Z]+\.? (?=[¿¡<])")
 
-# A word: letters or digits, inner hyphens and apostrophes, and one at its end ("fathers'");
-# else a punctuation mark.
+# A word, which may have inner hyphens and apostrophes and a final apostrophe ("fathers'"), or a
+# punctuation mark.
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*'?|[^\w\s]")
-# Without the last apostrophe: the World English Bible quotes speech, and its closing mark is the
-# same character.
+# Without a final apostrophe, because the World English Bible ends quotations with that character.
 QUOTED_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[^\w\s]")
 CLOSING = frozenset(",;:.?!)—")
 
-# Not the text of the Bible: notes, headings, speakers' names. Canonical titles (of psalms) belong
-# to the text.
+# Notes, headings and speakers' names, but not canonical titles (of psalms), which belong to the
+# text.
 NOTES = re.compile(
     r"<note\b.*?</note>"
     r"|<speaker\b.*?</speaker>"
@@ -63,12 +63,11 @@ NOTES = re.compile(
 LEFTOVERS = re.compile(r"\\\w+\*?|[¶\[\]]")
 INLINE = ("<q", "</q", "<seg", "</seg", "<divineName", "</divineName", "<foreign", "</foreign")
 
-# Strong's numbers that stand for no word of a translation: the Hebrew object marker and the Greek
-# article.
+# Strong's numbers without a word in a translation: the Hebrew object marker and the Greek article.
 UNLINKED = frozenset(("H0853", "G3588"))
 
-# Spanish added pronouns that belong to the verb before them ("oyéndo" + "lo"), and words before
-# them that are no verb.
+# Added Spanish pronouns that are part of the verb before them ("oyéndo" + "lo"), and words before
+# them that are not verbs.
 PRONOUNS = frozenset("lo la los las le les me te se nos os".split())
 NO_VERBS = frozenset("josué no jehová gentes dios que ellos como y cuánto os".split())
 
@@ -78,15 +77,15 @@ NO_VERBS = frozenset("josué no jehová gentes dios que ellos como y cuánto os"
 
 @dataclass(frozen=True)
 class Verse:
-    """Tokens; for each the number of its tag, or None; and for each tag its Strong's numbers."""
+    """A tokenized verse with its Strong's numbers."""
 
     tokens: tuple
-    tags: tuple
-    numbers: tuple
+    tags: tuple         # for each token the index of its tag, or None
+    numbers: tuple      # for each tag its Strong's numbers
 
 
 def parse_verse(markup, word=WORD):
-    """Verse of an OSIS string: lower-cased words and punctuation, each with its tag."""
+    """Return the Verse of an OSIS string: lower-case words and punctuation with their tags."""
     pieces = re.split(r"(<[^>]+>)", LEFTOVERS.sub(" ", NOTES.sub(" ", markup)))
     text = ""
     owners = []                     # the tag of each character of the text
@@ -117,7 +116,7 @@ def parse_verse(markup, word=WORD):
 
 
 def plain_letters(text, word):
-    """Lower case, no ligature, straight apostrophes; marks that close what is quoted stay."""
+    """Lower-case a text, expand ligatures and straighten apostrophes, but keep closing quotes."""
     text = text.lower().replace("æ", "ae")
     if word is WORD:
         return text.replace("’", "'")
@@ -125,7 +124,7 @@ def plain_letters(text, word):
 
 
 def joins(tag, before, added):
-    """Whether an added word continues the one before: a Spanish pronoun set tight after a verb."""
+    """Return whether an added word is a Spanish pronoun that is attached to the verb before it."""
     if not tag.startswith("<transChange"):
         return False
     last = re.search(r"\w*$", before)[0]
@@ -133,10 +132,7 @@ def joins(tag, before, added):
 
 
 def without_subscription(verse):
-    """The verse without the note on where a letter was written.
-
-    The Spanish text sets it after its last "amén".
-    """
+    """Return the verse without the note on where a letter was written, after the last "amén"."""
     ends = [i for i, token in enumerate(verse.tokens) if token == "amén"]
     if not ends or not {"escrita", "enviada"} & set(verse.tokens[ends[-1]:]):
         return verse
@@ -148,7 +144,7 @@ def without_subscription(verse):
 
 
 def occurrences(verse):
-    """{Strong's number: [positions of the words under its first tag, under its second, ...]}."""
+    """Return {Strong's number: [positions of the words under its first tag, second tag, …]}."""
     words = defaultdict(list)
     for i, tag in enumerate(verse.tags):
         if tag is not None:
@@ -162,11 +158,11 @@ def occurrences(verse):
 
 
 def link_words(english, spanish):
-    """(sure, possible) links of two verses.
+    """Return the sure and the possible links of two verses.
 
-    Numbers that occur equally often link their k-th tag to the k-th. A tag of one word to a tag of
-    one word is a sure link; where a tag covers several, all pairs of their words are possible.
-    Possible links contain the sure ones.
+    If a number occurs equally often in both, its k-th tags are linked. The link is sure if each tag
+    has one word. Otherwise all pairs of their words are possible links. Possible links include sure
+    ones.
     """
     left = occurrences(english)
     right = occurrences(spanish)
@@ -182,10 +178,7 @@ def link_words(english, spanish):
 
 
 def likeness(english, spanish):
-    """Dice coefficient of the two verses' Strong's numbers.
-
-    0 for none in common, 1 for the same ones equally often.
-    """
+    """Return the Dice coefficient of the Strong's numbers of two verses, from 0 to 1."""
     a = Counter({number: len(tags) for number, tags in occurrences(english).items()})
     b = Counter({number: len(tags) for number, tags in occurrences(spanish).items()})
     total = a.total() + b.total()
@@ -193,19 +186,21 @@ def likeness(english, spanish):
 
 
 def fits(english, spanish):
-    """Whether two verses can be the same: of like length, or of much the same Strong's numbers."""
+    """Return whether two verses have similar lengths or similar Strong's numbers."""
     a, b = sorted((len(english.tokens), len(spanish.tokens)))
     return b - a <= 5 + 0.4 * a or likeness(english, spanish) >= 0.75
 
 
 def align_verses(english, spanish, reach=5, clearly=0.25):
-    """[(reference, English verse, Spanish verse)] of two lists of (reference, Verse), matched.
+    """Pair two lists of (reference, Verse) as [(reference, English verse, Spanish verse)].
 
-    Both lists are in the same order. A few chapters are numbered differently. A verse is displaced
-    when some Spanish verse within `reach` positions is alike by at least 0.5, and by `clearly` more
-    than its namesake. A displaced verse is paired with the most alike one that is no other verse's
-    partner, from a likeness of 0.6; every other verse with its namesake, from 0.3, if that is still
-    free. Pairs that do not fit, mostly as one Bible joins what the other divides, are left out.
+    Both lists are in the same order, but a few chapters are numbered differently. The namesake of a
+    verse is the Spanish verse with the same reference. A verse is displaced if a Spanish verse
+    within `reach` positions has a likeness of at least 0.5 that exceeds that of the namesake by at
+    least `clearly`. A displaced verse is paired with the free verse of the largest likeness, at
+    least 0.6. Any other verse is paired with its namesake if that is free and has a likeness of at
+    least 0.3. Pairs that do not fit are left out, mostly because one Bible joins verses that the
+    other divides.
     """
     partner = {}
     candidates = []
@@ -233,11 +228,10 @@ def align_verses(english, spanish, reach=5, clearly=0.25):
 
 
 def cut_points(english, spanish, possible):
-    """[(i, j)]: both token sequences can be cut before i and j, at punctuation, across no link.
+    """Return [(i, j)] where both token sequences can be cut: after punctuation, crossing no link.
 
-    Cuts between the same links are interchangeable, so they are paired in order where both sides
-    have equally many, and not used otherwise. The ends of the verse, (0, 0) and the two lengths,
-    are not among the points.
+    Cuts between the same links are interchangeable. They are paired in order if both sides have the
+    same number of them, and left out otherwise. The ends of the verse are not included.
     """
     groups = defaultdict(lambda: ([], []))
     for side, tokens in enumerate((english, spanish)):
@@ -252,14 +246,14 @@ def cut_points(english, spanish, possible):
 
 
 def words_of(tokens):
-    """The tokens without punctuation, joined by spaces: what the split is decided by."""
+    """Return the tokens without punctuation, joined by spaces. `split_of` hashes this text."""
     return " ".join(token for token in tokens if token[0].isalnum())
 
 
 def split_of(key, percent):
-    """The split of a text, by its SHA-256 value.
+    """Return the split of a text, which its SHA-256 value determines.
 
-    "test" for the lowest `percent` of the values, "valid" for the next `percent`, else "train".
+    It is "test" for the lowest `percent` of values, "valid" for the next `percent`, else "train".
     """
     digest = hashlib.sha256(key.encode("utf-8")).digest()
     share = int.from_bytes(digest[:8], "big") / 2**64 * 100
@@ -269,10 +263,11 @@ def split_of(key, percent):
 
 
 def parallel_lines(pairs, percent=2.3):
-    """{split: lines of bible-en-es} for aligned verses [(reference, English verse, Spanish verse)].
+    """Return {split: lines of bible-en-es} for [(reference, English verse, Spanish verse)].
 
-    A verse goes where the hash of its English words says. A clause goes with its verse, but is
-    withheld (marked "!") when its English words are a clause of a verse in another split too.
+    The hash of its English words determines the split of a verse. Its clauses are in the same
+    split, but a clause is withheld (marked "!") if its English words also occur as a clause in
+    another split.
     """
     rows = []
     homes = defaultdict(set)                # the splits of each clause's English words
@@ -296,9 +291,9 @@ def parallel_lines(pairs, percent=2.3):
 
 
 def chapter_lines(verses, percent=5.0):
-    """{split: lines of bible-en}, a verse a line, an empty line between chapters.
+    """Return {split: lines of bible-en}: one verse per line, an empty line between chapters.
 
-    A chapter's split is by a hash of "BOOK CHAPTER".
+    A hash of "BOOK CHAPTER" determines the split of a chapter.
     """
     chapters = defaultdict(list)
     for reference, verse in verses:
@@ -317,7 +312,7 @@ def chapter_lines(verses, percent=5.0):
 
 
 def read_module(folder, name):
-    """{reference "Gen 1:1": OSIS markup} of a SWORD module somewhere under a folder, all books."""
+    """Return {reference, such as "Gen 1:1": OSIS markup} of a SWORD module under a folder."""
     from pysword.modules import SwordModules
 
     found = sorted(Path(folder).rglob(f"mods.d/{name}.conf"))
@@ -328,7 +323,7 @@ def read_module(folder, name):
     modules = SwordModules(str(found[0].parent.parent))
     modules.parse_modules()
     bible = modules.get_bible_from_module(name)
-    # else each verse unpacks its whole book
+    # without a cache, each verse would decompress its whole book
     bible._decompressed_text = lru_cache(maxsize=2)(bible._decompressed_text)
     verses = {}
     for books in bible.get_structure().get_books().values():
@@ -350,7 +345,7 @@ def fetch(folder):
 
 
 def parallel_verses(english, spanish):
-    """[(reference, English verse, Spanish verse)] of the markup of both Bibles."""
+    """Return [(reference, English verse, Spanish verse)] for the markup of both Bibles."""
     left = []
     right = []
     for reference, markup in english.items():
@@ -365,7 +360,7 @@ def parallel_verses(english, spanish):
 
 
 def modern_verses(modern, canon):
-    """[(reference, verse)] of the World English Bible's markup, of the books of a canon."""
+    """Return [(reference, verse)] for the World English Bible's markup, for books in `canon`."""
     verses = []
     for reference, markup in modern.items():
         if reference.split(" ")[0] in canon:
@@ -375,10 +370,10 @@ def modern_verses(modern, canon):
 
 
 def build(folder):
-    """{file name: text} of all shipped files."""
+    """Return {file name: text} of all shipped files."""
     english = read_module(folder, ENGLISH)
     spanish = read_module(folder, SPANISH)
-    modern = read_module(folder, SMALL_MODEL_DEFAULTS)
+    modern = read_module(folder, MODERN)
     canon = {reference.split(" ")[0] for reference in english}
     corpora = {
         "bible-en-es": parallel_lines(parallel_verses(english, spanish)),
@@ -392,7 +387,7 @@ def build(folder):
 
 
 def crosses(links):
-    """Whether two of the links are in a different order on the target side."""
+    """Return whether two of the links cross: their order differs on the target side."""
     links = sorted(links)
     for k, (a, b) in enumerate(links):
         if any(a < c and b > d for c, d in links[k + 1:]):
@@ -401,7 +396,7 @@ def crosses(links):
 
 
 def parallel_row(part, split, pairs):
-    """A row of the table on bible-en-es, for a list of Pair."""
+    """Format a row of the table on bible-en-es for a list of Pairs."""
     english = [token for pair in pairs for token in pair.source]
     spanish = [token for pair in pairs for token in pair.target]
     sure = [link for pair in pairs for link in pair.sure]
@@ -417,7 +412,7 @@ def parallel_row(part, split, pairs):
 
 
 def running_row(split, chapters):
-    """A row of the table on bible-en, for a list of chapters."""
+    """Format a row of the table on bible-en for a list of chapters."""
     tokens = [token for chapter in chapters for verse in chapter for token in verse]
     verses = sum(map(len, chapters))
     numbers = (len(chapters), verses, len(tokens), len(set(tokens)))
@@ -429,7 +424,7 @@ def row(cells):
 
 
 def readme_rows():
-    """The rows of both tables, after each corpus or part a row with all its splits together."""
+    """Return the rows of both tables. The last row of each corpus or part is for all its splits."""
     rows = []
     for part in LENGTHS:
         loaded = {split: load_bible_en_es(part, split) for split in SPLITS}

@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 SETTINGS = ROOT / "docs" / "site"
-HISTORY_READOUTS = (SETTINGS / "conf.py", *(ROOT / "tools" / "site_pages" / name for name in
-                    ("docstrings.py", "mathml.py", "sources.py")))
+CONVERTERS = (SETTINGS / "conf.py", *(ROOT / "tools" / "site_pages" / name for name in
+              ("docstrings.py", "mathml.py", "sources.py")))
 MARK = ".numpy_attention-site"          # a folder that has it may be replaced
 
 
@@ -50,11 +50,11 @@ def main(arguments=None):
 
 
 class BuildError(Exception):
-    """A lesson failed, a link is dead, or Sphinx had something to say."""
+    """A lesson failed, a link is dead, or Sphinx warned."""
 
 
 def build(options):
-    """Build as the command line says. BuildError; ValueError, OSError: what it says is wrong."""
+    """Build the site. Raises BuildError, or ValueError and OSError for unsuitable options."""
     try:
         import furo  # noqa: F401
         import myst_nb  # noqa: F401
@@ -70,18 +70,18 @@ def build(options):
         given |= lessons.all_outputs(chosen, options.cache, options.logs)
         work = workplace(options.cache, "catalogue" if options.catalogue else "html")
         living = None if options.catalogue else living_page(work / "living")
-        gone, asked = staging.stage(work / "stage", given, living)
+        gone, requested = staging.stage(work / "stage", given, living)
         if gone:
             shutil.rmtree(work / "doctrees", ignore_errors=True)
             shutil.rmtree(work / "built", ignore_errors=True)
     except (lessons.LessonError, DeadLink) as error:
         raise BuildError(error) from None
     run_sphinx(work, "gettext" if options.catalogue else "html")
-    with tempfile.TemporaryDirectory(dir=made(options.out.absolute().parent)) as scratch:
+    with tempfile.TemporaryDirectory(dir=created(options.out.absolute().parent)) as scratch:
         whole = Path(scratch) / "site"
         shutil.copytree(work / "built", whole, ignore=shutil.ignore_patterns(".buildinfo*"))
         if not options.catalogue:
-            sources.write(whole, asked)
+            sources.write(whole, requested)
             staging.downloads(whole)
             if living:
                 shutil.copytree(living, whole / "living")
@@ -98,22 +98,25 @@ def build(options):
 
 
 def check_replaceable(out):
-    """ValueError: the folder OUT was not made by this command."""
+    """Raise ValueError if OUT exists, is not empty, and was not made by this command."""
     if out.exists() and not (out.is_dir() and ((out / MARK).is_file() or not any(out.iterdir()))):
         raise ValueError(f"{out} is there, and is not a site that this command made: name a new "
                          "folder, or remove it first")
 
 
-def made(folder):
-    """The folder, made where it is missing."""
+def created(folder):
+    """Create a folder if it is missing, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def workplace(cache, kind):
-    """A folder for Sphinx, another when what it reads texts with changes; older ones go."""
+    """Return a folder for Sphinx, a new one if the code that converts texts has changed.
+
+    Older folders are removed.
+    """
     digest = hashlib.sha256()
-    for path in HISTORY_READOUTS:
+    for path in CONVERTERS:
         digest.update(path.read_bytes())
     for name in ("sphinx", "myst-nb", "furo"):
         digest.update(f"{name} {metadata.version(name)}".encode())
@@ -121,29 +124,26 @@ def workplace(cache, kind):
     for old in cache.glob(f"{kind}-*"):
         if old != work:
             shutil.rmtree(old)
-    return made(work)
+    return created(work)
 
 
 def run_sphinx(work, builder):
-    """From work/stage to work/built. BuildError: a warning, or an error."""
+    """Build work/stage into work/built. Raises BuildError for an error or a warning."""
     from sphinx.cmd.build import main as sphinx
     words = ["-b", builder, "-c", str(SETTINGS), "-d", str(work / "doctrees"), "-W", "--keep-going",
              "-q", str(work / "stage"), str(work / "built")]
     if sphinx(words):
-        shutil.rmtree(work / "doctrees", ignore_errors=True)    # else it would keep quiet next time
+        shutil.rmtree(work / "doctrees", ignore_errors=True)    # a second run would not warn
         raise BuildError("Sphinx warned: see its messages above")
 
 
 def living_page(folder):
-    """The folder with the living page of lesson 06; None where `numpy-attention page` is missing.
-
-    Its model is the one that ships, so nothing need be trained.
-    """
+    """Return the folder with the page of lesson 06's shipped model; None without that command."""
     from importlib.util import find_spec
     if find_spec("numpy_attention.page") is None:
         return None
     from numpy_attention.cli.main import main as command
-    made(folder)
+    created(folder)
     run = ROOT / "lessons" / "checkpoints" / "lesson-06"
     words = ["page", str(run), "--corpus", "bible-en-es", "-o", str(folder / "06.html")]
     if command(words):

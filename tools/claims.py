@@ -1,11 +1,11 @@
-"""Writes the tables of claims in results/README.md and draws docs/claims.png.
+"""Write the tables of claims in results/README.md and draw docs/claims.png.
 
-    python tools/claims.py            write the tables, draw the figure
-    python tools/claims.py --check    exit with 1, and change nothing, if the tables differ
+    python tools/claims.py            write the tables and draw the figure
+    python tools/claims.py --check    exit with 1 if the tables differ, and change nothing
 
-Both come from results/claims.toml and the figures in results/*.jsonl. A difference is taken seed
-by seed, in the direction of the claim: log perplexities in nats per token, anything else as it is.
-Its interval is Student's, over the seeds.
+Both come from results/claims.toml and the figures in results/*.jsonl. Differences are per seed, in
+the direction of the claim. Perplexities are compared as logarithms, in nats per token. Intervals
+are Student's, over the seeds.
 """
 
 import argparse
@@ -37,18 +37,18 @@ PANELS = {
 
 @dataclass
 class Difference:
-    """In the direction of the claim: by seed, mean, and interval; low None: too few seeds."""
+    """A difference in the direction of the claim."""
 
     panel: str
     by_seed: list
     mean: float
-    low: float | None
+    low: float | None       # ends of the interval; None: too few seeds
     high: float | None
     seeds: int
 
 
 def recorded():
-    """{(recipe, metric): {seed: value}} of the test splits."""
+    """Return {(recipe, metric): {seed: value}} for the test splits."""
     found = {}
     for line in results.read(ROOT / "results"):
         if line["split"].startswith("test"):
@@ -58,7 +58,7 @@ def recorded():
 
 
 def sides(claim, figures):
-    """The recorded values of control and mechanism, by the seeds of both; a baseline has none."""
+    """Return {seed: value} of control and mechanism for common seeds; a baseline is a float."""
     both = [one if isinstance(one, float) else figures[one, claim["metric"]]
             for one in claim["compare"]]
     seeds = set.intersection(*(set(one) for one in both if not isinstance(one, float)))
@@ -87,7 +87,7 @@ def difference(claim, figures):
 
 
 def check_verdict(claim, found):
-    """ValueError: a verdict that the figures do not support."""
+    """Raise ValueError if the figures do not support the verdict of the claim."""
     verdict = claim["verdict"]
     if verdict == "undecided":
         return
@@ -99,7 +99,7 @@ def check_verdict(claim, found):
 
 
 def as_text(value):
-    """A baseline, or the values of the seeds, as mean ± standard deviation."""
+    """Format a baseline, or the values of the seeds as mean ± standard deviation."""
     values = [value] if isinstance(value, float) else list(value.values())
     digits = 3 if values[0] < 1 else 2 if values[0] < 10 else 1
     spread = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
@@ -107,7 +107,7 @@ def as_text(value):
 
 
 def slug(heading):
-    """The anchor that a heading gets."""
+    """Return the anchor of a heading."""
     return "".join(one for one in heading.lower().replace(" ", "-") if one.isalnum() or one == "-")
 
 
@@ -123,7 +123,7 @@ def ours(claim, figures, found):
 
 
 def table(claims, figures, differences):
-    """A table for each part of the claims, under its heading."""
+    """Format one table per part of the claims, each under its heading."""
     rows = []
     for claim, found in zip(claims, differences):
         if "part" in claim:
@@ -138,7 +138,7 @@ def table(claims, figures, differences):
 
 
 def draw(claims, differences, path):
-    """A forest plot: a row per claim, a panel per unit."""
+    """Draw a forest plot with one row per claim and one panel per unit."""
     groups = {panel: [pair for pair in zip(claims, differences) if pair[1].panel == panel]
               for panel in PANELS}
     sizes = [len(group) for group in groups.values()]

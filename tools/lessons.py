@@ -1,17 +1,17 @@
-"""Run a lesson and keep the output of every cell, or train the model that ships with lesson 06.
+"""Run a lesson and save the output of every cell, or train the model that ships with lesson 06.
 
     python tools/lessons.py run lessons/00_attention_on_paper.py OUT.json
     python tools/lessons.py checkpoint                      three minutes on one core
     python tools/lessons.py checkpoint --epochs 2 --out F   a short trial, in another folder
 
-`run` does what `python lessons/NN_name.py` does: the cells run one after the other in one module
-that is `__main__`, each with its own lines of the file, so errors, sources and numbers are those of
-the script. OUT.json has a list for each code cell, of the printed text and the saved pictures in
-their order. It is written when the lesson has ended. `tools/build_site.py` makes pages from it.
+`run` does what `python lessons/NN_name.py` does. The cells run one after another in a module named
+`__main__`, with the line numbers of the file, so errors, sources and numbers are those of the
+script. For each code cell, OUT.json has a list of the printed text and the saved pictures, in
+order. It is written when the lesson has ended. `tools/build_site.py` makes pages from it.
 
-`checkpoint` trains lesson 06's model for longer than the lesson does, and writes
-FOLDER/lesson-06/checkpoint.npz, a run's folder like any other (numpy-attention translate
-FOLDER/lesson-06 "…" reads it), without the optimizer's state, and FOLDER/SHA256SUMS.
+`checkpoint` trains lesson 06's model for longer than the lesson does. It writes
+FOLDER/lesson-06/checkpoint.npz, without the optimizer's state, and FOLDER/SHA256SUMS.
+FOLDER/lesson-06 is the folder of a run, which commands such as numpy-attention translate can load.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("run", help="run a lesson and keep the output of every cell")
+    one = commands.add_parser("run", help="run a lesson and save the output of every cell")
     one.add_argument("lesson", type=Path, metavar="LESSON", help="a script in cells")
     one.add_argument("out", type=Path, metavar="OUT.json", help="the output of its cells")
     one = commands.add_parser("checkpoint", help="train the model that ships with lesson 06")
@@ -60,7 +60,7 @@ def main(arguments=None):
 
 
 def run(lesson):
-    """Run a lesson; → a list of {"text": …} and {"png": base64, "titles": […]} for each cell."""
+    """Run a lesson. Return a list of {"text": …} and {"png": base64, "titles": …} per cell."""
     from numpy_attention import plotting
     from numpy_attention.course.trace.lessons import cells_of
     text = lesson.read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def run(lesson):
     try:
         for cell in cells_of(text):
             kept.append([])
-            lines = "\n" * (cell.line - 1) + cell.body      # the line numbers of the file
+            lines = "\n" * (cell.line - 1) + cell.body      # keep line numbers
             exec(compile(lines, str(lesson), "exec"), script.__dict__)
     finally:
         plotting.save = save
@@ -93,7 +93,7 @@ def run(lesson):
 
 
 class Kept:
-    """Standard output that also keeps the text, in order with the pictures, for each cell."""
+    """Standard output that also records the text of each cell, in order with its pictures."""
 
     def __init__(self, stream, kept):
         self.stream = stream
@@ -112,7 +112,7 @@ class Kept:
 
 
 def titles_of(picture):
-    """The titles of a picture, which describe it to those who cannot see it."""
+    """Return the titles of a picture, for use as a text alternative."""
     figure = getattr(picture, "figure", picture)
     above = figure.get_suptitle() if hasattr(figure, "get_suptitle") else ""
     titles = [above, *(ax.get_title() for ax in figure.axes)]
@@ -123,7 +123,7 @@ def titles_of(picture):
 
 
 def checkpoint(epochs, out):
-    """Train, and write the file and SHA256SUMS next to its folder."""
+    """Train the model, and write its checkpoint and SHA256SUMS."""
     sys.path.append(str(ROOT / "lessons"))
     from translator_parts import LONGEST, bible_clauses, digest, trained_translator
 
@@ -135,7 +135,7 @@ def checkpoint(epochs, out):
                            look=report_step)
         arrays, about = files.load(Path(folder) / CHECKPOINT)
     kept = {name: array for name, array in arrays.items() if name.startswith("parameters/")}
-    # all clauses of this length: what is evaluated or drawn on a run's corpus uses them
+    # all clauses of this length, for commands that evaluate or plot on the corpus of a run
     about["about"]["corpus"] = {"name": "bible-en-es", "part": "clauses", "max_length": LONGEST}
     file = out / NAME / CHECKPOINT
     files.save(file, kept, about)

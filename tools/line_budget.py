@@ -1,9 +1,9 @@
-"""Print the lines of Python in each folder next to its budget; exit status 1 if one is exceeded.
+"""Print the lines of Python in each folder next to its budget; exit with 1 if one is exceeded.
 
     python tools/line_budget.py
 
-tools/line_budget.ini holds the budgets, each with a reason where it had to be raised. Only files
-that git tracks are counted.
+tools/line_budget.ini has the budgets, with a reason for each that was raised. Only files that git
+tracks are counted.
 """
 
 import argparse
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def tracked(root=ROOT):
-    """{path: number of lines} of all Python files that git tracks."""
+    """Return {path: number of lines} of all Python files that git tracks."""
     names = subprocess.run(["git", "ls-files", "-z", "*.py"], cwd=root, check=True,
                             capture_output=True, text=True).stdout
     return {name: len((root / name).read_text(encoding="utf-8").splitlines())
@@ -24,7 +24,7 @@ def tracked(root=ROOT):
 
 
 def lines_in(folders, counts):
-    """Lines of the files that are one of these paths, or below it."""
+    """Count the lines of the files in `folders`, each the path of a folder or file."""
     return sum(lines for path, lines in counts.items()
                if any(path == folder or path.startswith(f"{folder}/") for folder in folders))
 

@@ -1,7 +1,7 @@
-"""Writes the tables of results/tables.md from results/*.jsonl, between its markers.
+"""Write the tables of results/tables.md from results/*.jsonl, between its markers.
 
     python tools/results_table.py            write them
-    python tools/results_table.py --check    exit with 1, and change nothing, if they differ
+    python tools/results_table.py --check    exit with 1 if they differ, and change nothing
 """
 
 import argparse

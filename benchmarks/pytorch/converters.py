@@ -1,4 +1,4 @@
-"""Cells as PyTorch has them, and PyTorch's gradients under this package's names."""
+"""Convert cells to PyTorch, and PyTorch's gradients to this package's names and layout."""
 
 import numpy as np
 import torch
@@ -12,21 +12,21 @@ KINDS = {RNN: nn.RNN, LSTM: nn.LSTM, GRU: nn.GRU}
 
 
 def to_torch(cell, backward_cell=None):
-    """nn.RNN, nn.LSTM or nn.GRU with a cell's weights, or those of the two of a Bidirectional."""
-    two_ways = backward_cell is not None
+    """Return a PyTorch layer with the weights of a cell, or of both cells of a Bidirectional."""
+    bidirectional = backward_cell is not None
     dtype = torch.from_numpy(cell.W).dtype
     make = KINDS[type(cell)]
-    layer = make(len(cell.W), cell.hidden_size, bidirectional=two_ways, dtype=dtype)
+    layer = make(len(cell.W), cell.hidden_size, bidirectional=bidirectional, dtype=dtype)
     _put(layer, "l0", cell)
-    if two_ways:
+    if bidirectional:
         _put(layer, "l0_reverse", backward_cell)
     return layer
 
 
 def _put(layer, suffix, cell):
-    """The weights of one cell, transposed.
+    """Copy the weights of one cell, transposed.
 
-    PyTorch has two biases; the second is 0, but for the part of it that is a GRU's b_n.
+    PyTorch has two biases. The second is 0, except for the part that is the b_n of a GRU.
     """
     if isinstance(cell, GRU):
         assert (cell.reset, cell.update) == ("after", "old"), "PyTorch's GRU has no other equations"
@@ -45,7 +45,7 @@ def _put(layer, suffix, cell):
 
 
 def cell_gradients(layer, suffix="l0"):
-    """{"W": …, "U": …, "b": …, "b_n": … for a GRU} of a PyTorch layer after backward()."""
+    """Return {"W", "U", "b", and "b_n" for a GRU: gradient} of a PyTorch layer."""
     names = ("weight_ih_", "weight_hh_", "bias_ih_", "bias_hh_")
     gradients = [getattr(layer, name + suffix).grad.numpy() for name in names]
     return _named_gradients(*gradients, isinstance(layer, nn.GRU))
@@ -59,7 +59,7 @@ def _named_gradients(weight_ih, weight_hh, bias_ih, bias_hh, gru):
 
 
 def translator_gradients(model):
-    # PyTorch multiplies [s; y; c] and [y; c] by one matrix; ours has one for each part
+    """Return {name in numpy_attention: gradient} of a TorchRNNSearch."""
     def g(parameter):
         return parameter.grad.numpy()
 
@@ -77,7 +77,7 @@ def translator_gradients(model):
         "output.words.E": g(model.output.weight),
         "output.b": g(model.output.bias),
     }
-    # PyTorch's matrices multiply [s; y; c] and [y; c], joined; ours has one for each part
+    # PyTorch multiplies [s; y; c] and [y; c] by one matrix each; ours has one for each part
     deep = g(model.deep_output.weight).T
     named["deep_output.U_o"] = deep[:H]
     named["deep_output.V_o"] = deep[H:H + E]

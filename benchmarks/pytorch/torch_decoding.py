@@ -1,13 +1,13 @@
-"""Greedy and beam search in PyTorch, batched: what a good user writes around a module.
+"""Batched greedy and beam search in PyTorch, as an experienced user would write it.
 
-A searcher has two methods, over a batch of which each sentence has a row in `memory`, and each
-hypothesis one in `state`; both are tuples of tensors with the rows first:
+A searcher has two methods. Each sentence has a row in `memory`, and each hypothesis has a row in
+`state`. Both are tuples of tensors with rows on the first axis.
 
     memory, state = searcher.start(source)                  source (S, B)
     logits, state = searcher.next(tokens, memory, state)    tokens (B,) → logits (B, V)
 
-The searches do what numpy_attention.decoding does: a sentence ends at </s>, or after twice its
-source's length and 10 more words; <pad> and <s> are never chosen.
+The searches do the same as numpy_attention.decoding. A sentence ends at </s>, or after 2 · (length
+of its source) + 10 words. <pad> and <s> are never chosen.
 """
 
 import torch
@@ -16,7 +16,7 @@ from numpy_attention.data.vocabulary import BOS, EOS, PAD
 
 
 class RNNSearcher:
-    """Of a TorchRNNSearch; the state is (s,)."""
+    """The searcher of a TorchRNNSearch. The state is (s,)."""
 
     def __init__(self, model):
         self.model = model
@@ -33,7 +33,7 @@ class RNNSearcher:
 
 
 class LuongSearcher:
-    """Of a TorchLuong of one layer that scores without U_a; the state is (h̃, h, c)."""
+    """The searcher of a one-layer TorchLuong without U_a. The state is (h̃, h, c)."""
 
     def __init__(self, model):
         self.model = model
@@ -51,7 +51,7 @@ class LuongSearcher:
 
 
 def limits_of(source):
-    """source (S, B) → the words that each sentence is allowed (B,)."""
+    """Return the largest number of words of each translation (B,).   source (S, B)."""
     return 2 * (source != PAD).sum(0) + 10
 
 
@@ -61,7 +61,7 @@ def rows_of(parts, rows):
 
 @torch.no_grad()
 def greedy(searcher, source):
-    """source (S, B) → a list of ids for each; sentences that have ended leave the batch."""
+    """Return a list of ids per sentence. Finished sentences leave the batch.   source (S, B)."""
     memory, state = searcher.start(source)
     limits = limits_of(source)
     sentences = torch.arange(source.shape[1])
@@ -84,11 +84,11 @@ def greedy(searcher, source):
 
 @torch.no_grad()
 def beam_search(searcher, source, beam=5):
-    """source (S, B) → the best ids of each, by log p / ((5 + length) / 6).
+    """Return the best ids of each sentence by log p / ((5 + length) / 6).   source (S, B).
 
-    Of each sentence there are always `beam` rows; −inf is the log p of those that do not count. A
-    hypothesis that has ended frees no place, so `left` of them are looked for. The states are
-    gathered by the beam at every step, the memory only where sentences leave.
+    Each sentence always has `beam` rows; unused rows have a log p of −inf. Finished hypotheses keep
+    their place in the beam, so a search continues for `left` others. States are gathered at every
+    step, the memory only when sentences leave.
     """
     memory, state = searcher.start(source)
     memory, state = ([part.repeat_interleave(beam, 0) for part in parts]

@@ -8,7 +8,7 @@ CELLS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
 class TorchLanguageModel(nn.Module):
-    """numpy_attention.models.language_model with PyTorch's own cells and cross-entropy."""
+    """numpy_attention.models.language_model with PyTorch's cells and cross-entropy."""
 
     def __init__(self, vocabulary, hidden, layers=2, cell="lstm", embedding=None, tied=False,
                  dropout=0.0, reader=None):
@@ -22,7 +22,7 @@ class TorchLanguageModel(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, inputs, state=None):
-        """inputs (T, B), 0 is padding → y (T, B, K), weights (T, B, M + T) or None, state."""
+        """Return y (T, B, K), weights (T, B, M + T) or None, and the state.   inputs (T, B)."""
         cells, memory = state or (None, None)
         mask = inputs != 0                                                      # (T, B)
         x = self.dropout(self.embedding(inputs))                                # (T, B, E)
@@ -38,7 +38,7 @@ class TorchLanguageModel(nn.Module):
         return self.dropout(y), weights, (detached(cells), detached(memory))
 
     def loss(self, inputs, targets, state=None):
-        """Σ −log p over the targets that are no padding; the state to carry on, detached."""
+        """Return Σ −log p over targets that are not padding, and the detached state."""
         y, _, state = self(inputs, state)
         logits = self.output(y.flatten(0, 1))
         loss = nn.functional.cross_entropy(
@@ -47,18 +47,18 @@ class TorchLanguageModel(nn.Module):
 
 
 def detached(state):
-    """A state that gradients do not leave: a tensor, a tuple of them, or None."""
+    """Detach a state: a tensor, a tuple of states, or None."""
     if isinstance(state, tuple):
         return tuple(map(detached, state))
     return None if state is None else state.detach()
 
 
 class TorchReader(nn.Module):
-    """numpy_attention's KeyValueReadout; all scores in one array of (pairs of steps, B, n).
+    """KeyValueReadout in PyTorch, with all scores in one array (pairs of steps, B, n).
 
-    PyTorch is fastest with the pairs t > s alone: forward and backward take three quarters of the
-    time of broadcasting over all (T, T, B, n), 11 against 16 ms for T = B = 20, n = 200 in one
-    thread, and less than a loop over t.
+    Only pairs t > s are computed, which is fastest in PyTorch. For T = B = 20 and n = 200 on one
+    thread, forward and backward take 11 ms, compared with 16 ms for broadcasting over all
+    (T, T, B, n). A loop over t is slower, too.
     """
 
     def __init__(self, hidden, outputs, roles=1, score="combined", window=None, carried=0,
@@ -76,9 +76,9 @@ class TorchReader(nn.Module):
         self.carried = carried
 
     def forward(self, h, mask, memory=None):
-        """h (T, B, H), mask (T, B), memory (states (M, B, H), mask (M, B)).
+        """Return y (T, B, O), weights (T, B, M + T), and the new memory.
 
-        → y (T, B, O), weights (T, B, M + T), memory.
+        h (T, B, H), mask (T, B), memory (states (M, B, H), mask (M, B))
         """
         states = h
         known = mask
@@ -102,7 +102,7 @@ class TorchReader(nn.Module):
             t, s = near.nonzero(as_tuple=True)
             scores = h.new_zeros(T, S, h.shape[1])
             scores[t, s] = torch.tanh(self.W_q(query)[t] + keys[s]) @ self.v
-        # a step that sees nothing gets weights 0, and no gradient
+        # a step without visible positions has weights 0 and no gradient
         visible = near[..., None] & known                                       # (T, S, B)
         lowest = torch.finfo(h.dtype).min
         weights = scores.masked_fill(~visible, lowest).softmax(1) * visible
@@ -115,7 +115,7 @@ class TorchReader(nn.Module):
 
 
 class TorchNGram(nn.Module):
-    """numpy_attention's NGramReadout."""
+    """NGramReadout in PyTorch."""
 
     def __init__(self, hidden, outputs, order=4, carried=False, activation="tanh"):
         super().__init__()
@@ -136,7 +136,7 @@ class TorchNGram(nn.Module):
 
 
 def named(model, of):
-    """{name in numpy_attention: of(parameter) in its layout}; of gives its data, or gradient."""
+    """Return {name in numpy_attention: of(parameter)}, where `of` gets its data or gradient."""
     arrays = {"embedding.E": of(model.embedding.weight), "output.b": of(model.output.bias)}
     if model.output.weight is not model.embedding.weight:
         arrays["output.words.E"] = of(model.output.weight)
@@ -170,7 +170,7 @@ def named_of_reader(reader, of):
 
 
 def copy_weights(model, torch_model):
-    """Load a numpy_attention model's parameters; the cells' second biases become 0."""
+    """Copy the parameters of a numpy_attention model. The second biases of cells become 0."""
     for name, parameter in torch_model.cells.named_parameters():
         if name.startswith("bias_hh"):
             parameter.data.zero_()

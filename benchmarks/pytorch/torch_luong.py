@@ -1,4 +1,4 @@
-"""Luong's translator in PyTorch, eager: stacked LSTMs, a score over all positions, feeding."""
+"""Luong's translator in PyTorch, eager: stacked LSTMs, global attention, input feeding."""
 
 import torch
 from torch import nn
@@ -33,7 +33,7 @@ class TorchLuong(nn.Module):
         self.hidden = hidden
 
     def encode(self, source):
-        """source (S, B) ids → annotations (B, S, H), mask (B, S), a state (h, c) for each layer."""
+        """Return annotations (B, S, H), mask (B, S), and (h, c) per layer.   source (S, B) ids."""
         mask = source != 0
         embedded = self.source_embedding(source)
         packed = pack_padded_sequence(embedded, mask.sum(0), enforce_sorted=False)
@@ -44,7 +44,7 @@ class TorchLuong(nn.Module):
         return annotations.transpose(0, 1), mask.T, list(zip(*last))
 
     def scores(self, h, annotations, projected):
-        """h (B, H), annotations (B, S, H) → (B, S)."""
+        """Return scores (B, S).   h (B, H), annotations (B, S, H)."""
         if self.score == "concat":
             return torch.tanh(self.W_a(h)[:, None] + projected) @ self.v_a
         query = h if self.W_a is None else self.W_a(h)
@@ -52,7 +52,7 @@ class TorchLuong(nn.Module):
         return scores / self.hidden**0.5 if self.score == "scaled-dot" else scores
 
     def step(self, y_t, states, fed, annotations, projected, mask):
-        """y_t (B, E), a state a layer, h̃_{t−1} (B, H) → h̃_t, the states, weights (B, S)."""
+        """Return h̃_t, states, weights (B, S).   y_t (B, E), a state per layer, h̃_{t−1} (B, H)."""
         before = states[-1][0]
         x = torch.cat([y_t, fed], 1) if self.feeding else y_t
         after = []
@@ -66,7 +66,7 @@ class TorchLuong(nn.Module):
         return torch.tanh(self.W_c(torch.cat([context, x], 1))), after, weights
 
     def forward(self, source, target_in):
-        """→ h̃ (T, B, H), weights (T, B, S)."""
+        """Return h̃ (T, B, H) and weights (T, B, S)."""
         annotations, mask, states = self.encode(source)
         projected = self.U_a(annotations) if self.U_a is not None else None
         fed = annotations.new_zeros(source.shape[1], self.hidden)
@@ -79,7 +79,7 @@ class TorchLuong(nn.Module):
         return torch.stack(attentional), torch.stack(all_weights)
 
     def loss(self, source, target_in, target_out):
-        """Σ −log p of the target words."""
+        """Return Σ −log p of the target words."""
         attentional, _ = self(source, target_in)
         logits = self.output(attentional).flatten(0, 1)
         return nn.functional.cross_entropy(
@@ -93,7 +93,7 @@ def put(parameter, array):
 
 
 def copy_weights(ours, theirs):
-    """Load the parameters of a LuongTranslator of LSTMs; the cells' second biases become 0."""
+    """Copy the parameters of a LuongTranslator of LSTMs. The second biases of cells become 0."""
     put(theirs.source_embedding.weight, ours.source_embedding.E)
     put(theirs.target_embedding.weight, ours.target_embedding.E)
     for name, cell in encoder_cells(ours):
@@ -123,7 +123,7 @@ def copy_weights(ours, theirs):
 
 
 def encoder_cells(ours):
-    """(PyTorch's suffix, cell) of every cell of the encoder."""
+    """Yield (PyTorch's suffix, cell) for every cell of the encoder."""
     for layer, cell in enumerate(ours.encoder.cells):
         if hasattr(cell, "backward_cell"):
             yield f"l{layer}", cell.forward_cell

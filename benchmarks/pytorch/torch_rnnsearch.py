@@ -24,7 +24,7 @@ class TorchRNNSearch(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, source):
-        """source (S, B), 0 is padding → annotations (B, S, 2H), keys, mask (B, S), s_0 (B, H)."""
+        """Return annotations (B, S, 2H), keys, mask (B, S) and s_0 (B, H).   source (S, B)."""
         mask = source != 0
         embedded = self.dropout(self.source_embedding(source))
         packed = pack_padded_sequence(embedded, mask.sum(0).cpu(), enforce_sorted=False)
@@ -35,7 +35,7 @@ class TorchRNNSearch(nn.Module):
         return annotations, self.U_a(annotations), mask.T.contiguous(), s
 
     def attend(self, s, annotations, keys, mask):
-        """One target word: context (B, 2H), weights (B, S)."""
+        """Return context (B, 2H) and weights (B, S) for one target word."""
         scores = torch.tanh(self.W_a(s)[:, None] + keys) @ self.v_a
         weights = scores.masked_fill(~mask, -torch.inf).softmax(1)
         return torch.bmm(weights[:, None], annotations)[:, 0], weights
@@ -45,7 +45,7 @@ class TorchRNNSearch(nn.Module):
         return self.dropout(t.view(*t.shape[:-1], -1, 2).amax(-1))
 
     def forward(self, source, target_in):
-        """Teacher forcing: t (T, B, maxout), weights (T, B, S)."""
+        """Return t (T, B, maxout) and weights (T, B, S) with teacher forcing."""
         annotations, keys, mask, s = self.encode(source)
         embedded = self.dropout(self.target_embedding(target_in))
         states = []
@@ -61,20 +61,20 @@ class TorchRNNSearch(nn.Module):
         return t, torch.stack(all_weights)
 
     def loss(self, source, target_in, target_out):
-        """Σ −log p over the target words that are no padding, which alone get logits."""
+        """Return Σ −log p over target words. Only words that are not padding get logits."""
         t, _ = self(source, target_in)
         real = target_out != 0
         return nn.functional.cross_entropy(self.output(t[real]), target_out[real], reduction="sum")
 
 
 def put(parameter, *arrays):
-    """Copy arrays, side by side, into a parameter."""
+    """Copy arrays, concatenated along the last axis, into a parameter."""
     with torch.no_grad():
         parameter.copy_(torch.cat([torch.from_numpy(array.copy()) for array in arrays], -1))
 
 
 def put_gru(cell, weight_ih, weight_hh, bias_ih, bias_hh, context=None):
-    """The weights of a GRU; context: the matrix of c_i, weight_ih's last columns."""
+    """Copy the weights of a GRU. context: the matrix of c_i, the last columns of weight_ih."""
     inputs = [cell.W.T] if context is None else [cell.W.T, context.T]
     put(weight_ih, *inputs)
     put(weight_hh, cell.U.T)
@@ -84,7 +84,7 @@ def put_gru(cell, weight_ih, weight_hh, bias_ih, bias_hh, context=None):
 
 
 def copy_weights(model, torch_model):
-    """Load the parameters of an RNNSearch with readout="current", reset="after", update="old"."""
+    """Copy the parameters of an RNNSearch with readout="current", reset="after", update="old"."""
     put(torch_model.source_embedding.weight, model.source_embedding.E)
     put(torch_model.target_embedding.weight, model.target_embedding.E)
     e = torch_model.encoder

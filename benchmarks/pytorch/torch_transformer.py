@@ -1,4 +1,4 @@
-"""The Transformer in PyTorch, eager, of its own layers: normalisation first, target table tied."""
+"""The Transformer in PyTorch, eager: pre-norm, with tied target embeddings."""
 
 import math
 import warnings
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class TorchTransformer(nn.Module):
-    """numpy_attention.models.transformer of nn.Transformer, normalisation first, no dropout."""
+    """numpy_attention.models.transformer with nn.Transformer, pre-norm, without dropout."""
 
     def __init__(self, source_vocabulary, target_vocabulary, size, layers, heads, inner):
         super().__init__()
@@ -17,7 +17,7 @@ class TorchTransformer(nn.Module):
         for table in (self.source_embedding, self.target_embedding):
             nn.init.normal_(table.weight, std=size**-0.5)
         with warnings.catch_warnings():
-            # of no use with norm_first
+            # PyTorch does not support it with norm_first
             warnings.filterwarnings("ignore", "enable_nested_tensor")
             self.stack = nn.Transformer(
                 size, heads, layers, layers, inner, dropout=0.0, batch_first=True, norm_first=True)
@@ -30,12 +30,12 @@ class TorchTransformer(nn.Module):
         return torch.stack([torch.sin(place), torch.cos(place)], 2).reshape(length, size)
 
     def embed(self, table, ids):
-        """ids (T, B) → (B, T, D)."""
+        """Return embeddings (B, T, D) plus positions.   ids (T, B)."""
         x = table(ids.T) * math.sqrt(table.embedding_dim)
         return x + self.positions(len(ids), x.shape[2]).to(x.dtype)
 
     def forward(self, source, target_in):
-        """source (S, B), target_in (T, B) → y (B, T, D)."""
+        """Return y (B, T, D).   source (S, B), target_in (T, B)."""
         T = len(target_in)
         padding = (source == 0).T
         return self.stack(
@@ -48,7 +48,7 @@ class TorchTransformer(nn.Module):
         )
 
     def loss(self, source, target_in, target_out):
-        """Σ −log p of the target words."""
+        """Return Σ −log p of the target words."""
         logits = self(source, target_in) @ self.target_embedding.weight.T + self.bias
         logits = logits.transpose(0, 1).flatten(0, 1)
         return nn.functional.cross_entropy(

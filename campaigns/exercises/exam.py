@@ -68,20 +68,20 @@ def main(arguments=None):
 
 
 def unseen():
-    """[(exercise, what is wrong, text of the file)] of every unseen mistake."""
+    """Return [(exercise, what is wrong, text of the file)] for all unseen mistakes."""
     data = tomllib.loads((FOLDER / "unseen.toml").read_text(encoding="utf-8"))
     return [(one["exercise"], one["wrong"], text_of(one, data["right"]))
             for one in data["mistakes"]]
 
 
 def styles():
-    """[(exercise, style, text of the file)] of correct solutions."""
+    """Return [(exercise, style, text of the file)] for all correct solutions."""
     data = tomllib.loads((FOLDER / "styles.toml").read_text(encoding="utf-8"))
     return [(one["exercise"], one["style"], text_of(one, {})) for one in data["solutions"]]
 
 
 def text_of(entry, right):
-    """An exercise's file with its blanks filled. right: {name: body} of bodies "@name"."""
+    """Return the file of an exercise with its blanks filled. right: {name: body} for "@name"."""
     text = EXERCISES[entry["exercise"]].start
     for body in entry.get("bodies") or [entry["body"]]:
         body = right.get(body.removeprefix("@"), body)
@@ -95,7 +95,7 @@ def text_of(entry, right):
 
 
 def verdict(name, text):
-    """→ the Verdict, and the seconds that it took."""
+    """Return the Verdict, and the seconds that the check took."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mine.py"
         path.write_text(text, encoding="utf-8")
@@ -138,10 +138,11 @@ def one_by_one(names):
 
 
 def lines(names):
-    """Count how often the mistakes of fresh.toml are caught, named, and shown in the right line.
+    """Count how often the mistakes of fresh.toml are caught, named, and located in the right line.
 
-    A line that is called wrong and is not among the accepted ones is accused; others are probably
-    or first seen to be wrong. Prints what passes, what is accused, and the counts.
+    A line that is not accepted is "accused" if the report says that it is wrong, and "near" if the
+    report says that it is probably wrong or the first that looks wrong. Prints the mistakes that
+    pass, the accused lines, and the counts.
     """
     data = tomllib.loads((FOLDER / "fresh.toml").read_text(encoding="utf-8"))
     counts = Counter()
@@ -179,7 +180,7 @@ def correct(names):
 
 
 def unfinished(exercise):
-    """(what is missing, text) of files of which one function is not finished."""
+    """Yield (what is missing, text) for files with one unfinished function."""
     for blank in exercise.blanks:
         tree = ast.parse(exercise.solution)
         function_of(tree, blank).body[-1] = ast.Pass()
@@ -194,7 +195,7 @@ def unfinished(exercise):
 
 
 def function_of(tree, blank):
-    """The node of "softmax", or of "PlainRNN.backward"."""
+    """Return the node of a function such as "softmax" or "PlainRNN.backward"."""
     node = tree
     for name in blank.split("."):
         node = next(one for one in node.body if getattr(one, "name", None) == name)

@@ -25,8 +25,8 @@ from killed_training import differences, log_checkpoints, logged, step_of
 
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 
-PATIENCE = 20       # seconds for mpirun to end all ranks after one is dead
-LONGEST = 300       # seconds of a training that is not killed
+PATIENCE = 20       # seconds for mpirun to end all ranks after one was killed
+LONGEST = 300       # most seconds of a training that is not killed
 RANKS = (2, 3)
 TRAININGS = {
     "dropout, early stopping": (trainings.translator, {"patience": 3}),
@@ -41,7 +41,7 @@ def train(name, folder, threads=1, **more):
 
 
 def rank(name, folder, logs):
-    """Train as one rank, with its process id in a file; rank 0 keeps a log."""
+    """Train as one rank, and write its process id to a file. Rank 0 also writes a log."""
     from numpy_attention.training.distributed.ranks import world
     ranks = world()
     if ranks.is_first:
@@ -64,7 +64,7 @@ def started(name, folder, logs, count):
 
 
 def killed(job, logs, count, rng, longest):
-    """Kill a rank during training; → (which, the job's output, what is wrong)."""
+    """Kill a rank during training. Return its number, the job's output, and what is wrong."""
     end = time.monotonic() + LONGEST
     while len(list(logs.glob("*.pid"))) < count:
         if job.poll() is not None or time.monotonic() > end:
@@ -73,7 +73,7 @@ def killed(job, logs, count, rng, longest):
     time.sleep(rng.uniform(0, longest))
     which = int(rng.integers(count))
     if job.poll() is not None:
-        return None, job.communicate()[0], []           # it has ended before
+        return None, job.communicate()[0], []           # it ended before
     try:
         os.kill(int((logs / f"{which}.pid").read_text()), signal.SIGKILL)
     except ProcessLookupError:
@@ -93,7 +93,7 @@ def killed(job, logs, count, rng, longest):
 
 
 def killed_run(name, count, whole, rng, place, kills):
-    """Kill one training `kills` times, or until it ends; → (kills that came, what is wrong)."""
+    """Kill a training `kills` times, or until it ends. Return (number of kills, what is wrong)."""
     folder, logs = place / "run", place / "logs"
     came, wrong = 0, []
     while came < kills:

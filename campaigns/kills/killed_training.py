@@ -1,6 +1,6 @@
-"""One training in forked processes that are killed, and what its checkpoint must hold afterwards.
+"""A training in forked processes that are killed, and checks of its checkpoint.
 
-A child writes to a log what it has done, a line each:
+A child writes a line to a log for each event:
 
     resumed 12              it continues after step 12
     saved 15                the checkpoint of step 15 is renamed
@@ -20,9 +20,9 @@ from trainings import TRAININGS, command
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.training import checkpoint, snapshot
 
-# seconds for what is left of a training after the last kill
+# seconds for the rest of a training after the last kill
 PATIENCE = 300
-# when a kill comes: at any time, or by the child itself while it writes a checkpoint
+# moments of a kill: any time, or while the child writes a checkpoint, in which case it kills itself
 ANY_TIME = "any time"
 IN_WRITE = "in the write"
 BEFORE_RENAME = "before the rename"
@@ -32,7 +32,7 @@ MOMENTS = (ANY_TIME, IN_WRITE, BEFORE_RENAME, AFTER_RENAME)
 
 @dataclass(frozen=True)
 class Kill:
-    """When a kill comes: after some seconds, or at the n-th save (share: of its bytes)."""
+    """The moment of a kill: after some seconds, or in a save, after a share of its bytes."""
 
     moment: str
     seconds: float = 0.0
@@ -49,7 +49,7 @@ class Kill:
 
 
 def log_checkpoints(log):
-    """Have this process write to a file what it resumes and what it saves; → the descriptor."""
+    """Let this process log what it resumes and saves. Return the descriptor of the log."""
     number = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     read, write = snapshot.read, snapshot.write
 
@@ -87,7 +87,7 @@ class DyingFile:
 
 
 def die_at(kill):
-    """Have this process kill itself within its n-th save."""
+    """Let this process kill itself in the save that `kill` names."""
     savez, sync, replace = np.savez, os.fsync, os.replace
     saves = 0
 
@@ -113,13 +113,13 @@ def die_at(kill):
 
 
 def start(name, folder, texts, log, kill=None):
-    """Train in a child, whose output goes to files next to the folder; → its process id."""
+    """Train in a child whose output goes to files next to the log. Return its process id."""
     child = os.fork()
     if child:
         return child
     status = 1
     try:
-        os.setpgid(0, 0)                                # what it starts is killed with it
+        os.setpgid(0, 0)                                # its own children are killed too
         words = os.open(f"{log}.err", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(words, 1)
         os.dup2(words, 2)
@@ -139,7 +139,7 @@ def start(name, folder, texts, log, kill=None):
 
 
 def killed(child, kill):
-    """Wait for a child, and kill it if it does not do so itself; → its exit status."""
+    """Wait for a child, and kill it if it does not kill itself. Return its exit status."""
     if kill.moment == ANY_TIME:
         end = time.monotonic() + kill.seconds
         while time.monotonic() < end:
@@ -147,7 +147,7 @@ def killed(child, kill):
             if done:
                 return status
             time.sleep(0.001)
-        for kill_it in (os.killpg, os.kill):            # its group too, once it has one
+        for kill_it in (os.killpg, os.kill):            # also its group, once it has one
             try:
                 kill_it(child, signal.SIGKILL)
             except ProcessLookupError:
@@ -156,18 +156,18 @@ def killed(child, kill):
 
 
 def step_of(path):
-    """The step of a checkpoint, which must be complete; 0: there is none."""
+    """Return the step of a checkpoint, which must be complete, or 0 if there is none."""
     return checkpoint.load(path)[1]["trainer"]["step"] if path.exists() else 0
 
 
 def logged(log, word):
-    """What a child's log says after a word, a list."""
+    """Return the values of all lines of a log that begin with this word."""
     lines = log.read_text().splitlines() if log.exists() else []
     return [line.partition(" ")[2] for line in lines if line.startswith(f"{word} ")]
 
 
 def without_time(value):
-    """A part of a checkpoint's JSON without times and the number of ranks."""
+    """Return a part of a checkpoint's JSON without times and the number of ranks."""
     if isinstance(value, dict):
         return {name: without_time(item) for name, item in value.items()
                 if "second" not in name and name != "ranks"}
@@ -175,7 +175,7 @@ def without_time(value):
 
 
 def differences(unbroken, after):
-    """The differences of two final checkpoints, in words."""
+    """Describe the differences of two final checkpoints."""
     arrays, about = checkpoint.load(unbroken)
     others, about_other = checkpoint.load(after)
     found = [f"array {name} is only in one of them" for name in arrays.keys() ^ others.keys()]
@@ -189,7 +189,7 @@ def differences(unbroken, after):
 
 
 class Unbroken:
-    """A training that is not killed: how long it takes, how often it saves, how it ends."""
+    """An uninterrupted training: its seconds, its number of saves, its final state."""
 
     def __init__(self, name, folder, texts):
         self.name, self.texts = name, texts
@@ -205,7 +205,7 @@ class Unbroken:
         self.ended = logged(log, "ended")
 
     def next_kill(self, rng, kills):
-        """Choose at random when the next kill comes; kills: how many are planned."""
+        """Choose the moment of the next kill at random. kills: the number planned."""
         moment = MOMENTS[rng.integers(len(MOMENTS))]
         if moment == ANY_TIME or TRAININGS[self.name] is command:
             return Kill(ANY_TIME, seconds=float(rng.uniform(0, 2 * self.seconds / kills)))
@@ -213,7 +213,7 @@ class Unbroken:
         return Kill(moment, save=save, share=float(rng.uniform(0, 1)))
 
     def killed_run(self, rng, folder):
-        """Train again, killed some times; → the Kills that came, and what is wrong."""
+        """Train again with several kills. Return the Kills that happened, and what is wrong."""
         run, log = folder / "run", folder / "log"
         path = run / CHECKPOINT
         planned = int(rng.integers(4, 13))
@@ -237,7 +237,7 @@ class Unbroken:
         return came, wrong
 
     def lost(self, before, after, log, kill):
-        """What was lost between a start and a kill, in words."""
+        """Describe what was lost between a start and a kill."""
         saved = [int(step) for step in logged(log, "saved")]
         resumed = [int(step) for step in logged(log, "resumed")]
         wrong = []
@@ -248,7 +248,7 @@ class Unbroken:
         return wrong
 
     def at_the_end(self, run, log):
-        """Files that a finished training must not leave, and parameters that differ."""
+        """Describe files that a finished training must not leave, and differing parameters."""
         wrong = [f"{file.name} is left over" for file in run.iterdir()
                  if file.suffix in (".partial", ".lock")]
         if logged(log, "ended") != self.ended:

@@ -31,10 +31,11 @@ from trainings import TRAININGS, train_all, write_texts
 
 
 def warm_up(folder):
-    """Write the texts, and train everything once, so that a child has nothing to compile."""
+    """Write the texts, and train everything once, so that children need not compile anything."""
     tqdm.tqdm.monitor_interval = 0              # its thread would not survive a fork
-    tqdm.tqdm.set_lock(threading.RLock())       # its own is shared with all children: one that is
-    #                                             killed while it holds it would stop the others
+    # tqdm's default lock is shared with all children: one that is killed while it holds the lock
+    # would block the others
+    tqdm.tqdm.set_lock(threading.RLock())
     write_texts(folder)
     quiet = io.StringIO()
     with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
@@ -42,9 +43,9 @@ def warm_up(folder):
 
 
 def campaign(names, kills, seed):
-    """Kill each training at least once, until there were enough kills.
+    """Run trainings with kills, each at least once, until there were enough kills.
 
-    → [(name, kills by moment, what is wrong)] of every run.
+    Return [(name, kills by moment, what is wrong)] for every run.
     """
     unbroken, runs, total = {}, [], 0
     with tempfile.TemporaryDirectory() as place:
@@ -66,7 +67,7 @@ def campaign(names, kills, seed):
 
 
 def table(runs):
-    """A Markdown table: kills of each training, by moment, and what was found."""
+    """Format a Markdown table of the kills of each training by moment, and of differences."""
     rows = [("training", "runs", "kills", *MOMENTS, "differ")]
     for training in [*dict.fromkeys(name for name, _, _ in runs), "all"]:
         own = [run for run in runs if training in (run[0], "all")]

@@ -1,7 +1,7 @@
-"""Small trainings, each with different state that a checkpoint must hold; kills.py kills them.
+"""Small trainings with different state in their checkpoints, which kills.py kills.
 
-TRAININGS[name](folder, texts) trains in `folder`, or resumes there, to the end; texts: a folder
-with the files that `write_texts` writes. → what was trained, or None for the command line.
+TRAININGS[name](folder, texts) trains or resumes in `folder` until the end. texts: the folder of the
+files that `write_texts` writes. It returns the trained run, or None for the command line.
 """
 
 import subprocess
@@ -25,14 +25,14 @@ SMALL = {"hidden": 8, "embedding": 6, "dropout": 0.3}
 
 
 def sentences(count, seed, shortest=1, longest=7):
-    """Random sentences; the same for the same seed."""
+    """Return random sentences that depend only on the arguments."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(shortest, longest + 1, count)
     return [[WORDS[k] for k in rng.integers(len(WORDS), size=length)] for length in lengths]
 
 
 def pairs(count, seed):
-    """Sentences with their own words in reversed order."""
+    """Return pairs whose target is the source with its words in reversed order."""
     return [Pair(tuple(words), tuple(words[::-1])) for words in sentences(count, seed)]
 
 
@@ -72,7 +72,7 @@ def writer(folder, settings=SMALL, corpus=None, threads=1, ranks=SINGLE_PROCESS,
 
 
 def early_stopping(folder, texts):
-    """The learning rate is too large: it stops long before its last epoch."""
+    """Train with too large a learning rate, so that training stops long before its last epoch."""
     return translator(folder, optimizer="sgd", learning_rate=3.0, clip=5.0, epochs=40, patience=4)
 
 
@@ -140,7 +140,7 @@ def command_line(folder, texts):
 
 
 def command(folder, texts):
-    """In a process of its own, which is in the same process group and is killed too."""
+    """Train in a separate process. It is in the same process group, so it is killed too."""
     subprocess.run([sys.executable, "-m", "numpy_attention", *words_of(folder, texts)], check=True)
 
 
@@ -150,7 +150,7 @@ TRAININGS = {one.__name__.replace("_", " "): one for one in (
 
 
 def train_all(folder):
-    """Run every training once, in this process, so that everything is imported and compiled."""
+    """Run every training once in this process, so that everything is imported and compiled."""
     for name, train in TRAININGS.items():
         if train is not command:
             train(folder / name, folder)

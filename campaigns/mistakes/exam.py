@@ -1,4 +1,4 @@
-"""Test the reports of the gradient check: do they find a planted mistake, its line and its kind?
+"""Measure how often reports of the gradient check find a planted mistake, its line and its kind.
 
     python campaigns/mistakes/exam.py                   the table of results.md, and counts
     python campaigns/mistakes/exam.py gru               the mistakes of one file
@@ -28,15 +28,15 @@ from numpy_attention.gradcheck.report.report import is_unexplained
 
 COUNTED = "number", "caught", "right", "doubted", "unsure", "another", "none", "wrong", "kind"
 WIDTHS = 8, 8, 8, 9, 8, 9, 6, 7, 6
-# {file: the axis of time} of mechanisms that read their own past
+# {file: the time axis} of causal mechanisms
 CAUSAL = {"scaled_dot": 1, "key_value": 0, "transformer": 1}
 
 
 @dataclass
 class Answer:
-    """The first answer of a report. lines: those it names; kind: "" if it names none.
+    """The first answer of a report: the lines and the kind that it names, "" for no kind.
 
-    of_others: the verdict if the lines are not those of the mistake: "another", "unsure", "wrong".
+    of_others: the verdict if the lines are not those of the mistake: "another", "unsure", "wrong"
     """
 
     caught: bool
@@ -47,13 +47,13 @@ class Answer:
     of_others: str = "wrong"
 
     def line_of(self, mistake):
-        """"right", "another", "unsure", "wrong", or "none"."""
+        """Judge the lines: "right", "another", "unsure", "wrong" or "none"."""
         if not self.lines:
             return "none"
         return "right" if set(self.lines) & mistake.lines() else self.of_others
 
     def doubts(self, mistake):
-        """Whether the line is right, but the report is not sure of it."""
+        """Return whether the line is right, but the report is not sure of it."""
         return self.line_of(mistake) == "right" and self.of_others == "unsure"
 
     def judge_kind(self, mistake):
@@ -73,7 +73,7 @@ def judge(mistake):
                       backward=backward, causal=CAUSAL.get(mistake.file))
     except GradientError as error:
         answer = answer_of(error)
-    except Exception as error:                  # anything that a learner's code may raise
+    except Exception as error:                  # a learner's code may raise anything
         kind = "not a parameter" if "a parameter must be" in str(error) else ""
         answer = Answer(True, numbers(str(error)), kind, f"{type(error).__name__}: {error}")
     else:
@@ -85,7 +85,7 @@ def judge(mistake):
 
 def answer_of(error):
     report, message = error.report, str(error)
-    if isinstance(report, str):                 # the forward stops
+    if isinstance(report, str):                 # the forward pass failed
         return Answer(True, numbers(report), "shape" if "shape" in report else "", message)
     law = report.laws[0] if report.laws else None
     if law is not None and law.place is not None:
@@ -104,21 +104,21 @@ def answer_of(error):
 
 
 def numbers(text):
-    """The number of the first line that a text names."""
+    """Return a tuple with the number of the first line that a text names, or ()."""
     return tuple(int(number) for number in re.findall(r"\bline (\d+)", text)[:1])
 
 
-# ---- what is printed ----------------------------------------------------------------------------
+# ---- tables -------------------------------------------------------------------------------------
 
 
 def row(mistake, answer):
-    """A row of the table in results.md."""
+    """Format a row of the table in results.md."""
     return (f"| {mistake.name} | {mistake.kinds[0]} | {'yes' if answer.caught else 'no'} | "
             f"{answer.line_of(mistake)} | {answer.judge_kind(mistake)} | {answer.kind or '–'} |")
 
 
 def counts(title, keys, judged):
-    """Lines of a table: what is right, for every key."""
+    """Yield the lines of a table of counts, one per key."""
     heads = ("line" if head == "right" else head for head in COUNTED)
     wide = max(20, *(len(key) + 2 for key in keys))
     yield f"{title:<{wide}}" + "".join(f"{head:>{width}}" for head, width in zip(heads, WIDTHS))

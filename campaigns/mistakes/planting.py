@@ -1,7 +1,7 @@
-"""Correct mechanisms, the mistakes planted in them, and the modules that have one mistake each.
+"""Plant mistakes in correct mechanisms, one in each module.
 
-right/ holds mechanisms as a learner writes them, each correct, with a case(rng); sets/*.toml the
-mistakes; sets/README.md explains their kinds.
+right/ has correct mechanisms in the style of learners, each with a function case(rng). sets/*.toml
+have the mistakes, and sets/README.md explains their kinds.
 """
 
 import atexit
@@ -24,14 +24,15 @@ FILES = tuple(sorted(path.stem for path in RIGHT.glob("*.py")))
 
 @dataclass(frozen=True)
 class Mistake:
-    """What a learner writes in place of the correct text.
+    """A mistake: the text of a learner, and the correct text that it replaces.
 
-    name: unique, "file: what is wrong", the file one of FILES.
-    old: occurs exactly once in the file and is replaced by `new`.
-    kinds: each is a correct answer, the most specific first.
-    line: texts of further lines that are correct answers, each in one line of the changed file. The
-    lines that `new` changed always are; where lines were deleted, those next to the gap.
-    missing_of: text of the forward line whose gradient `new` lacks, where lines were deleted.
+    name: "file: what is wrong", unique, where the file is one of FILES
+    old: the correct text, which occurs exactly once in the file
+    new: the text that replaces it
+    kinds: correct answers, the most specific first
+    line: texts of further lines that are correct answers, each of which occurs once in the changed
+        file. Changed lines and lines next to deleted ones always are correct answers.
+    missing_of: if lines were deleted, text of the forward line whose gradient `new` lacks
     """
 
     name: str
@@ -51,7 +52,7 @@ class Mistake:
 
     @property
     def source(self):
-        """The file with the mistake. ValueError: the correct file does not have `old` once."""
+        """The text of the file with the mistake. Raises ValueError if `old` does not occur once."""
         right = self.right_source
         count = right.count(self.old)
         if count != 1:
@@ -60,7 +61,7 @@ class Mistake:
         return right.replace(self.old, self.new)
 
     def lines(self):
-        """The numbers, from 1, of the lines that are correct answers in the changed file."""
+        """Return the numbers of the lines of the changed file that are correct answers."""
         wrong = self.source
         texts = (*self.line, self.missing_of) if self.missing_of else self.line
         return changed_lines(self.right_source, wrong).union(
@@ -75,7 +76,7 @@ class Mistake:
 
 
 def mistakes_in(name):
-    """The Mistakes of a file of sets/."""
+    """Return the Mistakes of a file in sets/."""
     entries = tomllib.loads((HERE / "sets" / f"{name}.toml").read_text(encoding="utf-8"))
     return [Mistake(**entry | {"kinds": tuple(entry["kinds"]),
                                "line": tuple(entry.get("line", ()))})
@@ -87,7 +88,7 @@ SETS = {"known": KNOWN, "kept_out": KEPT_OUT, "fresh": FRESH, "fourth": FOURTH}
 
 
 def changed_lines(right, wrong):
-    """The numbers, from 1, of the lines of `wrong` that differ, and of those next to a gap."""
+    """Return the numbers of the lines of `wrong` that differ or are next to deleted lines."""
     right, wrong = right.splitlines(), wrong.splitlines()
     same = difflib.SequenceMatcher(None, right, wrong, autojunk=False).get_matching_blocks()
     found = set(range(1, len(wrong) + 1))
@@ -106,15 +107,15 @@ def plant(mistake):
 
 
 def run(source, name, folder=None):
-    """Run a text from a file of its own, in a temporary folder by default; → the module.
+    """Write code to a file, in a temporary folder by default, run it, and return the module.
 
-    Tracebacks then show its lines, and `inspect.getsource` finds them.
+    This lets tracebacks show its lines, and `inspect.getsource` find them.
     """
     path = Path(folder or _temporary()) / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     module = ModuleType(name)
     module.__file__ = str(path)
-    sys.modules[name] = module                  # where inspect.getsource looks for a class's file
+    sys.modules[name] = module                  # inspect.getsource finds a class's file here
     exec(compile(source, str(path), "exec"), module.__dict__)
     return module
 
@@ -123,7 +124,7 @@ _folders = []
 
 
 def _temporary():
-    """One folder for the whole process, removed when it ends."""
+    """Return a folder that is removed when the process ends."""
     if not _folders:
         folder = tempfile.TemporaryDirectory(prefix="mistakes-")
         atexit.register(folder.cleanup)

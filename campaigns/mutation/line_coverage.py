@@ -2,9 +2,9 @@
 
     python line_coverage.py OUT.json [--plain] tests/training tests/test_metrics.py …
 
-Run in the root of a checkout. What a fixture of a module or a session runs counts for every test
-that uses the fixture. With --plain the kernels run as the Python that they are written in, so that
-their lines count too; tests that fail that way are left out.
+Run this in the root of a checkout. Lines that a fixture with a wider scope runs count for every
+test that uses the fixture. With --plain, kernels run as plain Python, so that their lines count,
+too. Tests that fail that way are left out.
 """
 
 import json
@@ -17,20 +17,20 @@ from pathlib import Path
 import coverage
 import pytest
 
-# no pytest-xdist: one process, whose lines are measured; unraisableexception collects all garbage
-# twice a run, which takes longer than most tests
+# without pytest-xdist, since lines are measured in one process, and without unraisableexception,
+# which collects all garbage twice per run and takes longer than most tests
 OPTIONS = ["-o", "addopts=--import-mode=importlib", "-q", "--no-header",
            *"-p no:xdist -p no:cacheprovider -p no:unraisableexception".split()]
 
 
 class Watch:
-    """Tell coverage which test, or which shared fixture, runs what follows."""
+    """A pytest plugin that sets coverage's context to the running test or shared fixture."""
 
     def __init__(self, measured):
         self.measured = measured
         self.context = ""
         self.fixtures = {}          # {test: names of its fixtures}
-        self.seconds = {}           # {test: of its call and its own set-up}
+        self.seconds = {}           # {test: seconds of its set-up, call and teardown}
         self.failed = set()
 
     def _switch(self, context):
@@ -63,9 +63,9 @@ class Watch:
 
 
 def measured_lines(tests, plain=False):
-    """→ {"seconds": {test: seconds}, "lines": {file: {line: tests}}}.
+    """Return {"seconds": {test: seconds}, "lines": {file: {line: tests}}}.
 
-    RuntimeError: a test fails, with kernels that are compiled.
+    Raises RuntimeError if a test fails with compiled kernels.
     """
     package = Path("numpy_attention").resolve()
     measured = coverage.Coverage(data_file=None, source=[str(package)], config_file=False)

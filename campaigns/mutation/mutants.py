@@ -1,11 +1,11 @@
 """Mutants: copies of a file of the package with one place changed.
 
-    for mutant in backward_mutants(path, file): …       every statement of what carries gradients,
-                                                        deleted or its result negated
+    for mutant in backward_mutants(path, file): …       each statement of functions with gradients
+                                                        is deleted, or its result negated
     for mutant in line_mutants(path, file): …           one comparison, constant, argument, returned
-                                                        value or statement changed, in any code
+                                                        value or statement is changed, in any code
 
-What has no behaviour stays as it is: imports, annotations, docstrings, the text of a message.
+Imports, annotations, docstrings and texts of messages are not changed.
 """
 
 import ast
@@ -28,14 +28,14 @@ from numpy_attention.gradcheck import (
     without_keyword,
 )
 
-# every function whose name ends in "backward" carries gradients, and so do these
+# functions with gradients, in addition to all whose names end in "backward"
 ALSO = {"loss_and_grad", "later", "stacked", "sum_over_steps", "scatter_add", "_blocks",
         "cross_entropy", "dot_scores"}
 EMPTY = {"empty", "empty_like", "zeros", "zeros_like"}
-# functions that check arguments begin so; a call of one is a statement that is left as it is
+# prefixes of functions that check arguments; statements that call them are not changed
 CHECKS = ("expect", "check_")
-STATEMENT = 90      # characters of a statement that are printed
-CHANGE = 100        # characters of a changed expression that are printed
+STATEMENT = 90      # most characters of a statement that are printed
+CHANGE = 100        # most characters of a changed expression that are printed
 NEGATED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq,
            ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn,
            ast.NotIn: ast.In}
@@ -43,7 +43,7 @@ ARITHMETIC = {**SIGN, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mu
               ast.Mod: ast.Mult, ast.Pow: ast.Mult}
 FUNCTIONS = {**OPPOSITES, "ceil": "floor", "floor": "ceil"}
 COMMUTE = {"min", "max", "minimum", "maximum"}
-# keyword arguments that hold text for people
+# keyword arguments with texts for users
 WORDS = {"help", "desc", "title", "metavar", "message", "advice"}
 
 
@@ -51,19 +51,19 @@ WORDS = {"help", "desc", "title", "metavar", "message", "advice"}
 class Mutant:
     """A file with one place changed."""
 
-    file: str                   # its path from the root of the checkout
+    file: str                   # its path relative to the root of the checkout
     function: str               # "Trainer.fit", or "" outside functions
     line: int
-    lines: range                # those of the statement, in the unchanged file
+    lines: range                # of the statement, in the unchanged file
     what: str                   # "compare: a < b → a <= b"
     code: str                   # the unchanged function, or the statement outside one
     tree: ast.Module = field(repr=False)        # of the unchanged file
-    slot: Slot = field(repr=False)              # of the node that is changed
-    node: ast.AST = field(repr=False)           # what takes its place
+    slot: Slot = field(repr=False)              # of the node that is replaced
+    node: ast.AST = field(repr=False)           # the node that replaces it
 
     @property
     def key(self):
-        """Identify the mutant, wherever in its file it is."""
+        """A name that does not depend on line numbers."""
         return f"{self.file} {self.function}: {self.what}"
 
     @property
@@ -77,24 +77,24 @@ class Mutant:
 
 
 def numbered(what, owner, seen):
-    """Tell the second of two equal changes in one function from the first."""
+    """Number equal changes in one function from the second on."""
     seen[owner, what] += 1
     return what if seen[owner, what] == 1 else f"{what} ({seen[owner, what]})"
 
 
 def statement_lines(statement):
-    """The lines of a statement itself, without the statements that it holds."""
+    """Return the lines of a statement without those of statements in its body."""
     end = statement.end_lineno
     if isinstance(statement, (ast.If, ast.While, ast.For, ast.With)):
         end = statement.body[0].lineno
     return range(statement.lineno, end + 1)
 
 
-# ---- statements of functions that carry gradients -----------------------------------------------
+# ---- statements of functions with gradients -----------------------------------------------------
 
 
 def backward_mutants(path, file):
-    """Every mutant of the functions of a file that carry gradients."""
+    """Yield every mutant of the functions with gradients in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     seen = Counter()
     for owner, function in functions(tree):
@@ -119,7 +119,7 @@ def functions(tree):
 
 
 def statements(function):
-    """(Slot, statement) of every one that may be changed: no docstring, check or error."""
+    """Yield (Slot, statement) for each statement that is not a docstring, a check or an error."""
     for node in ast.walk(function):
         for slot, child in children(node):
             if slot.field in ("body", "orelse") and isinstance(child, ast.stmt):
@@ -136,7 +136,7 @@ def checks_arguments(statement):
 
 
 def statement_changes(statement):
-    """(name, changed statement): without it, or with its result negated."""
+    """Yield (name, changed statement): the statement deleted, or its result negated."""
     yield "delete", ast.Pass()
     if isinstance(statement, (ast.If, ast.While)):
         yield "negate", changed(statement, test=ast.UnaryOp(ast.Not(), statement.test))
@@ -160,7 +160,7 @@ def negative(value):
 
 
 def has_no_sign(value):
-    """True for None, a zero, or an array that is not written yet: negation does not change it."""
+    """Return whether negation has no effect: for None, 0, and arrays that are not written yet."""
     if isinstance(value, ast.Call):
         if isinstance(value.func, ast.Attribute) and value.func.attr == "type":
             return ast.unparse(value.args[0]) == "0"            # x.dtype.type(0)
@@ -173,18 +173,18 @@ def has_no_sign(value):
 
 @dataclass
 class Around:
-    """What is around a node that may be changed."""
+    """The context of a node that may be changed."""
 
     lines: range                # of the statement
     owners: tuple               # names of the classes and functions
     function: ast.AST           # the innermost function, or the module
-    code: str                   # of that function, or of the statement outside of one
+    code: str                   # of that function, or of a statement outside functions
     assigned: Counter           # how often each name of that function is assigned
     parent: ast.AST
 
 
 def line_mutants(path, file):
-    """Every mutant of a file."""
+    """Yield every mutant of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     seen = Counter()
     start = Around(range(0), (), tree, "", assigned(tree), None)
@@ -203,14 +203,14 @@ def line_mutants(path, file):
 
 
 def source_of(node):
-    """The text of a changed node; of a condition only its test."""
+    """Return the text of a node, for a condition only that of its test."""
     text = f"if {ast.unparse(node.test)}: …" if isinstance(
         node, (ast.If, ast.While)) else one_line(node)
     return text if len(text) <= CHANGE else text[:CHANGE - 1] + "…"
 
 
 def nodes(node, around):
-    """(Slot, node, what is around it) of everything under a node, in the order of the text."""
+    """Yield (Slot, node, Around) for all nodes under a node, in the order of the source."""
     for slot, child in children(node):
         if has_no_behaviour(node, slot.field, child):
             continue
@@ -234,14 +234,14 @@ def around_child(child, parent, at):
 
 
 def assigned(function):
-    """How often each name is bound, parameters too."""
+    """Count how often each name is bound, including parameters."""
     return Counter(node.arg if isinstance(node, ast.arg) else node.id
                    for node in ast.walk(function) if isinstance(node, ast.arg)
                    or isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
 
 
 def has_no_behaviour(parent, name, child):
-    """True for annotations, imports and text for people."""
+    """Return whether a node is an annotation, an import or a text for users."""
     if name in ("annotation", "returns", "decorator_list", "type_comment", "bases", "ctx"):
         return True
     if isinstance(child, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
@@ -261,11 +261,11 @@ def has_no_behaviour(parent, name, child):
     return isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
 
 
-# ---- what may be done to a node -----------------------------------------------------------------
+# ---- changes of a node --------------------------------------------------------------------------
 
 
 def compared(node, around):
-    """a < b: the boundary and the opposite; of a guard, whose opposite always raises, the first."""
+    """Move the boundary of a comparison, or negate it, unless this makes a guard always raise."""
     if not isinstance(node, ast.Compare):
         return
     for i, operator in enumerate(node.ops):
@@ -277,7 +277,7 @@ def compared(node, around):
 
 
 def constants(node, around):
-    """A number plus one, the other truth value, another name."""
+    """Add 1 to a number, negate a truth value, change a name."""
     if not isinstance(node, ast.Constant):
         return
     value = node.value
@@ -292,7 +292,7 @@ def constants(node, around):
 
 
 def arguments(node, around):
-    """Two neighbours exchanged; a keyword left at its default; min for max."""
+    """Exchange neighbouring arguments, leave out a keyword, replace max by min."""
     if not isinstance(node, ast.Call):
         return
     name = function_name(node)
@@ -307,7 +307,7 @@ def arguments(node, around):
 
 
 def returned(node, around):
-    """None instead of the returned value; two elements of a tuple exchanged."""
+    """Return None instead of the value, or exchange neighbouring elements of a tuple."""
     if not isinstance(node, ast.Return) or node.value is None:
         return
     value = node.value
@@ -319,7 +319,7 @@ def returned(node, around):
 
 
 def left_out(node, around):
-    """A statement left out, unless a later one would only fail for lack of a name."""
+    """Delete a statement, unless later ones would fail because a name is not defined."""
     simple = isinstance(node, (ast.Expr, ast.AugAssign, ast.Continue, ast.Break, ast.Delete))
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -333,7 +333,7 @@ def left_out(node, around):
 
 
 def arithmetic(node, around):
-    """+ for −, · for /, a sign dropped."""
+    """Replace − by + and / by ·, or drop a sign."""
     if isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in ARITHMETIC:
         if not isinstance(getattr(node, "left", None), (ast.JoinedStr, ast.List)):
             yield "arithmetic", changed(node, op=ARITHMETIC[type(node.op)]())
@@ -342,7 +342,7 @@ def arithmetic(node, around):
 
 
 def logic(node, around):
-    """and for or, a negation dropped, a condition negated, the branches of a choice exchanged."""
+    """Replace `or` by `and`, drop or add a negation, exchange the branches of an expression."""
     if isinstance(node, ast.BoolOp):
         yield "logic", changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -356,7 +356,7 @@ def logic(node, around):
 
 
 def dictionaries(node, around):
-    """The values of two neighbours exchanged."""
+    """Exchange the values of neighbouring keys."""
     if isinstance(node, ast.Dict):
         for i in range(len(node.values) - 1):
             if node.keys[i] is not None and node.keys[i + 1] is not None:
@@ -367,6 +367,6 @@ MAKERS = (compared, constants, arguments, returned, left_out, arithmetic, logic,
 
 
 def is_guard(node):
-    """if …: raise …"""
+    """Return whether a node is a guard: `if …: raise …`."""
     return (isinstance(node, ast.If) and not node.orelse
             and isinstance(node.body[-1], ast.Raise))

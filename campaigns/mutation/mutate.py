@@ -57,7 +57,7 @@ OF_KERNELS = ("tests/kernels", "tests/gradcheck/test_cases.py")
 DATA = ROOT.parent / "shared"
 # tests that together use most kernels: a worker runs them once, so that the kernels are compiled
 FIRST = ("tests/training/test_trainer.py", "tests/decoding/test_beam.py")
-# of tests of other files, that are tried first
+# total time of the tests of other files that are tried first
 SECONDS = 2
 EQUIVALENT = tomllib.loads((HERE / "equivalent_mutants.toml").read_text(encoding="utf-8"))
 
@@ -67,13 +67,13 @@ def digest(*texts):
 
 
 def digest_of(*folders):
-    """A digest of all Python files in these folders of the checkout."""
+    """Return a digest of all Python files in these folders of the checkout."""
     files = sorted(file for folder in folders for file in (ROOT / folder).rglob("*.py"))
     return digest(*(file.read_text(encoding="utf-8") for file in files))
 
 
 def all_mutants(names, make):
-    """Mutants of files or folders of the package. FileNotFoundError."""
+    """Return the mutants of files or folders of the package. Raises FileNotFoundError."""
     made = []
     for name in names:
         path = ROOT / PACKAGE / name
@@ -85,13 +85,13 @@ def all_mutants(names, make):
 
 
 def reason(mutant):
-    """Why a mutant does no harm, from equivalent_mutants.toml; None if it has no entry."""
+    """Return why a mutant is equivalent, from equivalent_mutants.toml, or None."""
     return next((entry["reason"] for entry in EQUIVALENT["backward"] + EQUIVALENT["lines"]
                  if any(matches(mutant.key, pattern) for pattern in entry["mutants"])), None)
 
 
 def matches(key, pattern):
-    """Whether a pattern, in which * stands for anything, is this key."""
+    """Return whether a pattern, in which * matches anything, matches this key."""
     return key == pattern or fnmatch.fnmatchcase(key, pattern.replace("[", "[[]"))
 
 
@@ -99,13 +99,13 @@ def matches(key, pattern):
 
 
 def environment(folder):
-    """Of a process that imports the package from this folder, on one core."""
+    """Return the environment of a process that uses the package in this folder, on one core."""
     return {**os.environ, "PYTHONPATH": str(folder), "MPLBACKEND": "Agg",
             "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def copy_of_checkout(folder):
-    """Copy all files that git tracks or would add, next to the same data; → the copy."""
+    """Copy all files that git tracks or would add, and link the data. Return the copy."""
     if DATA.exists():
         (folder / DATA.name).symlink_to(DATA)
     folder = folder / "checkout"
@@ -119,7 +119,7 @@ def copy_of_checkout(folder):
 
 
 def measured_lines(*words):
-    """What line_coverage.py measures, in a copy. RuntimeError: the unchanged tests do not pass."""
+    """Run line_coverage.py in a copy. Raises RuntimeError if the unchanged tests do not pass."""
     with tempfile.TemporaryDirectory() as folder:
         copy, out = copy_of_checkout(Path(folder)), Path(folder, "lines.json")
         command = [sys.executable, str(HERE / "line_coverage.py"), str(out), *words]
@@ -131,10 +131,10 @@ def measured_lines(*words):
 
 
 class LineCoverage:
-    """Which tests run a line, and their seconds, measured once for one state of the checkout."""
+    """The tests that run each line, and their seconds, measured once per state of the checkout."""
 
     def __init__(self, keep, tests=TESTS, kernels=False):
-        """keep: a file, or None; kernels: measure those too, as plain Python."""
+        """Measure, or read the file `keep`. kernels: also measure kernels, as plain Python."""
         self.keep = keep
         self.measured = self._kept("compiled", *tests)
         of_kernels = OF_KERNELS if tests == TESTS else tests
@@ -152,9 +152,9 @@ class LineCoverage:
         return known[name]
 
     def tests(self, mutant):
-        """→ [tests to try first, the rest], and the seconds of each test.
+        """Return [tests to try first, other tests], and the seconds of each test.
 
-        First are those of the mutant's own file, and others up to SECONDS, the quickest first.
+        The tests of the mutant's own file come first, then the fastest others, up to SECONDS.
         """
         of_kernels = mutant.file.startswith(KERNELS)
         measured = self.kernels if of_kernels and self.kernels else self.measured
@@ -171,7 +171,7 @@ class LineCoverage:
 
 
 def judged(mutants, coverage, workers):
-    """Yield (mutant, whether it survives) in the order in which they end. A worker's error."""
+    """Yield (mutant, whether it survives) as results arrive. Raises the error of a worker."""
     left = iter(mutants)            # shared by the workers
     done = queue.SimpleQueue()
 
@@ -205,7 +205,7 @@ def judged(mutants, coverage, workers):
 
 
 def survives(worker, mutant, coverage):
-    """Whether no test notices a mutant; an explained one only meets the tests tried first."""
+    """Return whether no test fails. A mutant with an entry gets only the tests tried first."""
     (first, rest), seconds = coverage.tests(mutant)
     return passes(worker, mutant, first, seconds) and (
         reason(mutant) is not None or passes(worker, mutant, rest, seconds))
@@ -232,7 +232,7 @@ def passes(worker, mutant, tests, seconds):
 
 
 class Outcomes:
-    """{(mutant, code): whether it survives}, in a file if there is one: one JSON line each."""
+    """{(mutant, code): whether it survives}, also as JSON lines in a file if a path is given."""
 
     def __init__(self, path=None):
         self.path = path
@@ -251,11 +251,11 @@ class Outcomes:
 
 
 def run(made, outcomes, coverage, workers=1):
-    """Try what the outcomes do not hold; → the survivors."""
+    """Try mutants without a known outcome. Return the survivors."""
     tests = digest_of("tests")
 
     def surviving(mutant):
-        """Of everything a survival depends on; an explained mutant has not met all tests."""
+        """Digest what a survival depends on: code, tests, and the entry, which limits the tests."""
         return digest(mutant.code, tests, str(reason(mutant)))
 
     def known(mutant):
@@ -263,16 +263,16 @@ def run(made, outcomes, coverage, workers=1):
             return False
         return outcomes.known.get((mutant.key, surviving(mutant)))
 
-    waiting = [mutant for mutant in made if known(mutant) is None]
-    for number, (mutant, survived) in enumerate(judged(waiting, coverage, workers), 1):
+    pending = [mutant for mutant in made if known(mutant) is None]
+    for number, (mutant, survived) in enumerate(judged(pending, coverage, workers), 1):
         outcomes.add(mutant.key, surviving(mutant) if survived else digest(mutant.code), survived)
         if number % 100 == 0:
-            print(f"{number} of {len(waiting)} tried", flush=True)
+            print(f"{number} of {len(pending)} tried", flush=True)
     return [mutant for mutant in made if known(mutant)]
 
 
 def report(made, survivors, stale=()):
-    """Print all survivors and a table by folder; → the exit status."""
+    """Print all survivors and a table by folder. Return the exit status."""
     def folder(mutant):
         return mutant.file.removeprefix(PACKAGE).partition("/")[0]
 

@@ -1,10 +1,10 @@
-"""A process that judges mutants of one copy of the checkout: each in a fork, by its own tests.
+"""A process that tests mutants in a copy of the checkout, each in a fork.
 
-    python mutation_worker.py COPY [TEST …]     jobs come in and verdicts go out as lines of JSON
+    python mutation_worker.py COPY [TEST …]     read jobs and write verdicts as lines of JSON
 
-Libraries and the compiled kernels are imported once, before the forks; the tests named on the
-command line run first, so that the kernels are compiled. The rest of the package is imported again
-in every fork. A mutant of a kernel is judged with all kernels as plain Python.
+Libraries and compiled kernels are imported once, before the forks. The tests on the command line
+run first, so that the kernels are compiled. The rest of the package is imported again in every
+fork. Mutants of kernels are tested with all kernels as plain Python.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from line_coverage import OPTIONS
 KERNELS = "numpy_attention/kernels/"
 LIBRARIES = ("sacrebleu", "matplotlib.pyplot", "tqdm", "pooch", "requests", "torch")
 CAUGHT, SURVIVED, SLOW = "caught", "survived", "too slow"
-# seconds on the clock for each second of processor time that the tests may take
+# seconds of real time per second of processor time that the tests may take
 PATIENCE = 4
 
 
@@ -37,18 +37,18 @@ def warm_up(tests):
     if tests:                       # without a name, pytest would run all tests
         with contextlib.redirect_stdout(io.StringIO()):
             pytest.main([*OPTIONS, *tests])
-    forget_checkout(but=KERNELS)
-    gc.freeze()                     # what is here now is not collected again in every fork
+    forget_checkout(keep=KERNELS)
+    gc.freeze()                     # exclude existing objects from garbage collection in forks
 
 
-def forget_checkout(but=None):
-    """Forget the modules of this checkout, so that the next import reads them again."""
+def forget_checkout(keep=None):
+    """Remove the modules of this checkout from sys.modules, except those in the folder `keep`."""
     root = os.getcwd() + os.sep
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or ""
         if not file.startswith(root) or name == "__main__":
             continue
-        if but and file.startswith(root + but):
+        if keep and file.startswith(root + keep):
             continue
         del sys.modules[name]
         parent, _, last = name.rpartition(".")
@@ -62,7 +62,7 @@ def verdict(file, source, tests, seconds):
     changed = time.time_ns()
     file.write_text(source, encoding="utf-8")
     try:
-        # compiled files differ by whole seconds: none of an earlier mutant may be used
+        # bytecode is matched by whole seconds; a new time prevents the use of an older mutant's
         past = (changed // 1000) % 10**9
         os.utime(file, (past, past))
         return _in_a_fork(tests, seconds, plain=file.as_posix().startswith(KERNELS))
@@ -71,7 +71,7 @@ def verdict(file, source, tests, seconds):
 
 
 def _in_a_fork(tests, seconds, plain=False):
-    """seconds: of processor time; a test that sleeps for ever is ended by the clock."""
+    """Run tests in a fork. seconds: limit of processor time; there is a limit of real time, too."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -100,7 +100,7 @@ def _in_a_fork(tests, seconds, plain=False):
 
 
 def _end_group(child):
-    """End what the child started, too."""
+    """End the child and the processes that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""Settings of Sphinx for the site; `python tools/build_site.py OUT` calls it with them."""
+"""Sphinx settings of the site, which `python tools/build_site.py OUT` builds."""
 
 import ast
 import functools
@@ -20,20 +20,20 @@ copyright = author
 version = release = numpy_attention.__version__
 language = "en"
 root_doc = "index"
-smartquotes = False                     # two hyphens are an option's, quotes a program's
+smartquotes = False                     # keep the hyphens of options and the quotes of code
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.linkcode"]
 
 # ---- texts and notebooks ------------------------------------------------------------------------
-nb_execution_mode = "off"               # tools/lessons.py has run them
+nb_execution_mode = "off"               # tools/lessons.py has already run them
 nb_merge_streams = True
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "site": None}
-highlight_language = "none"             # an indented block is an equation
-suppress_warnings = ["misc.highlighting_failure"]       # `…` in an example: what is left out
+highlight_language = "none"             # indented blocks are equations
+suppress_warnings = ["misc.highlighting_failure"]       # examples contain `…`
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", ".*")]        # types in signatures are not described here
+nitpick_ignore_regex = [("py:.*", ".*")]        # types in signatures have no pages here
 gettext_compact = False
 gettext_uuid = False
 gettext_additional_targets = []
@@ -42,12 +42,12 @@ locale_dirs = ["locale"]
 # ---- the API ------------------------------------------------------------------------------------
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_inherit_docstrings = False      # NumPy's own are of another form
+autodoc_inherit_docstrings = False      # NumPy's docstrings have another format
 autodoc_preserve_defaults = True
 autodoc_default_options = {"members": True, "undoc-members": True, "ignore-module-all": True}
 add_module_names = False
 
-# ---- how it looks -------------------------------------------------------------------------------
+# ---- appearance ---------------------------------------------------------------------------------
 html_theme = "furo"
 html_title = "numpy_attention"
 html_static_path = ["_static"]
@@ -70,54 +70,54 @@ def setup(app):
 
 
 def linkcode_resolve(domain, info):
-    """Where the source of a class, function or method is shown."""
+    """Return the address of the source of a class, function or method, or None."""
     path = Path(sys.modules[info["module"]].__file__)
     found = definitions(path).get(info["fullname"])
     if found is None:
-        return None                                 # a field, a constant
+        return None                                 # a field or a constant
     line = min([found.lineno, *(one.lineno for one in found.decorator_list)])
     return f"site:{sources.page_of(path.relative_to(ROOT).as_posix())}#L-{line}"
 
 
 @functools.cache
 def definitions(path):
-    """{name, dotted within a class: its definition} of a file."""
+    """Return {name: definition} of a file. Names in a class are dotted."""
     found = {}
 
-    def look(body, before):
+    def visit(body, before):
         for node in body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 found[before + node.name] = node
             if isinstance(node, ast.ClassDef):
-                look(node.body, f"{before}{node.name}.")
+                visit(node.body, f"{before}{node.name}.")
 
-    look(ast.parse(path.read_text(encoding="utf-8")).body, "")
+    visit(ast.parse(path.read_text(encoding="utf-8")).body, "")
     return found
 
 
 @functools.cache
 def comments(path):
-    """{line: the comment on it} of a file."""
+    """Return {line: its comment} of a file."""
     with open(path, "rb") as stream:
         return {token.start[0]: token.string.lstrip("# ")
                 for token in tokenize.tokenize(stream.readline) if token.type == tokenize.COMMENT}
 
 
 def readable(app, what, name, thing, options, lines):
-    """Docstrings are plain text; a class's fields stand below its own, with their shapes."""
+    """Convert a docstring to reST, and append the fields of a class with their shapes."""
     fields = fields_of(thing) if what in ("class", "exception") else []
     lines[:] = [*docstrings.as_rst(lines), "", *docstrings.as_rst(fields)]
 
 
 def without_fields(app, what, name, thing, skip, options):
-    """Fields stand in the docstring of their class, and classes that one holds elsewhere."""
-    shown = inspect.isroutine(thing) or isinstance(
+    """Skip all members of a class except methods and properties; `readable` adds the fields."""
+    documented = inspect.isroutine(thing) or isinstance(
         thing, (property, functools.cached_property, classmethod, staticmethod))
-    return True if what == "class" and not shown else None
+    return True if what == "class" and not documented else None
 
 
 def fields_of(kind):
-    """The fields of a class as its file has them, the comments beside them, indented."""
+    """Return the fields of a class as indented lines, with the comments from its source."""
     path = Path(getattr(sys.modules.get(kind.__module__), "__file__", None) or "none")
     found = definitions(path).get(kind.__qualname__) if path.is_relative_to(ROOT) else None
     fields = [(ast.unparse(one), comments(path).get(one.end_lineno, ""))
@@ -127,7 +127,7 @@ def fields_of(kind):
 
 
 def within_the_site(app, doctree, docname):
-    """`site:PATH` is a file of the built site, seen from each page."""
+    """Replace links to `site:PATH`, a file of the built site, by relative links."""
     from docutils import nodes
     for link in doctree.findall(nodes.reference):
         address = link.get("refuri", "")

@@ -89,7 +89,7 @@ class HardAttention(Module):
         weights = masked_softmax(scores, memory.mask)
         chosen = np.zeros_like(weights)
         np.put_along_axis(chosen, self.choose(weights, memory, t)[:, None], 1, 1)
-        chosen *= memory.mask                       # a row that sees nothing reads nothing
+        chosen *= memory.mask                       # a row without visible positions reads nothing
         soft = self.is_soft(memory)
         chosen[soft] = weights[soft]
         context = sum_of_values(chosen, memory)
@@ -107,7 +107,7 @@ class HardAttention(Module):
             return weights.argmax(1)
         totals = weights.cumsum(1)                                              # (B, S)
         below = memory.uniform(t)[:, None] * totals[:, -1:]
-        return (totals > below).argmax(1)       # the first whose sum is above the draw
+        return (totals > below).argmax(1)       # the first whose sum exceeds the draw
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D) → dquery (B, Q), or None if dweights is None.

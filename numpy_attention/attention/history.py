@@ -84,7 +84,7 @@ class HistoryAttention(Module):
         np.matmul(by_row, values.transpose(0, 2, 1), out=dalpha.transpose(1, 0, 2))
         if dweights is not None:
             dalpha += dweights
-        # α_t = softmax(e_t); where a step may not look α is 0, and so is the gradient
+        # α_t = softmax(e_t); at masked positions α is 0, and so is the gradient
         dscores = masked_softmax_backward(dalpha, weights)                      # (T, B, S)
         # e_ti = score(q_t, k_i)
         dqueries, dkeys = self.score_backward(dscores, visible, scored, grads)

@@ -168,7 +168,7 @@ class KeyValueReadout(HistoryReadout):
         dr = (da @ self.W_r.T).reshape(r.shape)                                 # (T, B, n)
         # r_t = Σ_i α_ti v_i
         dqueries, dkeys, dvalues = self.attention.backward(dr, dweights, attended, grads.attention)
-        # p_t, and of the states those that are not of the memory
+        # p_t; of keys and values, the last T are states of this batch, and others are the memory
         dp = (da @ self.W_x.T).reshape(p.shape)                                 # (T, B, n)
         return RoleGradients(dqueries, dkeys[:, -T:].transpose(1, 0, 2),
                              dvalues[:, -T:].transpose(1, 0, 2), dp)

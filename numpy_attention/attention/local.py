@@ -158,7 +158,7 @@ class LocalPredictive(Window):
             dalpha += dweights
         # α_s = a_s g_s
         dinner = dalpha * gauss                                                 # (B, S)
-        # the inner attention's own context is not used
+        # the context of the wrapped attention is not used
         nothing = np.zeros_like(dcontext)                                       # (B, D)
         dquery = self.attention.step_backward(nothing, dinner, attend_cache, dmemory.wrapped,
                                               grads.attention)

@@ -22,7 +22,7 @@ from numpy_attention.validation.arrays import (
 
 class AttendCache(NamedTuple):
     queries: Array      # (B, T, Q)
-    joined: Array       # (B, T, A)   the heads' outputs side by side
+    joined: Array       # (B, T, A)   the concatenated outputs of the heads
     attended: scaled_dot.Cache
 
 
@@ -160,7 +160,7 @@ class MultiHeadAttention(Module):
         dq = as_rows(self.merge_heads(dq))
         grads.W_q += as_rows(queries).T @ dq
         grads.b_q += dq.sum(0)
-        # [k; v] side by side
+        # [k; v]
         both = [self.merge_heads(dk), self.merge_heads(dv)]
         dkeys_and_values = np.concatenate(both, axis=2)                         # (B, S, 2A)
         return (dq @ self.W_q.T).reshape(queries.shape), dkeys_and_values

@@ -11,7 +11,7 @@ from numpy_attention.registry import ACTIVATIONS, HISTORY_READOUTS
 from numpy_attention.validation.arguments import check_name
 from numpy_attention.validation.arrays import at_least, check_sizes
 
-# the papers' own forms: roles of a state, score, whether there is a bias
+# the variants of the papers: number of roles of a state, score, whether there is a bias
 FORMS = {
     "single": {"roles": 1, "score": "single", "bias": True},
     "combined": {"roles": 1, "score": "combined", "bias": True},

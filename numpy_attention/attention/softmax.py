@@ -11,7 +11,7 @@ def masked_softmax(scores, visible):
 
     scores, visible (…, S) → weights (…, S).
     """
-    weights = np.empty_like(scores, order="C")      # else `as_rows` might be a copy
+    weights = np.empty_like(scores, order="C")      # so that `as_rows` does not copy
     kernels.masked_softmax(as_rows(scores), as_rows(visible), as_rows(weights))
     return weights
 

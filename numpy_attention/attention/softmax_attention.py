@@ -93,7 +93,7 @@ class SoftmaxAttention(Module):
         for name in dmemory.pending:
             if name != "values":
                 check_deferred(dmemory, name, grads)
-                # y_t = x_t W; of location's W, the first S columns
+                # y_t = x_t W; location uses only the first S columns of W
                 x, dy = dmemory.stacked(name)
                 dW = getattr(grads, name)[:, :dy.shape[-1]]
                 dW += as_rows(x).T @ as_rows(dy)

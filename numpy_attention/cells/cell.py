@@ -27,7 +27,7 @@ class Steps:
     """
 
     a: Array        # (T, B, G)         the input's part of the pre-activations
-    mask: Array     # (T, B)            False: the row keeps the state it had
+    mask: Array     # (T, B)            False: the row keeps its state
     hs: Array       # (T + 1, B, H)     states; hs[0] is the initial one
     Us: list[Any]                       # blocks of U, laid out for the products h U of a step
     ragged: Array = field(init=False)   # (T,)      True where a step masks some row
@@ -141,7 +141,7 @@ class Cell(Module):
         if mask is None:
             mask = np.ones((T, B), bool)
         check_mask(mask, (T, B), "(T, B)")
-        a[~mask] = 0            # so that no step of the padding overflows
+        a[~mask] = 0            # so that padding cannot overflow
         hs = np.empty((T + 1, B, self.hidden_size), a.dtype)
         steps = self.steps_type(a, mask, hs, [few_rows(U, B, T) for U in self._blocks()])
         zero = self.zero_state(B)

@@ -20,7 +20,7 @@ class StackedSteps:
     belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
     Ws: list[Any]           # W (H, G) of each of these, laid out for the product D(h) W of a step
     keys: list[Any]         # the key of each such D; None: no dropout
-    row_ids: Array            # (T, B)    of the rows, which D hashes
+    row_ids: Array            # (T, B)    ids that D hashes
 
     @property
     def a(self):

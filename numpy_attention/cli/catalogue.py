@@ -51,7 +51,7 @@ def reproduce(options: Namespace) -> None:
     folder = Path("runs") / f"{recipe.name}-seed{options.seed}"
     file = Path(options.results) / f"{recipe.name}.jsonl"
     ranks = world()
-    # a file that cannot take the figures is an error now, not after the training
+    # raise an error now, not after training, if the figures cannot be written
     settings = [{"recipe": recipe.name, "settings": recipe.digest()}]
     ranks.first(lambda: results.existing_figures(file, settings))
     print(f"{recipe.name}: {recipe.description}; trains in {folder}", flush=True)

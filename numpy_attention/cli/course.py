@@ -18,7 +18,7 @@ from numpy_attention.course.exercises.process import checked
 from numpy_attention.course.exercises.records import Folder, Record
 from numpy_attention.validation.paths import as_path, exists, make_folder, short_path
 
-PAUSE = 0.3         # seconds between two looks at a watched file
+PAUSE = 0.3         # seconds between two checks of a watched file
 OUTPUTS = "NUMPY_ATTENTION_OUTPUTS"         # where a lesson saves its figures
 
 # ---- exercises ----------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespac
         print("the exercise has changed since you started it: your file is not changed; "
               f"numpy-attention exercise reset {exercise.name} writes the new one")
     print("\n".join(format_verdict(exercise, verdict, options.why)))
-    if first and exists(file):                      # which its own code may have deleted
+    if first and exists(file):                      # its own code may delete it
         print(after(exercise, file.read_text(encoding="utf-8", errors="replace")))
         print(f"\nnext: {command_of(options.folder, 'progress')}")
     return 0 if verdict.passed else 1

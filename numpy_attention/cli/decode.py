@@ -44,7 +44,7 @@ def translate(options: Namespace) -> None:
     rest = iter(found)
     for n, tokens in enumerate(lines):
         if options.all and n:
-            print()                                 # between the sentences' lists
+            print()                                 # between the lists of two sentences
         if not tokens and not options.sentence:
             print()                                 # an empty line for an empty line
             continue

@@ -29,7 +29,7 @@ from numpy_attention.training.settings import LanguageModelTraining
 from numpy_attention.training.threads import Threads, available
 from numpy_attention.validation.messages import plural
 
-# ---- what to measure on -------------------------------------------------------------------------
+# ---- text to evaluate on ------------------------------------------------------------------------
 
 
 def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
@@ -62,7 +62,7 @@ def own_pairs(options: Namespace, run: Any) -> list[Pair]:
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
     if getattr(options, "alignments", None):
-        # printed with the figures: the file may have decided it
+        # printed with the figures, because it may depend on the file
         pairs, options.count_from = read_alignments(options.alignments, pairs, options.count_from)
     return pairs
 
@@ -196,7 +196,7 @@ def cloze(options: Namespace) -> None:
         print(f"saved {options.write}", file=sys.stderr)
     with Threads(1):
         found = cloze_test(run.model, run.vocabulary, questions, rng, how.state, how.steps)
-    # all that is read for the questions, for the digest of the text
+    # the text of the questions, for its digest
     sentences = chain.from_iterable(
         [*question.context, question.filled(question.word), question.candidates]
         for question in questions)

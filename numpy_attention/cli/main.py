@@ -32,8 +32,8 @@ RENAMED = {
     "asks-previous-*": "query-previous-*",
 }
 PACKAGE = str(Path(__file__).parents[1])
-LONG = re.compile(r"\S{150,}")          # a word, or a path, that is shortened in messages
-# SystemError is what Python raises when no memory is left even for an error
+LONG = re.compile(r"\S{150,}")          # a word or a path that messages shorten
+# Python raises SystemError if there is not enough memory for an error
 NO_MEMORY = (MemoryError, SystemError)
 
 # ---- parsing ------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
         signals.over()
         streams.print_error(f"numpy-attention: {str(stop) or 'interrupted'}")
         return 128 + getattr(stop, "number", signal.SIGINT)
-    except BrokenPipeError:                         # the reader of the output has left: `… | head`
+    except BrokenPipeError:                         # the output is closed, as by `… | head`
         return streams.LEFT
     except NO_MEMORY as error:
         return report(memory_message(error, options, values), options)

@@ -9,10 +9,10 @@ from typing import Any
 from numpy_attention.cli.parser import Option
 from numpy_attention.validation.messages import EXPECTED, format_error
 
-# what the library calls an option that has another name here
+# {option: its names in the library}, if they differ
 ARGUMENTS = {"hidden": ("size",), "pairs": ("count",), "examples": ("count",),
              "next": ("following",)}
-# advice of the library about arguments that it does not name
+# {advice of the library: the same about options}
 ADVICE = {
     "it is for language models": "it is for numpy-attention train lm",
     "it is for translators": "it is for numpy-attention train",
@@ -34,12 +34,12 @@ ADVICE = {
     "tokenize (split the text into words) and characters (split":
         "--tokenize (split the text into words) and --characters (split",
 }
-# options that make arrays smaller, those that help most first
+# options that reduce the size of arrays, the most effective ones first
 SMALLER = ("batch_size", "hidden", "embedding", "max_vocabulary", "max_length", "steps", "pairs",
            "beam", "length", "number", "threads")
 MOST_FLAGS = 3
 LEAST_FACTOR = 8
-LARGEST_MULTIPLE = 1000     # gates, heads, or steps times a value
+LARGEST_MULTIPLE = 1000     # largest factor: gates, heads or steps
 CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays as it is
 
 
@@ -77,7 +77,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
         reason = f"an array of shape {shape} and type {dtype} takes {size:.3g} GB"
     flags = {option.name: option.flag for option in options if option.kind != "positional"}
     sizes = {name: factors(values.get(name), shape) for name in SMALLER if name in flags}
-    if "max_vocabulary" in sizes and len(shape) > 1:    # a size that no option explains
+    if "max_vocabulary" in sizes and len(shape) > 1:    # a size without another option
         sizes["max_vocabulary"] = set(shape).difference(*sizes.values())
     names = sorted(sizes, key=lambda name: -(values.get(name) or 1) if sizes[name] else 0)
     names = names[:MOST_FLAGS]

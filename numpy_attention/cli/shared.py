@@ -15,7 +15,7 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
 
 END = "</s>"
-MOST_WORDS = 10     # of the unknown words that are printed
+MOST_WORDS = 10     # largest number of unknown words that are printed
 
 
 def load_run(options: Namespace) -> Any:

@@ -103,6 +103,6 @@ def distances(options: Namespace) -> None:
                 for folder, one in drawn.items()}
         nats = f"nats per token more than {first}" if more else "nats per token"
         title = f"{about['corpus']}, words by how long ago they last occurred"
-        if len(bars) == 1:      # no legend names it
+        if len(bars) == 1:      # there is no legend
             title = "\n".join([*bars, title])
         plotting.save(plotting.costs(bars, title=title, xlabel=nats), options.output)

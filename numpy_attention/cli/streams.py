@@ -4,7 +4,7 @@ import os
 import sys
 from typing import Any
 
-LEFT = 128 + 13     # the exit status after SIGPIPE, which ends most programs without a reader
+LEFT = 128 + 13     # the exit status of a program that SIGPIPE ends
 
 
 def prepare() -> None:
@@ -19,7 +19,7 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             encoding = stream.encoding if stream.isatty() else "utf-8"
-            stream.reconfigure(encoding=encoding, errors="replace")     # ? where it lacks a letter
+            stream.reconfigure(encoding=encoding, errors="replace")     # ? if it lacks a letter
 
 
 def print_error(line: str) -> None:

@@ -206,7 +206,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
         check_free(folder / CHECKPOINT)
         resumes = check_same(folder, trained, threads)
         make_folder(folder)
-        with held(folder / CHECKPOINT):         # raises where nothing can be written
+        with held(folder / CHECKPOINT):         # raises if nothing can be written
             return resumes
 
     where = "resumes the run in" if ranks.first(prepare) else "saves to"

@@ -18,7 +18,7 @@ from numpy_attention.cli.parser import Option, file, with_values
 from numpy_attention.cli.values import not_negative, positive, share, whole
 from numpy_attention.training.settings import LanguageModelTraining, Training, TranslatorTraining
 
-LAYERS = whole(1, 1000)     # a typing mistake must not build a model for hours
+LAYERS = whole(1, 1000)     # so that a typo does not build a model for hours
 
 # ---- translators --------------------------------------------------------------------------------
 

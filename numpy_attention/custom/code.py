@@ -25,7 +25,7 @@ MOST = 10**6        # bytes
 SHOWN = 8           # letters of a digest
 REASON = 200        # characters of an error message from the code
 PACKAGE = Path(__file__).resolve().parents[1]
-CALLED = re.compile(r"([\w.<>]*?(\w+))\(\) (?:takes|missing|got) ")      # with other arguments
+CALLED = re.compile(r"([\w.<>]*?(\w+))\(\) (?:takes|missing|got) ")      # wrong arguments
 # {the path of a file: its Code} of the files that have been run
 RUN: dict[str, "Code"] = {}
 
@@ -70,7 +70,7 @@ class Code:
         RUN[path] = self
         try:
             exec(compiled, module.__dict__)
-        except BaseException as error:              # sys.exit() among others
+        except BaseException as error:              # including SystemExit
             where = place_in_code(error) or self.name
             del RUN[path], sys.modules[module.__name__]
             if isinstance(error, KeyboardInterrupt):

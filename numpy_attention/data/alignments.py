@@ -56,7 +56,7 @@ def read_alignments(path: str | Path, pairs: Sequence[Pair],
         raise ValueError(f"{path} has no sure links (1-2, or 1 1 2 S), which pointing and AER need")
     start = _start(links, pairs, naacl) if count_from is None else count_from
     if naacl and start == 1:
-        links = [link for link in links if link.source and link.target]     # not the empty word's
+        links = [link for link in links if link.source and link.target]     # not the empty word
     for link in links:
         if not _inside(link, pairs, start):
             _raise_outside(path, link, links, pairs, start)

@@ -84,7 +84,7 @@ class Question:
         return [*self.before, word, *self.after]
 
 
-# ---- made from a text ----------------------------------------------------------------------------
+# ---- questions from a text -----------------------------------------------------------------------
 
 
 def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.random.Generator,

@@ -19,9 +19,9 @@ MARKS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-JAPANESE = b"\x1b$B"       # ISO-2022-JP, in ASCII, turns to Japanese
+JAPANESE = b"\x1b$B"       # ISO-2022-JP switches from ASCII to Japanese
 WIDE = ("UTF-32LE", "UTF-32BE", "UTF-16LE", "UTF-16BE")
-# encodings by how often they are met: names of Python, which become names of iconv
+# encodings from frequent to rare, by their names in Python; ICONV has different names in iconv
 ENCODINGS = (
     "cp1252", "gb18030", "cp1251", "cp932", "cp1250", "big5", "euc_kr", "cp949", "euc_jp",
     "koi8_r", "cp1256", "cp1254", "cp1253", "cp1255", "cp874", "cp1257", "cp1258", "iso8859_2",
@@ -99,7 +99,7 @@ def lines_of(data: bytes, name: str) -> list[str]:
     are not UTF-8 text.
     """
     check_signature(data, name)
-    # a search for one byte takes a twentieth of one for several
+    # a search for one byte takes a twentieth of the time of one for several
     if b"\0" in data or b"\x1b" in data and JAPANESE in data:
         raise ValueError(explain(data, name))
     text = MARKED.sub(b"", data) if MARK[:1] in data and MARK in data else data
@@ -264,7 +264,7 @@ def candidates(sample: bytes, word: bytes) -> dict[str, str]:
 
     sample: bytes from which the encodings are guessed. word: a word among these bytes.
     """
-    from charset_normalizer import from_bytes  # only where it is needed
+    from charset_normalizer import from_bytes  # only when it is needed
     matches = from_bytes(sample, cp_isolation=list(ENCODINGS), threshold=0.5)
     likely = [(match.chaos > 0.1 or not HIRAGANA.search(str(match)), round(match.chaos, 2),
                sum(unicodedata.category(c) in SIGNS for c in str(match)), -match.coherence,

@@ -18,7 +18,7 @@ from numpy_attention.validation.arrays import check_whole
 from numpy_attention.validation.messages import plural
 from numpy_attention.validation.paths import existing_file, path_errors
 
-TABBED = 0.9        # share of lines with a tab, from which a file is taken to have columns
+TABBED = 0.9        # share of lines with a tab from which a file counts as columns
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
 COMPRESSED = {

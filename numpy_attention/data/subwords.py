@@ -41,7 +41,7 @@ class Subwords:
         if not saved:
             raise ValueError("the saved subword vocabulary is empty; is the file damaged?")
         self._saved = saved
-        self._pieces: dict[str, list[int]] = {}  # word → its ids, each cut once
+        self._pieces: dict[str, list[int]] = {}  # {word: its ids}
         try:
             proto = base64.b64decode(saved, validate=True)
             self._model = library.SentencePieceProcessor(model_proto=proto)

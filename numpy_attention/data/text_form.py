@@ -13,14 +13,14 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.reading import Tokens, read_pairs
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name, check_tokens
 
-# A number; a word, which may hold an apostrophe, a hyphen or a middle dot (paral·lel); or a mark of
-# punctuation.
+# A number; a word, which may contain an apostrophe, a hyphen or a middle dot (paral·lel); or a
+# punctuation mark.
 NUMBER = r"\d+(?:[.,\u066b\u066c]\d+)+(?!\w)"
 TOKEN = re.compile(NUMBER + r"|\w+(?:['\-\u00b7\u2027\u058a]\w+)*|[^\w\s\x00-\x1f\x7f]")
 
-# Text with marks, joiners, emoji or characters that nobody sees needs more than that: a word holds
-# its marks, and in Hebrew a geresh or a gershayim (צה״ל); everything else is a token for what is
-# seen as one character, though it may be several code points.
+# Text with marks, joiners, emoji or invisible characters needs another pattern. A word includes its
+# marks, and in Hebrew a geresh or a gershayim (צה״ל). Every other visible character is a token,
+# even if it has several code points.
 CONTROLS = r"\x00-\x08\x0e-\x1f\x7f-\x9f\u2028\u2029"
 FILLERS = r"\u115f\u1160\u2800\u3164\uffa0"
 HIDDEN = rf"\p{{Cf}}\p{{Variation_Selector}}\u034f{CONTROLS}{FILLERS}"
@@ -31,8 +31,8 @@ MARKED_TOKEN = regex.compile(rf"{NUMBER}|{WORD}(?:{INSIDE}{WORD})*+|(?!\s)\X")
 
 WORD_OF_LETTERS = regex.compile(r"\p{L}[\p{L}\p{M}\u200c\u200d]*")
 
-# Characters that nobody sees divide words or are left out. Those are a soft hyphen, directions of
-# writing, and what selects a form or joins where there is nothing before it.
+# Invisible characters separate words or are removed. Removed are soft hyphens, direction marks, and
+# variation selectors and joiners without a character before them.
 SOME_HIDDEN = regex.compile(f"[{HIDDEN}]")
 DIVIDERS = regex.compile(rf"[\u200b{CONTROLS}{FILLERS}]")
 LEFT_OUT = regex.compile(

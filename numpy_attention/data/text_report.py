@@ -18,7 +18,7 @@ Sentences = Sequence[Sequence[str]]
 SAMPLE = 5_000          # sentences
 UNKNOWN = 0.15          # share of unknown words above which a model learns little
 LONG = 100              # tokens: longer sentences are reported if they exceed LONGER, too
-LONGER = 8              # times the length that 95 % of the sentences keep to
+LONGER = 8              # times the length that 95 % of the sentences do not exceed
 FEW = 0.01              # share of sentences up to which a finding is not reported
 SPACED = 20             # letters of a token, on average, in a text without spaces
 

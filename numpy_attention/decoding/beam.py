@@ -57,7 +57,7 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
         forbid(log_probs, never_chosen(never, log_probs.shape[1]))
         rows = []
         survivors = []
-        start = 0                                                   # a sentence's rows lie together
+        start = 0                                                   # a sentence's rows are adjacent
         for b, group in groupby(running, lambda prefix: prefix.sentence):
             prefixes = list(group)
             so_far = np.array([prefix.log_probability for prefix in prefixes])
@@ -86,7 +86,7 @@ def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int
     fewer than `count` sums are finite, only the finite sums are returned.
     """
     if log_probs.dtype not in (np.float32, np.float64):
-        log_probs = log_probs.astype(np.float64)        # compiled code has no others
+        log_probs = log_probs.astype(np.float64)        # other dtypes are not compiled
     count = min(count, log_probs.size)
     rows, tokens = np.empty((2, count), np.int64)
     totals = np.empty(count)

@@ -20,7 +20,7 @@ class Hypothesis:
 
     ids: list[int]
     log_probability: float
-    weights: Array      # (T, S)  S with the source's </s>
+    weights: Array      # (T, S)  S includes </s>
 
     @property
     def finished(self) -> bool:

@@ -122,7 +122,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     if temperature == 0:
         return int(log_p.argmax())
     with np.errstate(over="ignore"):
-        # the most probable has 1, so that none overflows
+        # the largest value is 1, so none overflows
         p = np.exp((log_p - log_p.max()) / float(temperature))              # (V,)
     ids = np.argsort(-p, kind="stable")[:top_k]
     total = np.cumsum(p[ids])

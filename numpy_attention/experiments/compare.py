@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
     words: Sentences = ()
 
 
-# ---- what is compared ---------------------------------------------------------------------------
+# ---- subjects -----------------------------------------------------------------------------------
 
 
 def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:

@@ -146,7 +146,7 @@ def lstm_backward(dy, dh_next, dc_next, gates, c, c_next, da, dc):
             di[j] = dcj * g[j] * i[j] * (one - i[j])
 
 
-# ---- GRU: gates in the order r z n; new says that z weighs the new state ----------------------
+# ---- GRU: gates in the order r z n; new: z weights the new state ------------------------------
 
 
 @guarded(a="B 3H", u="B 3H", b_n="H", h="B H", gates="B 3H", s="B H", h_next="B H")

@@ -5,7 +5,7 @@ import math
 from numpy_attention.kernels.elementary import kernel, reduction
 from numpy_attention.kernels.guard import guarded
 
-BLOCK = 256     # sums that are compared at once with the least of those found
+BLOCK = 256     # sums that are compared at once with the smallest one found
 
 
 @reduction
@@ -31,7 +31,7 @@ def largest(so_far, log_p, rows, tokens, totals):
     if K == 0:
         return 0
     found = 0
-    least = -math.inf           # what a sum must exceed to be among them
+    least = -math.inf           # what a sum must exceed to be found
     for n in range(log_p.shape[0]):
         before = so_far[n]
         for start in range(0, log_p.shape[1], BLOCK):

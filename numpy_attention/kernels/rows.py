@@ -43,7 +43,7 @@ def dropout(x, row_ids, key, threshold, scale, y):
 def mix(h):
     """Hash a 32-bit integer, one to one: each input bit changes about half of the output bits."""
     h = np.uint32(h ^ np.uint32(h >> np.uint32(16)))
-    # a product of 64 bits, cut: one of 32 bits overflows, of which plain Python warns
+    # truncate a 64-bit product, because plain Python warns if a 32-bit product overflows
     h = np.uint32(np.uint64(h) * np.uint64(0x85EBCA6B) & np.uint64(0xFFFFFFFF))
     h = np.uint32(h ^ np.uint32(h >> np.uint32(13)))
     h = np.uint32(np.uint64(h) * np.uint64(0xC2B2AE35) & np.uint64(0xFFFFFFFF))

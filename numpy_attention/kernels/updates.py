@@ -13,7 +13,7 @@ from numpy_attention.kernels.elementary import kernel, reduction
 from numpy_attention.kernels.guard import guarded
 
 BLOCK = 256             # numbers of a gradient that are compared with 0 at once
-SQUARED = 1 << 15       # numbers whose squares are added up before the next ones
+SQUARED = 1 << 15       # numbers in a partial sum of squares
 
 
 @reduction

@@ -38,7 +38,7 @@ class Embedding(Module):
 
         Raises TypeError unless the ids are integers, and ValueError unless 0 ≤ id < V.
         """
-        check_ids("ids", ids, len(self.E))     # they are a user's text, and NumPy would take −1
+        check_ids("ids", ids, len(self.E))     # users pass ids, and NumPy accepts −1
         return self.E[ids], ids
 
     def backward(self, dy, cache, grads):

@@ -49,7 +49,7 @@ class FeedForward(Module):
         x, hidden = cache
         # y = hidden W_2 + b_2
         dhidden = self.outer.backward(dy, hidden, grads.outer)
-        # hidden = max(0, a): what flows in goes on where a > 0
+        # hidden = max(0, a): the gradient passes where a > 0
         dhidden *= hidden > 0
         # a = x W_1 + b_1
         return self.inner.backward(dhidden, x, grads.inner)

@@ -28,7 +28,7 @@ class Maxout(Module):
         """Backpropagate ∂L/∂t (…, l) → dx (…, 2l)."""
         first_taken = cache                                                 # (…, l)
         dx = np.empty(dt.shape[:-1] + (2 * dt.shape[-1],), dt.dtype)        # (…, 2l)
-        # t = max(first, second): all goes to the larger, to the first where they are equal
+        # t = max(first, second): the gradient goes to the larger, or to the first in a tie
         dx[..., ::2] = dt * first_taken
         dx[..., 1::2] = dt * ~first_taken
         return dx

@@ -108,7 +108,7 @@ class Output(Module):
                 # mean_v (−log p[v]) = −log p[target] + z[target] − mean_v z[v],  z = logits + b
                 above = (logits + self.b)[at_targets] - logits.mean(1) - self.b.mean()
             cross_entropy(logits, self.b, targets[rows], logits.dtype.type(scale), losses)
-            dlogits = logits                                # as the kernel has written them
+            dlogits = logits                                # the kernel has overwritten them
             if smoothing:
                 losses += smoothing * above
                 dlogits -= dlogits.dtype.type(scale * smoothing / len(self.b))

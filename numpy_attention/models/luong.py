@@ -142,7 +142,7 @@ class LuongTranslator(TeacherForced):
         def weights(*shape):
             return values.weights(rng, shape, dtype)
 
-        # the order in which these are drawn decides what a seed gives
+        # the result of a seed depends on the order of these draws
         decoder = Stacked.create(one, sizes, dropout)
         source_embedding = Embedding.create(rng, source_vocabulary, embedding, values.table, dtype)
         encoder = Stacked.create(both if bidirectional else one, sizes, dropout)
@@ -232,7 +232,7 @@ class LuongTranslator(TeacherForced):
         as_rows(dattentional)[words] = self.dropout.backward(dread_out, dropped)
         dmixed = np.empty_like(dattentional)
         dmemory = encoded.memory.gradient()
-        dhs = np.zeros_like(steps.hs)                   # T + 1 places, that of h_0 first
+        dhs = np.zeros_like(steps.hs)                   # T + 1 states from h_0 on
         dasking = self._query_states(dhs)
         dsteps = self.decoder.begin_backward(steps)
         T, B, _ = y.shape
@@ -254,12 +254,12 @@ class LuongTranslator(TeacherForced):
                 dasking[t] += dquery
             # h_t = cells(a_t; h_{t−1})
             dstates = self.decoder.step_backward(t, dhs[t + 1], dstates, steps, dsteps)
-            # a_t = project(E y_{t−1}) + h̃_{t−1} F,  and h̃_0 = 0 is no parameter
+            # a_t = project(E y_{t−1}) + h̃_{t−1} F,  where h̃_0 = 0 is constant
             if F_T is not None and t > 0:
                 dattentional[t - 1] += dsteps.a[t] @ F_T
         # if h_{t−1} is the query, h_0 is the first one
         self.decoder.hidden(dstates)[...] += dhs[0]
-        # the weights, one product each for all steps
+        # gradients of the weights, with one product each for all steps
         da = self.decoder.end_backward(steps, dsteps, grads.decoder)
         if self.F is not None:
             grads.F += as_rows(attentional[:-1]).T @ as_rows(da)

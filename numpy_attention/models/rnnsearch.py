@@ -156,7 +156,7 @@ class RNNSearch(TeacherForced):
         def weights(*shape):
             return values.weights(rng, shape, dtype)
 
-        # the order in which these are drawn decides what a seed gives
+        # the result of a seed depends on the order of these draws
         source_embedding = Embedding.create(rng, source_vocabulary, embedding, values.table, dtype)
         reads = both if bidirectional else gru
         encoder = stack(reads, [embedding] + [annotation] * layers, dropout)
@@ -239,7 +239,7 @@ class RNNSearch(TeacherForced):
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         dt = self.dropout.backward(dt, dropped)
         ds_rows, dy_rows, dc_rows = self.deep_output.backward(dt, deep, grads.deep_output)
-        ds_read = np.zeros_like(steps.hs)               # T + 1 places, that of s_0 first
+        ds_read = np.zeros_like(steps.hs)               # T + 1 states from s_0 on
         as_rows(self._read_out_of(ds_read))[words] = ds_rows
         dy = np.zeros_like(y)
         as_rows(dy)[words] = dy_rows
@@ -248,7 +248,7 @@ class RNNSearch(TeacherForced):
         dmemory = encoded.memory.gradient()
         dsteps = self.decoder.begin_backward(steps)
         C_T = few_rows(self.C.T, dsteps.a.shape[1], len(dsteps.a))
-        # ∂L/∂(the states after step i) through later steps; what t_i reads comes in as ds_read
+        # ∂L/∂(the states after step i) through later steps; ds_read has the part through t_i
         dstates = self.decoder.zero_state(len(steps.hs[0]))
         for i in reversed(range(len(attend_caches))):
             # s_i = GRU(a_i; s_{i−1})
@@ -264,7 +264,7 @@ class RNNSearch(TeacherForced):
         # s_0 is the first query, and t_1 reads it if it reads s_{i−1}
         self.decoder.hidden(dstates)[...] += ds_read[0]
         ds_0 = join_columns(dstates)
-        # the weights, one product for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i
+        # one product for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i
         da = self.decoder.end_backward(steps, dsteps, grads.decoder)
         grads.C += as_rows(contexts).T @ as_rows(da)
         dy += self.decoder.project_backward(da, y, grads.decoder)

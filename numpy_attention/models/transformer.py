@@ -101,7 +101,7 @@ class Transformer(TeacherForced):
         def norm():
             return LayerNorm.create(size, dtype) if pre_norm else None
 
-        # the order in which these are drawn decides what a seed gives
+        # the result of a seed depends on the order of these draws
         target_embedding = Embedding.create(rng, target_vocabulary, size, table, dtype)
         source_embedding = Embedding.create(rng, source_vocabulary, size, table, dtype)
         encoder = [EncoderLayer.create(rng, **settings) for _ in range(layers)]

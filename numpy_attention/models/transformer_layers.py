@@ -167,7 +167,7 @@ class DecoderLayer(Module):
         return y, weights, own
 
 
-# ---- what both layers are made of ------------------------------------------------------------
+# ---- parts of both layers --------------------------------------------------------------------
 
 
 def attention_over(rng, size, heads, dtype):

@@ -37,7 +37,7 @@ from numpy_attention.validation.arguments import check_name
 
 # base64 text has 4 characters for 3 bytes
 CHARACTERS_A_BYTE = 4 / 3
-LARGEST = 60_000_000        # characters of a page's arrays, which a browser still opens at once
+LARGEST = 60_000_000        # characters of arrays in a page that a browser still opens quickly
 ENGINE = Path(__file__).parent / "engine"
 # settings of a training that determine how a text is read
 READING = ("reverse_source", "state", "unit")
@@ -64,7 +64,7 @@ def exported(
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
-    # without a script the engine has no user-defined parts, and what the model did is all there is
+    # without a script, the page cannot run user-defined parts, and only shows recorded results
     custom = [] if script else sorted(trained.own)
     parts = {} if custom else parts_of(trained.model, script)
     arrays = {} if custom else dict(trained.model.named_parameters())
@@ -84,8 +84,8 @@ def exported(
         "precision": precision,
         "parts": parts,
         "arrays": kept(arrays, precision),
-        "checkpoints": [{"label": label, "arrays": kept(of_then, precision)}
-                        for label, of_then in checkpoints.items()],
+        "checkpoints": [{"label": label, "arrays": kept(earlier, precision)}
+                        for label, earlier in checkpoints.items()],
         "custom": custom,
         "examples": [example_of(one) | ({"recorded": recorded(trained, one)} if trained.own else {})
                      for one in examples],

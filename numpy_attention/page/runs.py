@@ -30,7 +30,7 @@ from numpy_attention.validation.paths import as_path, existing_file, is_folder, 
 KINDS: dict[str, Any] = {"translator": Translator, "writer": LanguageModelRun}
 CORPORA = {"translator": "parallel", "writer": "text"}
 SHORTEST, LONGEST = 3, 12       # words of an example
-LINKS = 3                       # sure links of the first example, if one has so many
+LINKS = 3                       # sure links that the first example should have
 CANDIDATES = 200                # pairs whose weights are compared with their links
 TITLES = {"translator": "inside a small translator",
           "writer": "inside a small language model"}
@@ -59,7 +59,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
-    # its own part of the corpus, and sentences as long as it learned from
+    # the run's part of its own corpus, with sentences no longer than in its training text
     own = corpus in (None, first.corpus.get("name"))
     selection = (first.selection(CORPORA[kind]) if own
                  else selected({"name": corpus}, CORPORA[kind]))
@@ -140,7 +140,7 @@ def text_facts(trained: Any) -> dict[str, Any]:
     facts |= {"name": selection.label if trained.corpus else None}
     if "name" in trained.corpus:
         corpus = find_corpus(trained.corpus["name"])
-        # what it is, without what else belongs to it
+        # only the first part of the description
         what = re.split("[,:;] ", corpus.description)[0]
         facts |= {"languages": corpus.languages, "description": what}
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from numpy_attention.validation.paths import atomic_write
 
 HERE = Path(__file__).parent
-# the engine's files, each after those that it reads
+# the files of the engine, each after those that it uses
 ENGINE = ("arrays", "module", "softmax", "cell", "rnn", "lstm", "gru", "stacked", "bidirectional",
           "attention", "dot", "additive", "location", "fixed", "multi_head", "local", "history",
           "layers", "rnnsearch", "luong", "transformer", "language_model", "vocabulary", "subwords",
@@ -40,12 +40,12 @@ def page_of(models: Sequence[Mapping[str, Any]], title: str, static: str = "",
         "style": (HERE / "page.css").read_text("utf-8"),
         "static": static,
         "models": json_for_script({"models": list(models)}),
-        # apart, so that a mistake in it does not stop the engine
+        # in a separate element, so that an error in it does not stop the engine
         "engine": engine() + (f"\n</script>\n<script>\n{script}" if script else ""),
         "view": "\n".join(path.read_text("utf-8") for path in sorted((HERE / "view").glob("*.js"))),
     }
     template = (HERE / "page.html").read_text("utf-8")
-    # in one pass: what is put in may hold such a mark too
+    # in one pass, because inserted text may contain such a mark
     return re.sub(r"<!-- put (\w+) -->|/\* put (\w+) \*/", lambda mark: parts[mark[1] or mark[2]],
                   template)
 

@@ -86,6 +86,6 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
     if size != len(data):
         raise InvalidArchive(path, name, f"holds {len(data):,} bytes, but {dtype} of shape {shape} "
                              f"needs {size:,}")
-    # a copy, which may be written to
+    # a writable copy
     array: Array = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
     return array.reshape(shape, order="F" if fortran else "C")

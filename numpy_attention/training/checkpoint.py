@@ -122,7 +122,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
         deep = too_deep(about)
     except RecursionError:
         deep = True
-    except ValueError:                              # numbers of thousands of digits among others
+    except ValueError:                              # including numbers with thousands of digits
         raise ValueError(f"{path} is not a checkpoint: its 'about' entry is not valid JSON; use "
                          "another copy, or train again") from None
     if deep:

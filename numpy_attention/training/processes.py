@@ -73,7 +73,7 @@ class Processes(Threads):
         super().__enter__()
         self._pipes: list[Connection] = []
         self._children: list[int] = []
-        # messages that each process has sent, which all see, and that this one has received
+        # numbers of messages that each process has sent (shared), and that this one has received
         self._sent = shared_copy(np.zeros(self.count, np.int64))
         self._received = [0] * self.count
         for stream in (sys.stdout, sys.stderr):     # or each process would write its buffer
@@ -108,7 +108,7 @@ class Processes(Threads):
             return
         try:
             self.rank = rank
-            for other in [mine, *self._pipes]:  # or nobody would notice that a process has ended
+            for other in [mine, *self._pipes]:  # or the end of a process would go unnoticed
                 other.close()
             self._pipes = [theirs]
             gc.freeze()             # or each collection would copy the pages of all its objects

@@ -23,10 +23,10 @@ from numpy_attention.trees import join_rows, leaves, rows_of
 from numpy_attention.validation.arrays import chunks
 
 Work = Callable[[int, Batch, State], tuple[Any, State]]
-States = list[State] | None     # of the shares at work here; None: nothing is carried yet
+States = list[State] | None     # of the shares in this process; None: nothing is carried yet
 
-BLOCK = 1 << 18     # numbers of a flat vector that are added up and squared before the next ones
-SMALL = 1 << 18     # numbers that one thread adds or moves sooner than another one wakes up
+BLOCK = 1 << 18     # numbers of a flat vector that are added and squared at a time
+SMALL = 1 << 18     # numbers that one thread adds or moves before another one wakes up
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:

@@ -27,7 +27,7 @@ QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
 # parameters × tokens of a step, below which several threads, or processes, gain little or lose
 SMALL_STEP = 3e8
 SMALL_STEP_OF_PROCESSES = 2e7
-SWITCH = 1e-4       # seconds until a thread asks for the interpreter lock; Python's are 5e-3
+SWITCH = 1e-4       # seconds until a thread asks for the interpreter lock; Python's default is 5e-3
 
 
 class Threads:

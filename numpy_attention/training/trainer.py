@@ -92,7 +92,7 @@ class Trainer:
         self.clip = float(self.clip)                # plain numbers, which a checkpoint can hold
         self.threads = None if self.threads is None else int(self.threads)
         self.seed = int(self.rng.integers(2**63))
-        # the place in the run, all of which is in its checkpoint (`snapshot`)
+        # the position in the run, which its checkpoint contains (`snapshot`)
         self.epoch = 0                      # finished epochs
         self.position = 0                   # finished batches of this epoch
         self.step = 0
@@ -295,7 +295,7 @@ class Trainer:
         schedule's factor of the learning rate; None: `self.rate()`.
         """
         rate = self.rate() if rate is None else rate
-        # known before the rows are shared out
+        # computed before the rows are shared
         scale = 1 / (batch.tokens if self.average == "token" else batch.size)
 
         def work(k: int, part: Batch, before: State) -> tuple[float, State]:

@@ -74,7 +74,7 @@ def softmax_backward(dalpha, alpha):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, S, Q, D, A = 6, 2, 5, 3, 4, 7
     shapes = (Q, A), (D, A), (A,), (A,)
     attention = randomize(PlainAttention(*map(np.empty, shapes)), rng)

@@ -1,7 +1,7 @@
 """A bidirectional LSTM over padded sentences and the first state of a decoder (Luong et al. 2015).
 
     i, f, o = σ(x W + h U + b), g = tanh(…),  c' = f ∘ c + i ∘ g,  h' = o ∘ tanh(c'),
-    behind a sentence's end both stay;  H_s = [h→_s; h←_s],  s_0 = tanh([h→_S; h←_1] W_0 + b_0)
+    after a sentence's end both stay;  H_s = [h→_s; h←_s],  s_0 = tanh([h→_S; h←_1] W_0 + b_0)
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Direction(Module):
     W: Array      # (I, 4H)
     U: Array      # (H, 4H)
     b: Array      # (4H,)
-    first: Array  # (H,)      the state before the first word, learnt
+    first: Array  # (H,)      the learned initial state
 
     def forward(self, xs, mask):
         S, B, _ = xs.shape
@@ -45,7 +45,7 @@ class Direction(Module):
             i, f, o, g = np.split(gates[s], 4, axis=1)
             m = mask[s, :, None]
             dh = dh + dhs[s]
-            # where there is a word, the step; else what was there stays
+            # a step that is padding keeps the state
             dh_step, dh_stay = dh * m, dh * ~m
             dc_step, dc_stay = dc * m, dc * ~m
             # h' = o ∘ tanh(c')
@@ -75,7 +75,7 @@ class Encoder(Module):
     b_0: Array  # (K,)
 
     def forward(self, xs, mask):
-        """xs (S, B, I), mask (S, B) → H (S, B, 2H), s_0 (B, K), cache."""
+        """Return H (S, B, 2H), s_0 (B, K), cache.   xs (S, B, I), mask (S, B)."""
         rightward, cache_right = self.right.forward(xs, mask)
         leftward, cache_left = self.left.forward(xs[::-1], mask[::-1])
         leftward = leftward[::-1]
@@ -99,7 +99,7 @@ class Encoder(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     S, B, I, H, K = 5, 3, 2, 4, 6
     shapes = (I, 4 * H), (H, 4 * H), (4 * H,), (H,)
     right, left = (Direction(*map(np.empty, shapes)) for _ in range(2))

@@ -1,7 +1,7 @@
-"""A GRU with the equations as they are printed, columns and outer products, a sentence at a time.
+"""A GRU with column vectors and outer products, as in the paper, one sentence at a time.
 
     r = σ(W_r x + U_r h + b_r),  z = σ(W_z x + U_z h + b_z),  n = tanh(W_n x + U_n (r ∘ h) + b_n),
-    h' = (1 − z) ∘ h + z ∘ n;  a sentence ends at its own length, h before the first word is learnt
+    h' = (1 − z) ∘ h + z ∘ n;  sentences have different lengths, the initial h is learned
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Columns(Module):
     first: Array  # (H,)
 
     def forward(self, xs, lengths):
-        """xs (B, T, I), lengths (B,) → hs (B, T, H), 0 behind a length, last (B, H), cache."""
+        """Return hs (B, T, H), 0 after the end, last (B, H), cache. xs (B, T, I), lengths (B,)."""
         B, T, _ = xs.shape
         hs = np.zeros((B, T, len(self.first)))
         last = np.zeros((B, len(self.first)))
@@ -88,7 +88,7 @@ def sigmoid(a):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     B, T, I, H = 3, 5, 2, 4
     shapes = [(H, I)] * 3 + [(H, H)] * 3 + [(H,)] * 4
     gru = randomize(Columns(*map(np.empty, shapes)), rng)

@@ -1,4 +1,4 @@
-"""Additive attention that knows what it has read already (See et al. 2017, sections 2.1 and 2.3).
+"""Additive attention with coverage (See et al. 2017, sections 2.1 and 2.3).
 
     a_tj = h_j W_h + s_t W_s + g_tj w_g + b,  e_tj = v · tanh(a_tj),  α_t = softmax(e_t),
     c_t  = Σ_j α_tj h_j,  g_{t+1} = g_t + α_t from g_0 = 0,  penalty_t = Σ_j min(α_tj, g_tj)
@@ -21,9 +21,9 @@ class Coverage(Module):
     v: Array    # (A,)
 
     def forward(self, states, memory, mask):
-        """states (T, B, H), memory (B, S, D), mask (B, S)
+        """Return contexts (T, B, D), α (T, B, S), penalties (T, B), cache.
 
-        → contexts (T, B, D), α (T, B, S), penalties (T, B), cache.
+        states (T, B, H), memory (B, S, D), mask (B, S)
         """
         keys = memory @ self.W_h + self.b                           # (B, S, A)
         g = np.zeros(mask.shape)                                    # (B, S)
@@ -83,7 +83,7 @@ class Coverage(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, S, H, D, A = 4, 2, 5, 3, 6, 7
     shapes = (D, A), (H, A), (A,), (A,), (A,)
     attention = randomize(Coverage(*map(np.empty, shapes)), rng)

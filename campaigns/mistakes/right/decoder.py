@@ -109,7 +109,7 @@ class Translator(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, S, I, D, A, E, H, K = 3, 2, 4, 8, 5, 6, 9, 7, 10
     attention = Attention(*map(np.empty, ((H, A), (D, A), (A,))))
     cell = GRUStep(*map(np.empty, ((E + D, 3 * H), (H, 2 * H), (H, H))))

@@ -1,7 +1,7 @@
 """A deep output with maxout and the loss of whole sentences (Bahdanau et al. 2015, A.2.2).
 
     u_t = s_t U_o + E[y_{t−1}] V_o + c_t C_o + b_u,  m_tk = max(u_t,2k, u_t,2k+1),
-    log p_t = log softmax(m_t W_o + b_o),  nll_t = −log p_t(target_t) where a target is known,
+    log p_t = log softmax(m_t W_o + b_o),  nll_t = −log p_t(target_t) if the target is known,
     loss = Σ nll / B,  score_b = Σ_t nll_tb / the number of b's targets
 """
 
@@ -25,7 +25,7 @@ class DeepOutput(Module):
     b_o: Array  # (V,)
 
     def forward(self, s, c, before, targets, known):
-        """s (T, B, H), c (T, B, D), before, targets, known (T, B) → loss, scores (B,), cache."""
+        """Return loss, scores (B,), cache. s (T, B, H), c (T, B, D), others (T, B)."""
         T, B = targets.shape
         y = self.E[before]                                          # (T, B, I)
         u = s @ self.U_o + y @ self.V_o + c @ self.C_o + self.b_u   # (T, B, 2K)
@@ -74,7 +74,7 @@ class DeepOutput(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, V, H, D, I, K = 4, 2, 8, 3, 6, 5, 7
     shapes = (V, I), (H, 2 * K), (I, 2 * K), (D, 2 * K), (2 * K,), (K, V), (V,)
     output = randomize(DeepOutput(*map(np.empty, shapes)), rng)

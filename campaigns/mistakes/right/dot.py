@@ -20,7 +20,7 @@ class GeneralAttention(Module):
     b: Array    # (K,)
 
     def forward(self, hs, memory, mask):
-        """hs (T, B, H), memory (B, S, D), mask (B, S) → h̃ (T, B, K), α (T, B, S), cache."""
+        """Return h̃ (T, B, K), α (T, B, S), cache. hs (T, B, H), memory (B, S, D), mask (B, S)."""
         outputs, weights, cache = [], [], []
         for h in hs:
             context, alpha, cached = self.attend(h, memory, mask)
@@ -77,7 +77,7 @@ def softmax(e):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, S, H, D, K = 3, 2, 6, 4, 5, 7
     shapes = (H, D), (D, K), (H, K), (K,)
     attention = randomize(GeneralAttention(*map(np.empty, shapes)), rng)

@@ -21,9 +21,9 @@ class Feeding(Module):
     W_c: Array  # (D + H, K)
 
     def forward(self, ys, h_0, memory, mask):
-        """ys (B, T, E), h_0 (B, H), memory (B, S, D), mask (B, S)
+        """Return h̃ (B, T, K), α (B, T, S), the last h (B, H), cache.
 
-        → h̃ (B, T, K), α (B, T, S), the last h (B, H), cache.
+        ys (B, T, E), h_0 (B, H), memory (B, S, D), mask (B, S)
         """
         B, T, _ = ys.shape
         keys = memory @ self.W_a.T                                  # (B, S, H)
@@ -94,7 +94,7 @@ class Feeding(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     B, T, S, E, H, D, K = 2, 4, 5, 3, 6, 8, 7
     shapes = (E + K, H), (H, H), (H,), (H, D), (D + H, K)
     model = randomize(Feeding(*map(np.empty, shapes)), rng)

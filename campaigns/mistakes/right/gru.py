@@ -1,7 +1,7 @@
-"""A gated recurrent unit over a sequence (Cho et al. 2014), reset after the product, z on the old.
+"""A GRU over a sequence (Cho et al. 2014): reset after the product, z weights the old state.
 
     r = σ(x W_r + h U_r),  z = σ(x W_z + h U_z),  n = tanh(x W_n + r ∘ (h U_n + b_n)),
-    h' = (1 − z) ∘ n + z ∘ h,   where the mask is False h' = h
+    h' = (1 − z) ∘ n + z ∘ h,   but h' = h if the mask is False
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class PlainGRU(Module):
     b_n: Array  # (H,)
 
     def forward(self, xs, h0, mask):
-        """xs (T, B, I), h0 (B, H), mask (T, B) → hs (T, B, H), last (B, H), cache."""
+        """Return hs (T, B, H), last (B, H), cache.   xs (T, B, I), h0 (B, H), mask (T, B)."""
         T, B, _ = xs.shape
         H = len(self.U)
         U_r, U_z, U_n = np.split(self.U, 3, axis=1)                 # (H, H)
@@ -93,7 +93,7 @@ def sigmoid(a):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, I, H = 4, 3, 2, 5
     shapes = (I, 3 * H), (H, 3 * H), (3 * H,), (H,)
     cell = randomize(PlainGRU(*map(np.empty, shapes)), rng)

@@ -1,4 +1,4 @@
-"""Heads over a memory in einsum, a residual and layer norm behind it (Vaswani et al. 2017).
+"""Multi-head attention with einsum, a residual connection and layer norm (Vaswani et al. 2017).
 
     Q_n, K_n, V_n = X W_q^n, M W_k^n, M W_v^n + b_v^n,  P_n = softmax(Q_n K_nᵀ / √d),
     R = X + Σ_n P_n V_n W_o^n,  Y = γ ∘ (R − mean) / σ + β
@@ -23,7 +23,7 @@ class Heads(Module):
     beta: Array   # (I,)
 
     def forward(self, X, M, mask):
-        """X (B, T, I), M (B, S, C), mask (B, S) → Y (B, T, I), P (B, n, T, S), cache."""
+        """Return Y (B, T, I), P (B, n, T, S), cache.   X (B, T, I), M (B, S, C), mask (B, S)."""
         Q = np.einsum("bti,nid->bntd", X, self.W_q)
         K = np.einsum("bsc,ncd->bnsd", M, self.W_k)
         V = np.einsum("bsc,ncd->bnsd", M, self.W_v) + self.b_v[:, None]
@@ -75,7 +75,7 @@ class Heads(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     B, T, S, I, C, n, d = 2, 4, 5, 6, 7, 3, 8
     shapes = (n, I, d), (n, C, d), (n, C, d), (n, d), (n, d, I), (I,), (I,)
     heads = randomize(Heads(*map(np.empty, shapes)), rng)

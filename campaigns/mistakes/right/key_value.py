@@ -1,7 +1,7 @@
-"""A reader over its own past with key, value and predict parts (Daniluk et al. 2017, section 2.3).
+"""Attention to past states with key, value and predict parts (Daniluk et al. 2017, section 2.3).
 
     h = [k; v; p],  M_ti = tanh(k_i W_Y + k_t W_h),  e_ti = M_ti · w,  α_t = softmax over i < t,
-    r_t = Σ_i α_ti v_i,  y_t = tanh(r_t W_r + p_t W_x);  the first step has nothing to read: r = 0
+    r_t = Σ_i α_ti v_i,  y_t = tanh(r_t W_r + p_t W_x);  at the first step, r = 0
 """
 
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class Reader(Module):
     window: int
 
     def cut(self, h):
-        """→ key, value and predict part, views of h."""
+        """Return the key, value and predict parts as views of h."""
         n = len(self.W_Y)
         return h[..., :n], h[..., n:2 * n], h[..., 2 * n:]
 
     def forward(self, h):
-        """h (T, B, 3n) → y (T, B, K), weights (T, B, window), the newest last, cache."""
+        """Return y (T, B, K), weights (T, B, window), the newest last, cache.   h (T, B, 3n)."""
         T, B, _ = h.shape
         k, v, p = self.cut(h)                                       # (T, B, n)
         r = np.zeros(v.shape)                                       # (T, B, n)
@@ -79,7 +79,7 @@ class Reader(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, n, A, K, window = 7, 2, 4, 6, 5, 3
     shapes = (n, A), (n, A), (A,), (n, K), (n, K)
     reader = randomize(Reader(*map(np.empty, shapes), window), rng)

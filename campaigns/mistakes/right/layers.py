@@ -110,7 +110,7 @@ class Tagger(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     V, I, K, classes = 6, 3, 4, 5
     shapes = (V, I), (I, 2 * K), (2 * K,), (2 * K,), (2 * K,), (K, classes), (classes,)
     tagger = randomize(Tagger(*map(np.empty, shapes)), rng)

@@ -1,4 +1,4 @@
-"""Luong's local attention with a predicted place (2015, section 3.2), sentence by sentence.
+"""Luong's local attention with a predicted position (2015, section 3.2), sentence by sentence.
 
     p_t = S σ(v_p · tanh(h_t W_p)),  α_t = softmax(h_t W_a · m_s),  σ_w = window / 2,
     w_ts = α_ts exp(−(s − p_t)² / 2σ_w²),  c_t = Σ_s w_ts m_s,  h̃_t = tanh([c_t; h_t] W_c)
@@ -21,9 +21,9 @@ class Local(Module):
     window: int
 
     def forward(self, hs, memory, lengths):
-        """hs (B, T, H), memory (B, S, D), lengths (B,)
+        """Return h̃ (B, T, K), weights (B, T, S), 0 after the end, positions (B, T), cache.
 
-        → h̃ (B, T, K), weights (B, T, S), 0 behind a length, places (B, T), cache.
+        hs (B, T, H), memory (B, S, D), lengths (B,)
         """
         B, T, _ = hs.shape
         outputs = np.zeros((B, T, self.W_c.shape[1]))
@@ -70,7 +70,7 @@ class Local(Module):
             dc, dh = djoined[:, :m.shape[1]], djoined[:, m.shape[1]:]
             dm += one["w"].T @ dc
             dw = dc @ m.T + dweights[b, :, :length]                 # (T, S)
-            # the two that make w
+            # the two factors of w
             dp = self.weigh_backward(dw, h, m, one, dh, dm, grads) + dplaces[b]
             self.predict_backward(dp, h, length, one["predicted"], dh, grads)
             dhs[b] = dh
@@ -102,7 +102,7 @@ class Local(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     B, T, S, H, D, A, K = 3, 4, 7, 5, 2, 6, 8
     shapes = (H, A), (A,), (H, D), (D + H, K)
     local = randomize(Local(*map(np.empty, shapes), window=3), rng)

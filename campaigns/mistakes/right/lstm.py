@@ -1,4 +1,4 @@
-"""Long short-term memory with a peephole at the output gate, the state a pair.
+"""An LSTM with a peephole at the output gate, whose state is a pair.
 
     i, f, g = σ, σ, tanh of x W + h U + b,   c' = f ∘ c + i ∘ g,
     o = σ(x W_o + h U_o + b_o + p ∘ c'),     h' = o ∘ tanh(c')
@@ -20,7 +20,7 @@ class PlainLSTM(Module):
     p: Array  # (H,)
 
     def forward(self, xs, state):
-        """xs (T, B, I), state (h, c), each (B, H) → hs (T, B, H), the last state, cache."""
+        """Return hs (T, B, H), the last state, cache.   xs (T, B, I), state (h, c), each (B, H)."""
         h, c = state
         hs, cache = [], []
         for x in xs:
@@ -43,7 +43,7 @@ class PlainLSTM(Module):
         return dict(x=x, h=h, c=c, i=i, f=f, g=g, o=o, m=m, c_new=c_new, h_new=h_new)
 
     def backward(self, dhs, dstate, cache, grads):
-        """From ∂L/∂hs and ∂L/∂(last state) to ∂L/∂xs and ∂L/∂(first state)."""
+        """Return ∂L/∂xs and ∂L/∂(first state) from ∂L/∂hs and ∂L/∂(last state)."""
         dh, dc = dstate
         dxs = []
         for dy, step in zip(dhs[::-1], cache[::-1]):
@@ -86,7 +86,7 @@ def sigmoid(a):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, I, H = 5, 2, 3, 4
     shapes = (I, 4 * H), (H, 4 * H), (4 * H,), (H,)
     cell = randomize(PlainLSTM(*map(np.empty, shapes)), rng)

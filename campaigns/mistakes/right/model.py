@@ -1,7 +1,7 @@
-"""A language model that looks back (Salton et al. 2017, section 3), from ids to the mean loss.
+"""A language model with attention to its past (Salton et al. 2017, section 3), up to the mean loss.
 
     z, n = σ, tanh of x W + h U + b,  h_t = h + z ∘ (n − h),  x dropped out
-    α_t = softmax of h_t A · h_i over i < t,  r_t = Σ_i α_ti h_i, at first 0
+    α_t = softmax of h_t A · h_i over i < t,  r_t = Σ_i α_ti h_i, r_1 = 0
     o_t = tanh([h_t; r_t] W_o),  logits = o Eᵀ + b_v,  the mean of −log p over the known targets
 """
 
@@ -26,7 +26,7 @@ class LanguageModel(Module):
     rate: float
 
     def forward(self, ids, kept, h0, targets, known):
-        """ids, targets, known (T, B), kept (T, B, I), h0 (B, H) → loss, last state, cache."""
+        """Return loss, last state, cache. ids, targets, known (T, B), kept (T, B, I), h0 (B, H)."""
         T, B = ids.shape
         H = len(self.U)
         x = self.E[ids] * kept / (1 - self.rate)                    # (T, B, I)
@@ -88,7 +88,7 @@ class LanguageModel(Module):
         return None, None, dbefore, None, None
 
     def attend_backward(self, t, h, alpha, dr, dh, grads):
-        """Adds to dh what the step t, which looks back at those before it, hands to all of them."""
+        """Add the gradients of step t to those of the earlier states that it attends to, dh."""
         past, q = h[1:t + 1], h[t + 1] @ self.A
         dalpha = np.einsum("bh,ibh->ib", dr, past)
         de = alpha * (dalpha - (alpha * dalpha).sum(0))
@@ -99,7 +99,7 @@ class LanguageModel(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, V, I, H = 4, 2, 6, 3, 5
     shapes = (V, I), (I, 2 * H), (H, 2 * H), (2 * H,), (H, H), (2 * H, I), (V,)
     model = randomize(LanguageModel(*map(np.empty, shapes), 0.25), rng)

@@ -1,4 +1,4 @@
-"""A mixture of a vocabulary and of words to copy, with a sentinel (Merity et al. 2016, section 2).
+"""A mixture of a softmax and copied words, with a sentinel (Merity et al. 2016, section 2).
 
     q = tanh(h W_q + b_q),  [a; g] = softmax([q · m_1, …, q · m_S, q · k]),  v = softmax(h W_v),
     p(w) = g v(w) + Σ_{s: id_s = w} a_s,  loss = the mean of −log p(target)
@@ -20,7 +20,7 @@ class Pointer(Module):
     W_v: Array  # (H, V)
 
     def forward(self, h, memory, ids, targets):
-        """h (N, H), memory (N, S, D), ids (N, S), targets (N,) → loss, g (N,), cache."""
+        """Return loss, g (N,), cache.   h (N, H), memory (N, S, D), ids (N, S), targets (N,)."""
         rows = np.arange(len(h))
         q = np.tanh(h @ self.W_q + self.b_q)                        # (N, D)
         e = np.einsum("nd,nsd->ns", q, memory)
@@ -76,7 +76,7 @@ def softmax_backward(dp, p):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     N, S, H, D, V = 6, 4, 3, 5, 7
     pointer = randomize(Pointer(*map(np.empty, ((H, D), (D,), (D,), (H, V)))), rng)
     ids = rng.integers(V, size=(N, S))

@@ -1,4 +1,4 @@
-"""Two layers of Elman's network, dropout between them, and the mean of the states over time.
+"""Two layers of Elman's network with dropout between them, and the mean of the states over time.
 
     h_t = tanh(x_t W + h_{t−1} U + b),   the next layer reads d ∘ h_t / (1 − rate),
     mean = Σ_t m_t h_t / Σ_t m_t
@@ -20,7 +20,7 @@ class Layer(Module):
     b: Array  # (H,)
 
     def forward(self, xs, h0, mask):
-        """xs (T, B, I), h0 (B, H), mask (T, B) → hs (T, B, H), cache."""
+        """Return hs (T, B, H), cache.   xs (T, B, I), h0 (B, H), mask (T, B)."""
         a = xs @ self.W + self.b                                    # (T, B, H)
         hs = [h0]
         for t in range(len(xs)):
@@ -53,7 +53,7 @@ class Reader(Module):
     rate: float
 
     def forward(self, xs, first, mask, kept):
-        """xs (T, B, I), first: h0 a layer, kept (T, B, H) → hs (T, B, K), mean (B, K), cache."""
+        """Return hs (T, B, K), mean (B, K), cache. xs (T, B, I), first: h0s, kept (T, B, H)."""
         caches = []
         hs = xs
         for n, layer in enumerate(self.layers):
@@ -85,7 +85,7 @@ class Reader(Module):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, I, H, K = 5, 3, 2, 4, 6
     shapes = ((I, H), (H, H), (H,)), ((H, K), (K, K), (K,))
     layers = [Layer(*map(np.empty, three)) for three in shapes]

@@ -1,4 +1,4 @@
-"""Causal self-attention, all positions at once (Vaswani et al. 2017, section 3.2), a residual.
+"""Causal self-attention with a residual (Vaswani et al. 2017, section 3.2), all positions at once.
 
     Q, K, V = X W_q, X W_k, X W_v,  P = softmax(QKᵀ/√d) where key ≤ query,  Y = X + (P V) W_o
 """
@@ -17,10 +17,10 @@ class SelfAttention(Module):
     W_k: Array  # (M, N)
     W_v: Array  # (M, D)
     W_o: Array  # (D, M)
-    tau: Array  # (1,)      what the scores are divided by, beside √d
+    tau: Array  # (1,)      divides the scores, in addition to √d
 
     def forward(self, X, mask):
-        """X (B, T, M), mask (B, T) → Y (B, T, M), weights (B, T, T), cache."""
+        """Return Y (B, T, M), weights (B, T, T), cache.   X (B, T, M), mask (B, T)."""
         N = self.W_q.shape[1]
         T = X.shape[1]
         Q = X @ self.W_q                                            # (B, T, N)
@@ -65,14 +65,14 @@ class SelfAttention(Module):
 
 
 def weight_gradient(X, dY):
-    """Y = X W → ∂L/∂W, a sum over batch and position."""
+    """Return ∂L/∂W of Y = X W, a sum over batch and position."""
     flat_x = X.reshape(-1, X.shape[-1])
     flat_dy = dY.reshape(-1, dY.shape[-1])
     return flat_x.T @ flat_dy
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     B, T, M, N, D = 2, 5, 6, 3, 4
     shapes = (M, N), (M, N), (M, D), (D, M), (1,)
     attention = randomize(SelfAttention(*map(np.empty, shapes)), rng)

@@ -1,4 +1,4 @@
-"""Two layers of LSTM without peepholes, step by step, a matrix for each gate, and a readout.
+"""Two LSTM layers without peepholes, with one matrix per gate, and a readout.
 
     i, f, o = σ(x W_k + h U_k + b_k), g = tanh(…),  c' = f ∘ c + i ∘ g,  h' = o ∘ tanh(c'),
     the upper layer reads h' of the lower;  y_t = h'_t V + b_y
@@ -59,7 +59,7 @@ class Stack(Module):
     b_y: Array  # (K,)
 
     def forward(self, xs, h_0, c_0):
-        """xs (T, B, I), h_0, c_0 (layers, B, H) → ys (T, B, K), last h, last c, cache."""
+        """Return ys (T, B, K), last h, last c, cache.   xs (T, B, I), h_0, c_0 (layers, B, H)."""
         h, c = list(h_0), list(c_0)
         ys, cache = [], []
         for x in xs:
@@ -92,7 +92,7 @@ def sigmoid(a):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     T, B, I, H, K = 5, 3, 2, 4, 6
     lower = Layer(np.empty((4, I, H)), np.empty((4, H, H)), np.empty((4, H)))
     upper = Layer(np.empty((4, H, H)), np.empty((4, H, H)), np.empty((4, H)))

@@ -1,4 +1,4 @@
-"""A block of a transformer decoder (Vaswani et al. 2017) in plain functions, layer norm first.
+"""A block of a Transformer decoder (Vaswani et al. 2017) in plain functions, pre-norm.
 
     X₁ = X + Heads(LN(X)) W_o,  Y = X₁ + GELU(LN(X₁) W_1) W_2,  GELU(u) = u σ(1.702 u)
 """
@@ -25,7 +25,7 @@ class Block(Module):
 
 
 def forward(p, X, mask):
-    """X (B, T, M), mask (B, T) → Y (B, T, M), mean weights of the heads (B, T, T), cache."""
+    """Return Y (B, T, M), mean weights of heads (B, T, T), cache. X (B, T, M), mask (B, T)."""
     normed, cache_1 = layer_norm(X, p.gamma_1, p.beta_1)
     mixed, P, cache_a = attention(p, normed, mask)
     X_1 = X + mixed
@@ -101,7 +101,7 @@ def gelu(u):
 
 
 def case(rng):
-    """→ (target, inputs, forward, backward), as gradcheck takes them."""
+    """Return (target, inputs, forward, backward) for gradcheck."""
     B, T, heads, M, F = 2, 5, 3, 12, 7
     shapes = (M,), (M,), (M, 3 * M), (M, M), (M,), (M,), (M, F), (F, M)
     block = randomize(Block(*map(np.empty, shapes), heads), rng)

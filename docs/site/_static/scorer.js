@@ -1,4 +1,4 @@
-/* Sphinx's scores of search results, with the lessons and the glossary first. */
+/* Sphinx's default scores of search results, plus a bonus for lessons and the glossary. */
 var Scorer = {
   score: ([docname, title, anchor, description, score]) => {
     if (docname.startsWith("lessons/")) return score + 20;

@@ -213,7 +213,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
     """
     for one in code.co_consts:
         if isinstance(one, CodeType) and not one.co_name.startswith("<"):
-            if not one.co_flags & 2:            # of a class, which has no local names of its own
+            if not one.co_flags & 2:            # the body of a class has no local variables
                 yield from functions_in(one)
             elif not one.co_name.startswith("__"):
                 yield one

@@ -135,7 +135,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
     of an array. model: the Module whose parts are named by their paths. is_followed: a function
     is_followed(code) that returns whether to record the values of a function.
     """
-    work()                              # what is compiled, or imported, at its first use, is now
+    work()                              # compile and import what the first use does
     functions, _ = called(work)
     functions = [one for one in functions
                  if is_of_interest(one.__code__) and is_followed(one.__code__)]
@@ -166,9 +166,9 @@ def owners_of(model):
     return {id(one): path for path, one in model.modules()} if isinstance(model, Module) else {}
 
 
-# ---- the functions, rewritten -------------------------------------------------------------------
+# ---- rewriting functions ------------------------------------------------------------------------
 
-# expressions with variables of their own, or with parts that are not always read
+# expressions with their own variables, or with parts that are not always evaluated
 PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp,
            ast.BoolOp, ast.NamedExpr)
 
@@ -333,7 +333,7 @@ def arrays_in(node):
     return list(dict.fromkeys(path for part in parts for path in arrays_in(part)))
 
 
-# ---- what they report ---------------------------------------------------------------------------
+# ---- recording values ---------------------------------------------------------------------------
 
 
 class Listener:
@@ -404,7 +404,7 @@ class Listener:
             known = self.seen_before.get(id(array))
             kind = place.kind
             if known and kind in ("assign", "unpacked") and name != place.name:
-                kind = "packed"         # into a tuple, by a name of its own already
+                kind = "packed"         # into a tuple; it already has a name
             elif known and (kind == "return" or known[1:] == (name, kind)):
                 kind = "unpacked"
             elif kind == "unpacked" and not known and getattr(array, "base", array) is None:
@@ -439,7 +439,7 @@ class Listener:
 
     def record(self, name, array, place, call, kind):
         if place.function.rpartition(".")[2].startswith("__"):
-            return                      # makes an object, and names nothing
+            return                      # creates an object, without named values
         is_made = kind != "argument" and not (kind == "assign" and "np.empty" in place.text)
         self.seen_before[id(array)] = array, name if is_made else "", kind
         if kind != place.kind:

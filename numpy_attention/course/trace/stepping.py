@@ -14,7 +14,7 @@ from numpy_attention.course.trace.lessons import RecordedCall, Reference
 from numpy_attention.course.trace.recording import Entry, recorded, written
 from numpy_attention.course.trace.table import format_shape
 
-MOST = 60           # size of the largest array that is printed whole
+MOST = 60           # size of the largest array that is printed in full
 EDGE = 3            # numbers printed at each end of a larger array
 PROMPT = "Enter: on, q: end "
 

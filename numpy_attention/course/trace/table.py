@@ -234,7 +234,7 @@ def tree_of(entries: Iterable[Entry]) -> Block:
         unused = one.name.partition("[")[0] == "_"
         if one.place.kind in GIVEN or one.value.is_empty or unused:
             continue
-        if one.value.norm is None and one.call.owner is None:       # such as names of positions
+        if one.value.norm is None and one.call.owner is None:       # such as ids of positions
             continue
         block = inside(block_of(root, one.call), one.steps, one.place.file)
         key = one.place.line, one.name, one.place.text

@@ -44,7 +44,7 @@ def check_lists(name: str, sentences: Sequence[Sequence[int]]) -> None:
 def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
     """Raise TypeError unless `sentences` has lists of integers, and ValueError for negative ids."""
     check_lists(name, sentences)
-    # types alone, for a text is long
+    # only the types, because a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
         if not issubclass(kind, (int, np.integer)) or kind is bool:
             raise TypeError(f"{name} contain values of type {kind.__name__}, expected "

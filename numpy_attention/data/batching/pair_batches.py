@@ -25,7 +25,7 @@ class PairBatch(Batch):
     source: Array       # (S, B) ids
     target_in: Array    # (T, B) ids
     target_out: Array   # (T, B) ids
-    rows: Array         # (B,)   ids of the sentences: their places in the whole batch
+    rows: Array         # (B,)   ids of the sentences: their indices in the whole batch
 
     def __post_init__(self) -> None:
         check_integers("rows", self.rows, (None,), "(B,)")
@@ -129,7 +129,7 @@ class PairBatches:
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
         """Return the indices of the pairs in each batch, sorted by length if rng is None."""
-        # by the target's length, and where that is equal by the source's
+        # by the length of the target, then by that of the source
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 

@@ -43,7 +43,7 @@ Link = tuple[int, int, bool]  # source position, target position, whether it is 
 End = tuple[int, int, bool]  # source end, target end, whether the clause is offered
 
 
-@functools.cache  # few texts, many times
+@functools.cache  # few texts are parsed many times
 def link_of(text: str) -> Link:
     """Return the Link that a text such as "3-4" (sure) or "3p4" (possible) describes."""
     sure = "-" in text
@@ -77,7 +77,7 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
         )
     text = read_shipped("bible-en-es", split)
     collecting = gc.isenabled()
-    gc.disable()  # many thousands of new objects and no garbage among them: a third of the time
+    gc.disable()  # collecting many new objects, none of them garbage, takes a third of the time
     try:
         return parse_pairs(text, part, low, high)
     finally:

@@ -84,8 +84,8 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
 
     logger = pooch.get_logger()
     level = logger.level
-    logger.setLevel("WARNING")  # the progress bar says enough
-    # Some servers turn away the default name of Python's HTTP library.
+    logger.setLevel("WARNING")  # the progress bar is enough
+    # Some servers reject the default user agent of Python's HTTP library.
     headers = {"User-Agent": "Mozilla/5.0 (compatible; numpy_attention)"}
     downloader = pooch.HTTPDownloader(
         progressbar=progress, headers=headers, timeout=30, chunk_size=1 << 16

@@ -22,7 +22,7 @@ from numpy_attention.validation.arrays import check_whole
 
 LONGEST = 1_000     # tokens of a sequence
 LARGEST = 2**31 - 1     # tokens to choose from
-MOST = 10_000_000   # pairs at a time: more would not go into memory, or take hours
+MOST = 10_000_000   # pairs at a time; more would not fit into memory, or take hours
 Keep = Callable[[Pair], bool]
 
 

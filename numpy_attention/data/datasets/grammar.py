@@ -36,7 +36,7 @@ from numpy_attention.validation.arguments import check_kind
 BEFORE_VOWEL = {
     "le": "l'", "la": "l'", "de": "d'", "ne": "n'", "je": "j'", "ce": "cet", "ma": "mon",
 }
-ASPIRATED = {"héros", "hibou", "hiboux"}  # words before whose h no vowel is dropped
+ASPIRATED = {"héros", "hibou", "hiboux"}  # words whose h prevents elision
 OBJECT_PRONOUNS = (("him", "le"), ("her", "la"), ("them", "les"))
 PREPOSITIONS = (("in", "dans"), ("behind", "derrière"), ("with", "avec"))
 BE = {

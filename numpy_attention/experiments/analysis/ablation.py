@@ -137,7 +137,7 @@ def _exchange_rows(attention: Any) -> None:
         attention.read = lambda values, mask: read(next_row(values), next_row(mask))
 
 
-# ---- what it costs -------------------------------------------------------------------------------
+# ---- cost ----------------------------------------------------------------------------------------
 
 
 class Cost(NamedTuple):

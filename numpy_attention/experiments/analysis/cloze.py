@@ -193,7 +193,7 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
     state = rows_taken(state, [k for k, _ in rows])
     rests = [group[k].past[read:] for k, _ in rows]
     inputs = padded([rest + query[:-1] for rest, (_, query) in zip(rests, rows)])
-    # what is PAD as a target is not predicted
+    # targets that are PAD are not predicted
     targets = padded([[PAD] * (len(rest) - 1) + query for rest, (_, query) in zip(rests, rows)])
     losses, _ = losses_in_windows(model, inputs, targets, state, steps)
     if not np.isfinite(losses).all():

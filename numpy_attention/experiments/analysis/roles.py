@@ -19,7 +19,7 @@ from numpy_attention.experiments.analysis.losses import check_texts, in_order, n
 from numpy_attention.module import Array
 from numpy_attention.validation.arguments import check_generator, check_methods
 
-# uses of a state: to ask, to be scored, to be summed (both by later steps), and to predict
+# roles of a state: query, key and value (both for later steps), and prediction
 ROLES = ("query", "key", "value", "predict")
 PAIRS = tuple(combinations(ROLES, 2))
 

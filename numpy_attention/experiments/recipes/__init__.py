@@ -47,7 +47,7 @@ def recipe_with_attention(attention: str | type) -> Recipe:
     return loading.recipe_of(name, TABLES | {name: table})
 
 
-# a score that is new in the registry has a recipe without an entry
+# a new score in the registry gets a recipe without an entry
 RECIPES |= {f"clauses-{score}": recipe_with_attention(score) for score in SCORES
             if f"clauses-{score}" not in RECIPES}
 

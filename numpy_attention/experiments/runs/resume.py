@@ -20,7 +20,7 @@ CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # they do not affect
 Configuration = dict[str, Any]
 MOST = 4            # differences in a message
 FILES = [f"corpus {name}" for name in UserPairs.FILES + UserText.FILES]
-# what is compared besides the configuration
+# compared in addition to the configuration
 COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 
 

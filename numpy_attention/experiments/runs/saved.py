@@ -109,7 +109,7 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
                          "support them")
 
 
-# ---- a model that is as large as what is saved of it --------------------------------------------
+# ---- a model of the size of its saved arrays ----------------------------------------------------
 
 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:

@@ -47,7 +47,7 @@ from numpy_attention.validation.arguments import check_kind, is_list
 from numpy_attention.validation.arrays import at_least
 from numpy_attention.validation.paths import as_path, exists
 
-One = TypeVar("One", bound="Trained")       # a Translator gives a Translator
+One = TypeVar("One", bound="Trained")       # Translator methods return a Translator
 
 
 class Trained:
@@ -188,7 +188,7 @@ class Trained:
                 print(f"resumed after {trainer.step:,} steps and {trainer.epoch} whole epochs"
                       f"{how_shared(trainer)}")
             if moved:
-                trainer.save()      # with the present paths of the text
+                trainer.save()      # with the current paths of the text
             warning = crowded(ranks, trainer.threads_here()) if ranks.count > 1 else ""
             if warning and trainer.progress:
                 print(f"numpy-attention: {warning}", file=sys.stderr)

@@ -1,10 +1,10 @@
-// Scores of a small feed-forward network (Bahdanau et al. 2015).
+// Additive attention: scores from a small feed-forward network (Bahdanau et al. 2015).
 
 "use strict";
 
-// e_j = v_a · tanh(W_a q + U_a h_j), Bahdanau's; Luong's concat
+// e_j = v_a · tanh(W_a q + U_a h_j), which is also Luong's concat score
 class AdditiveAttention extends SoftmaxAttention {
-  // k_j = U_a h_j, once a sentence
+  // k_j = U_a h_j, once per sentence
   keys(values) {
     return values.map((h) => product(h, this.U_a));
   }

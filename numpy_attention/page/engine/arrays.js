@@ -1,8 +1,7 @@
-// Vectors, matrices, and how a page's text becomes numbers.
+// Vectors and matrices, and functions that decode them from the text of the page.
 //
-// A vector is a Float32Array, so that whatever is written into one is rounded to float32, as
-// NumPy's arrays of the same model are. A matrix keeps its rows one after another in one vector.
-// Vectors are rows, x W, as in the Python package.
+// A vector is a Float32Array, so every element is rounded to float32, as in NumPy. A matrix stores
+// its rows one after another in one vector. Vectors are rows, x W, as in the Python package.
 
 "use strict";
 
@@ -13,15 +12,15 @@ class Matrix {
     this.data = data;                     // (rows · columns,)
   }
 
-  // Row i, a view of it.
+  // A view of row i.
   row(i) {
     return this.data.subarray(i * this.columns, (i + 1) * this.columns);
   }
 }
 
-// y = x W.   x (I,), W (I, O) → (O,); columns: the first so many of W's, all unless given.
+// y = x W.   x (I,), W (I, O) → (O,); columns: the number of leading columns of W to use.
 //
-// Four rows of W at a time, which takes half the time of one by one.
+// Four rows of W at a time take half as long as one at a time.
 function product(x, W, columns = W.columns) {
   const y = new Float32Array(columns);
   const { rows: I, columns: O, data } = W;
@@ -39,7 +38,7 @@ function product(x, W, columns = W.columns) {
   return y;
 }
 
-// y = E x, a dot product with each row; four rows at a time too.   E (V, K), x (K,) → (V,)
+// y = E x, also four rows at a time.   E (V, K), x (K,) → (V,)
 function rowsTimes(E, x) {
   const { rows: V, columns: K, data } = E;
   const y = new Float32Array(V);
@@ -71,7 +70,7 @@ function dot(x, y) {
   return Math.fround(sum);
 }
 
-// x + y + …; null stands for nothing to add.
+// x + y + …, where null counts as 0.
 function sum(x, ...others) {
   const y = x.slice();
   for (const other of others) {
@@ -81,8 +80,8 @@ function sum(x, ...others) {
   return y;
 }
 
-// Side by side: [x; y; …]
-function joined(...vectors) {
+// The concatenation [x; y; …].
+function concatenate(...vectors) {
   const y = new Float32Array(vectors.reduce((length, x) => length + x.length, 0));
   let start = 0;
   for (const x of vectors) {
@@ -112,17 +111,17 @@ function weightedSum(weights, values, D) {
   return c;
 }
 
-// ---- from the page's text to numbers ----------------------------------------------------------
+// ---- decoding ---------------------------------------------------------------------------------
 
-function bytesOf(base64) {
+function decodeBase64(base64) {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return bytes;
 }
 
-// The finite number that 16 bits stand for (IEEE 754): a sign, 5 bits of exponent, 10 of fraction.
-function half(bits) {
+// Decode a finite half-precision number (IEEE 754): 1 sign bit, 5 exponent bits, 10 fraction bits.
+function decodeHalf(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
@@ -130,24 +129,24 @@ function half(bits) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-// An array as the page holds it → a vector or a Matrix.
+// Decode a stored array as a vector or a Matrix.
 //
 //   {shape, float32: base64}     as in Python
-//   {shape, float16: base64}     two bytes a number
+//   {shape, float16: base64}     two bytes per number
 //   {shape, byte: base64, scales: base64}
-//                                w_ij = byte_ij scale_i, byte_ij in −127 … 127, a scale a row
-function numbersOf(kept) {
-  const columns = kept.shape[kept.shape.length - 1];
+//                                w_ij = byte_ij scale_i, byte_ij in −127 … 127, one scale per row
+function decodeArray(stored) {
+  const columns = stored.shape[stored.shape.length - 1];
   let data;
-  if (kept.float32 !== undefined) {
-    data = new Float32Array(bytesOf(kept.float32).buffer);
-  } else if (kept.float16 !== undefined) {
-    data = Float32Array.from(new Uint16Array(bytesOf(kept.float16).buffer), half);
+  if (stored.float32 !== undefined) {
+    data = new Float32Array(decodeBase64(stored.float32).buffer);
+  } else if (stored.float16 !== undefined) {
+    data = Float32Array.from(new Uint16Array(decodeBase64(stored.float16).buffer), decodeHalf);
   } else {
-    const scales = new Float32Array(bytesOf(kept.scales).buffer);
-    const bytes = new Int8Array(bytesOf(kept.byte).buffer);
+    const scales = new Float32Array(decodeBase64(stored.scales).buffer);
+    const bytes = new Int8Array(decodeBase64(stored.byte).buffer);
     data = new Float32Array(bytes.length);
     for (let n = 0; n < bytes.length; n++) data[n] = bytes[n] * scales[Math.floor(n / columns)];
   }
-  return kept.shape.length === 1 ? data : new Matrix(kept.shape[0], columns, data);
+  return stored.shape.length === 1 ? data : new Matrix(stored.shape[0], columns, data);
 }

@@ -1,11 +1,11 @@
-// A recurrent cell: what those of all kinds share.
+// The base class of recurrent cells.
 //
 //   a = cell.project(x)                       x W + b, the input's part of the pre-activations
-//   { state, values } = cell.step(a, state)   one step; values: its gates by name, of a stack the
-//                                             top layer's
-//   { ys, last } = cell.forward(xs)           a whole sequence from the state 0
+//   { state, values } = cell.step(a, state)   one step; values: the gates by name, in a stack
+//                                             those of the top layer
+//   { ys, last } = cell.forward(xs)           a whole sequence from a state of zeros
 //
-// A state is { h }, an LSTM's { h, c }, a stack's the list of its layers'.
+// A state is { h }, or { h, c } for an LSTM. The state of a stack is a list with one per layer.
 
 "use strict";
 

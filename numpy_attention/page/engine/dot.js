@@ -1,4 +1,4 @@
-// Scores that are dot products of query and value (Luong et al. 2015; Vaswani et al. 2017).
+// Dot-product scores (Luong et al. 2015; Vaswani et al. 2017).
 
 "use strict";
 
@@ -16,7 +16,7 @@ class GeneralAttention extends SoftmaxAttention {
   }
 }
 
-// e_j = q · h_j / √D, of queries of another size (q W_a) · h_j / √D
+// e_j = q · h_j / √D, or (q W_a) · h_j / √D for queries of another size
 class ScaledDotAttention extends SoftmaxAttention {
   score(query, memory) {
     const projected = this.W_a === null ? query : product(query, this.W_a);
@@ -25,7 +25,7 @@ class ScaledDotAttention extends SoftmaxAttention {
   }
 }
 
-// e_j = q · h_j of each vector
+// e_j = q · h_j for each vector h_j
 function dotScores(q, vectors) {
   return Float32Array.from(vectors, (h) => dot(h, q));
 }

@@ -1,9 +1,8 @@
-// No attention: the whole sentence in one vector.
+// No attention: one fixed vector for the whole sentence.
 
 "use strict";
 
-// c = h_S, the last annotation, for every word: no attention, one fixed vector. Nothing is scored:
-// the scores are NaN.
+// c = h_S, the last annotation, for every word. There are no scores, so they are NaN.
 class FixedVector extends Module {
   read(values) {
     return { values, keys: null, visible: null };
@@ -13,7 +12,7 @@ class FixedVector extends Module {
     const S = memory.values.length;
     const weights = new Float32Array(S);
     weights[S - 1] = 1;
-    if (given !== null) weights.set(givenTo(0, given));
+    if (given !== null) weights.set(givenFor(0, given));
     const context = weightedSum(weights, memory.values, memory.values[0].length);
     return { context, weights: [weights], scores: [new Float32Array(S).fill(NaN)], values: {} };
   }

@@ -1,4 +1,4 @@
-// The gated recurrent unit, in the conventions of papers and libraries.
+// The gated recurrent unit (GRU), in the variants of papers and libraries.
 
 "use strict";
 
@@ -6,8 +6,8 @@
 // z = σ(x W_z + h U_z + b_z)                     update gate
 // n = tanh(x W_n + b_n' + r ∘ (h U_n + b_n))     candidate, reset "after" the product
 // n = tanh(x W_n + b_n' + (r ∘ h) U_n)           candidate, reset "before" it
-// h_t = (1 − z) ∘ n + z ∘ h                      update "old": z weighs the old state
-// h_t = z ∘ n + (1 − z) ∘ h                      update "new": z weighs the new one
+// h_t = (1 − z) ∘ n + z ∘ h                      update "old": z weights the old state
+// h_t = z ∘ n + (1 − z) ∘ h                      update "new": z weights the new one
 class GRU extends Cell {
   step(a, { h }) {
     const H = this.hiddenSize;
@@ -20,17 +20,17 @@ class GRU extends Cell {
       const s = sum(block(u, 2), this.b_n);
       recurrent = s.map((s_j, j) => r[j] * s_j);
     } else {
-      recurrent = this.ofReset(h.map((h_j, j) => r[j] * h_j));
+      recurrent = this.resetProduct(h.map((h_j, j) => r[j] * h_j));
     }
     const n = tanh(sum(block(a, 2), recurrent));
-    const weighsNew = this.update === "new";
-    const next = n.map((n_j, j) => (weighsNew ? z[j] * n_j + (1 - z[j]) * h[j]
+    const weightsNew = this.update === "new";
+    const next = n.map((n_j, j) => (weightsNew ? z[j] * n_j + (1 - z[j]) * h[j]
                                               : (1 - z[j]) * n_j + z[j] * h[j]));
     return { state: { h: next }, values: { reset: r, z, candidate: n } };
   }
 
   // s U_n, where s = r ∘ h
-  ofReset(s) {
+  resetProduct(s) {
     const H = this.hiddenSize;
     const U = this.U.data;
     const y = new Float32Array(H);

@@ -1,16 +1,16 @@
-// What a language model's reader makes of its state and of those before it.
+// History readouts: how a language model reads its current and past states.
 //
 //   { y, memory, weights, scores, values } = reader.step(h, memory)
 //
-// memory: the states h before, oldest first, at most `reach` of them are kept. weights, scores: one
-// head over the memory; null where there is no attention.
+// memory: past states h, oldest first, at most `reach` of them. weights, scores: one head over the
+// memory, or null without attention.
 
 "use strict";
 
-// states that a reader without a window remembers while a text is written word by word
+// states that a readout without a window remembers while a text is generated word by word
 const WITHOUT_WINDOW = 64;
 
-// e_i = v · tanh(W_s k_i), whoever asks: `single` of Salton et al. 2017
+// e_i = v · tanh(W_s k_i), the same for every query: `single` of Salton et al. 2017
 class Single extends Module {
   score(query, keys) {
     const zero = new Float32Array(this.v.length);
@@ -29,16 +29,16 @@ function activate(a, activation) {
   return activation === "tanh" ? tanh(a) : a;
 }
 
-//   h   = [k; v; p]                     three roles; two: h = [k; v], p = v; one: k = v = p = h
+//   h   = [k; v; p]                     3 roles; for 2: h = [k; v], p = v; for 1: k = v = p = h
 //   α_t = softmax(score(k_t, k_i))      over the `window` positions before t
 //   r_t = Σ_i α_ti v_i
-//   y_t = tanh(W_x p_t + W_r r_t + b)   activation "linear": without tanh
+//   y_t = tanh(W_x p_t + W_r r_t + b)   no tanh if the activation is "linear"
 class KeyValueReadout extends Module {
   get reach() {
     return Math.max(this.carried, this.window || WITHOUT_WINDOW);
   }
 
-  // the part of a state that a role reads
+  // The part of a state that has this role.
   part(h, role) {
     const n = this.W_x.rows;
     const last = this.roles - 1;
@@ -53,7 +53,7 @@ class KeyValueReadout extends Module {
     const vectors = memory.map((one) => this.part(one, "value"));
     const visible = memory.map((_, i) => memory.length - i <= (this.window ?? Infinity));
     const scores = this.attention.score(query, keys);
-    const weights = given === null ? softmax(scores, visible) : givenTo(0, given);
+    const weights = given === null ? softmax(scores, visible) : givenFor(0, given);
     const r = weightedSum(weights, vectors, this.W_r.rows);
     const y = activate(sum(product(p, this.W_x), product(r, this.W_r), this.b), this.activation);
     return {
@@ -69,7 +69,7 @@ class KeyValueReadout extends Module {
 
 //   y_t = tanh(W [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])   with h = [h^1; …; h^{N−1}]
 //
-// Parts of states before the text are 0. Order 2 has no past: a projection.
+// States before the start of the text are 0. Order 2 is a projection of h_t, without the past.
 class NGramReadout extends Module {
   get reach() {
     return this.order - 2;

@@ -1,5 +1,5 @@
-// Language models (Zaremba et al. 2014), and those that attend to their history (Salton et al.
-// 2017; Daniluk et al. 2017).
+// Language models without attention (Zaremba et al. 2014), and with attention to their history
+// (Salton et al. 2017; Daniluk et al. 2017).
 
 "use strict";
 
@@ -27,7 +27,7 @@ class LanguageModel extends Module {
   }
 }
 
-// y_t = reader(h_t, the states before h_t) takes the place of h_t at the softmax
+// y_t = reader(h_t, the states before h_t) replaces h_t in the softmax
 class AttentiveLanguageModel extends LanguageModel {
   readOut(h, memory, given) {
     return this.reader.step(h, memory, given);

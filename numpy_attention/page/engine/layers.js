@@ -1,4 +1,4 @@
-// Layers between words and vectors: the table of embeddings, maxout's deep output, the softmax's.
+// Layers between words and vectors: embedding, maxout, deep output and output layer.
 
 "use strict";
 
@@ -26,14 +26,14 @@ class DeepOutput extends Module {
   }
 }
 
-// log p = log softmax(E x + b); E may be the table of the model's words
+// log p = log softmax(E x + b); E may be tied to the embedding
 class Output extends Module {
   logProbabilities(x) {
     return logSoftmax(sum(rowsTimes(this.words.E, x), this.b));
   }
 }
 
-// only training drops anything
+// dropout is active in training only
 class Dropout extends Module {}
 
 Object.assign(KINDS, { Embedding, Maxout, DeepOutput, Output, Dropout });

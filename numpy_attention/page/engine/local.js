@@ -7,7 +7,7 @@ class Window extends Module {
     return this.attention.read(values);
   }
 
-  // The memory with the positions s alone visible, |s − centre| ≤ width.
+  // The memory with only the positions |s − centre| ≤ width visible.
   around(centre, memory) {
     const visible = memory.values.map((_, s) => Math.abs(s - centre) <= this.width);
     return { ...memory, visible };
@@ -16,25 +16,25 @@ class Window extends Module {
 
 // local-m: p_t = t, and attention within [p_t − width, p_t + width].
 //
-// Past the end p_t stays at the last position, where </s> stands. backwards: the source was
-// reversed but for its </s>, so the centre runs from its last word to its first, and then stands at
-// </s>.
+// After the end of the source, p_t stays at the last position, that of </s>. backwards: the source
+// is reversed except for </s>. p_t starts at the last position before </s>, moves back to the first
+// position, and then stays at </s>.
 class LocalMonotonic extends Window {
   step(query, memory, t, given = null) {
     const last = memory.values.length - 1;
     let p = Math.min(t, last);
     if (this.backwards && p < last) p = last - 1 - p;
-    const look = this.attention.step(query, this.around(p, memory), t, given);
-    return { ...look, values: { ...look.values, p } };
+    const attended = this.attention.step(query, this.around(p, memory), t, given);
+    return { ...attended, values: { ...attended.values, p } };
   }
 }
 
-// local-p: the model predicts where to look.
+// local-p: the model predicts the position p of the window.
 //
-//   p   = S σ(v_p · tanh(W_p q))                    a place in the sentence of S positions
-//   a   = the attention's weights over [p − width, p + width]
+//   p   = S σ(v_p · tanh(W_p q))                    between 0 and the length S
+//   a   = weights of the wrapped attention over [p − width, p + width]
 //   g_s = exp(−(s − p)² / 2σ²),  σ = width / 2
-//   α_s = a_s g_s                                   not normalised again
+//   α_s = a_s g_s                                   not renormalised
 //   c   = Σ_s α_s h_s
 class LocalPredictive extends Window {
   step(query, memory, t, given = null) {
@@ -42,13 +42,13 @@ class LocalPredictive extends Window {
     const hidden = tanh(product(query, this.W_p));
     const share = Math.fround(0.5 + 0.5 * Math.tanh(0.5 * dot(hidden, this.v_p)));
     const p = Math.fround(S * share);
-    const look = this.attention.step(query, this.around(p, memory), t);
+    const attended = this.attention.step(query, this.around(p, memory), t);
     const distance = (s) => (s - p) / this.width;
     const gauss = Float32Array.from(memory.values, (_, s) => Math.exp(-2 * distance(s) ** 2));
-    let weights = look.weights[0].map((a, s) => a * gauss[s]);
-    if (given !== null) weights = givenTo(0, given);
+    let weights = attended.weights[0].map((a, s) => a * gauss[s]);
+    if (given !== null) weights = givenFor(0, given);
     const context = weightedSum(weights, memory.values, memory.values[0].length);
-    return { context, weights: [weights], scores: look.scores, values: { p, gauss } };
+    return { context, weights: [weights], scores: attended.scores, values: { p, gauss } };
   }
 }
 

@@ -1,10 +1,10 @@
-// Scores of positions alone (Luong et al. 2015, equation 8).
+// Location-based scores (Luong et al. 2015, equation 8).
 
 "use strict";
 
-// e = q W_a, a column for each position: where to look, whatever stands there
+// e = q W_a, one column per position: the scores do not depend on the words
 class LocationAttention extends SoftmaxAttention {
-  // the longest source that has columns, </s> included
+  // The length of the longest source that W_a has columns for, including </s>.
   get longest() {
     return this.W_a.columns;
   }

@@ -1,9 +1,9 @@
-// Long short-term memory.
+// Long short-term memory (LSTM).
 
 "use strict";
 
 // i, f, o = σ(x_t W + h_{t−1} U + b)      input, forget and output gate
-// g       = tanh(x_t W + h_{t−1} U + b)   candidate; columns of the four in the order i f g o
+// g       = tanh(x_t W + h_{t−1} U + b)   candidate; columns of W, U and b in the order i f g o
 // c_t     = f ∘ c_{t−1} + i ∘ g
 // h_t     = o ∘ tanh(c_t)
 class LSTM extends Cell {

@@ -1,33 +1,33 @@
-// A model is a tree of parts, as in Python: a part has arrays, further parts, and settings.
+// A model is a tree of modules, as in Python. A module has arrays, submodules and settings.
 
 "use strict";
 
-// kind → class; each file below adds its own, by the name that the Python class has
+// {name of the Python class: class}, to which each file adds its classes
 const KINDS = {};
 
-// A part with the fields of its Python class: arrays, parts and settings by the same names.
+// A module with the same fields as its Python class.
 class Module {
   constructor(fields) {
     Object.assign(this, fields);
   }
 }
 
-// The part of this dotted name, and those within it.
+// Build the module with this dotted name, and its submodules.
 //
 // parts: {dotted name: {kind, fields: {field: {array: name}, {part: name}, {parts: [names]} or
-// {value}}}}; arrays: {dotted name: vector or Matrix}. A part that two others share is made once.
-function partOf(name, parts, arrays, made = new Map()) {
-  if (made.has(name)) return made.get(name);
+// {value}}}}; arrays: {dotted name: vector or Matrix}. A shared module is built once.
+function build(name, parts, arrays, built = new Map()) {
+  if (built.has(name)) return built.get(name);
   const { kind, fields } = parts[name];
   if (!Object.hasOwn(KINDS, kind)) throw new Error(`${kind}: this page cannot run such a part`);
-  const own = {};
+  const values = {};
   for (const [field, is] of Object.entries(fields)) {
-    if ("array" in is) own[field] = arrays[is.array];
-    else if ("part" in is) own[field] = partOf(is.part, parts, arrays, made);
-    else if ("parts" in is) own[field] = is.parts.map((one) => partOf(one, parts, arrays, made));
-    else own[field] = is.value;
+    if ("array" in is) values[field] = arrays[is.array];
+    else if ("part" in is) values[field] = build(is.part, parts, arrays, built);
+    else if ("parts" in is) values[field] = is.parts.map((one) => build(one, parts, arrays, built));
+    else values[field] = is.value;
   }
-  const part = new KINDS[kind](own);
-  made.set(name, part);
-  return part;
+  const module = new KINDS[kind](values);
+  built.set(name, module);
+  return module;
 }

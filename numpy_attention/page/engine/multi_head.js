@@ -1,4 +1,4 @@
-// Several attentions side by side (Vaswani et al. 2017, section 3.2.2).
+// Multi-head attention (Vaswani et al. 2017, section 3.2.2).
 
 "use strict";
 
@@ -6,7 +6,8 @@
 //
 //   Attention(q, k, v) = Σ_j softmax(q · k_j / √d_k) v_j
 //
-// The heads' columns stand side by side. given: for each head the same (S,), or a list of heads.
+// The columns of the heads are concatenated. given: one (S,) for all heads, or a list with one (S,)
+// per head.
 class MultiHeadAttention extends Module {
   read(values) {
     return { values, keys: this.keysAndValues(values), visible: null };
@@ -18,10 +19,10 @@ class MultiHeadAttention extends Module {
   }
 
   step(query, memory, t, given = null) {
-    return this.look(query, memory.keys, memory.visible, given);
+    return this.attend(query, memory.keys, memory.visible, given);
   }
 
-  look(query, keysAndValues, visible, given = null) {
+  attend(query, keysAndValues, visible, given = null) {
     const q = sum(product(query, this.W_q), this.b_q);
     const size = q.length / this.heads;
     const scale = Math.fround(this.attention.scaled ? 1 / Math.sqrt(size) : 1);
@@ -32,12 +33,12 @@ class MultiHeadAttention extends Module {
     for (let head = 0; head < this.heads; head++) {
       const q_i = part(q, head);
       const e = Float32Array.from(keysAndValues, ({ k }) => dot(q_i, part(k, head)) * scale);
-      const alpha = given === null ? softmax(e, visible) : givenTo(head, given);
+      const alpha = given === null ? softmax(e, visible) : givenFor(head, given);
       scores.push(e);
       weights.push(alpha);
       heads.push(weightedSum(alpha, keysAndValues.map(({ v }) => part(v, head)), size));
     }
-    const context = sum(product(joined(...heads), this.W_o), this.b_o);
+    const context = sum(product(concatenate(...heads), this.W_o), this.b_o);
     return { context, weights, scores, values: {} };
   }
 }

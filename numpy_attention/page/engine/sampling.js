@@ -1,15 +1,15 @@
-// Drawing words at random.
+// Random sampling of words.
 
 "use strict";
 
-// One id drawn from softmax(log p / temperature), cut to the topK most probable, then to the fewest
-// that together have topP; temperature 0: the most probable. random: a function that gives numbers
-// in [0, 1), such as `generator(seed)`. log p of −∞ is never drawn.
+// Sample an id from softmax(log p / temperature), limited to the topK most probable ids, and of
+// these to the fewest with total probability topP. Temperature 0 gives the most probable id.
+// random: a function that returns numbers in [0, 1), such as `generator(seed)`.
 function choose(logP, random, { temperature = 1, topK = null, topP = null } = {}) {
   const best = mostProbable(logP);
   if (temperature === 0) return best;
   let ids = Array.from(logP.keys());
-  if (topK !== null || topP !== null) {           // only a cut needs them in order
+  if (topK !== null || topP !== null) {           // only these limits need a sorted list
     ids.sort((v, w) => logP[w] - logP[v] || v - w);
     ids = ids.slice(0, topK ?? ids.length);
   }
@@ -20,9 +20,9 @@ function choose(logP, random, { temperature = 1, topK = null, topP = null } = {}
   return ids[totals.findIndex((t) => t > drawn)];
 }
 
-// Numbers in [0, 1) that a seed decides, the same in every browser: xorshift with 32 bits
-// (Marsaglia 2003, section 3). Its state may not be 0; the first numbers of neighbouring seeds are
-// alike, so some are thrown away.
+// A seeded generator of numbers in [0, 1), the same in every browser: 32-bit xorshift (Marsaglia
+// 2003, section 3). Its state must not be 0. Neighbouring seeds have similar first numbers, so the
+// first eight are discarded.
 function generator(seed) {
   let state = (seed + 1) * 0x9e3779b1 >>> 0 || 1;
   const next = () => {
@@ -31,6 +31,6 @@ function generator(seed) {
     state ^= state << 5;
     return (state >>> 0) / 2 ** 32;
   };
-  for (let thrown = 0; thrown < 8; thrown++) next();
+  for (let n = 0; n < 8; n++) next();
   return next;
 }

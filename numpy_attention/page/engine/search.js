@@ -1,36 +1,36 @@
-// From a trained translator to words: greedy search, and beam search with the tree of all it tried.
+// Greedy search, and beam search with its search tree.
 
 "use strict";
 
-// Steps to allow: twice the source's length (with </s>) and 10 more, or maxLength.
+// The largest number of steps: 2 · length + 10, or maxLength if that is less. length counts </s>.
 function longest(length, maxLength = null) {
   const limit = 2 * length + 10;
   return maxLength === null ? limit : Math.min(maxLength, limit);
 }
 
-// log p with −∞ at the ids that no search chooses.
+// log p with −∞ for <pad>, <s> and the ids in `never`.
 function forbid(logP, never) {
   const allowed = new Float64Array(logP);
   for (const id of [PAD, BOS, ...never]) allowed[id] = -Infinity;
   return allowed;
 }
 
-// The first of the most probable.
+// The most probable id, or the lowest one in a tie.
 function mostProbable(logP) {
   let best = 0;
   for (let v = 1; v < logP.length; v++) if (logP[v] > logP[best]) best = v;
   return best;
 }
 
-// log p / ((5 + length) / 6)^lengthPenalty (Wu et al. 2016, equation 14); the length with </s>
+// log p / ((5 + length) / 6)^lengthPenalty (Wu et al. 2016, equation 14); length counts </s>
 function score(logProbability, length, lengthPenalty) {
   return logProbability / ((5 + length) / 6) ** lengthPenalty;
 }
 
-// The most probable word at every step → a hypothesis { ids, logP, steps }.
+// Greedy search → a hypothesis { ids, logP, steps }.
 //
-// The first of equals is taken. steps: what `model.step` gave for each word. never: further ids
-// that are not chosen. given(t): weights that take the place of α in step t, or null.
+// A tie goes to the lowest id. steps: the result of `model.step` for each word. never: further ids
+// to exclude. given(t): weights that replace α in step t, or null.
 function greedySearch(model, memory, { maxLength = null, never = [], given = () => null } = {}) {
   const limit = longest(memory.ids.length, maxLength);
   let state = model.start(memory);
@@ -51,12 +51,12 @@ function greedySearch(model, memory, { maxLength = null, never = [], given = () 
   return { ids, logP: total, steps };
 }
 
-// The `size` most probable prefixes at every step; one that ends in </s> frees no place.
+// Keep the `size` most probable prefixes at every step; finished ones keep their place in the beam.
 //
 // → { hypotheses, tree }: hypotheses best first, each { ids, logP, score, steps, node }. The tree
 // is a list of nodes { parent, id, logP, total, depth, state: "kept", "dropped" or "ended" }, the
-// root first: of every prefix that was kept, its `size` most probable words. parent: the place in
-// the list.
+// root first. The children of a kept prefix are its `size` most probable words. node and parent are
+// indices into this list.
 function beamSearch(model, memory, size, { lengthPenalty = 1, maxLength = null, never = [] } = {}) {
   const limit = longest(memory.ids.length, maxLength);
   const tree = [{ parent: null, id: BOS, logP: 0, total: 0, depth: 0, state: "kept" }];
@@ -72,7 +72,7 @@ function beamSearch(model, memory, size, { lengthPenalty = 1, maxLength = null, 
         candidates.push({ row, id, logP: logP[id], total: prefix.total + logP[id], step });
       }
     });
-    // the earlier of equals first: rows in order, and within a row ids in order
+    // in a tie, lower rows come first, and lower ids within a row
     candidates.sort((one, other) => other.total - one.total || one.row - other.row
                                     || one.id - other.id);
     const survivors = [];
@@ -93,11 +93,11 @@ function beamSearch(model, memory, size, { lengthPenalty = 1, maxLength = null, 
   }
   const hypotheses = ended.map(({ node, ids, total, steps }) => (
     { ids, logP: total, score: score(total, ids.length, lengthPenalty), steps, node }));
-  hypotheses.sort((one, other) => other.score - one.score);       // stable, as Python's
+  hypotheses.sort((one, other) => other.score - one.score);       // stable, as in Python
   return { hypotheses, tree };
 }
 
-// The places of the `count` largest finite values, largest first, the earlier of equals first.
+// The indices of the `count` largest finite values, largest first; ties go to lower indices.
 function largest(values, count) {
   const found = [];
   for (let v = 0; v < values.length; v++) {

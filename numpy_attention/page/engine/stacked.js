@@ -1,8 +1,8 @@
-// Cells one above another.
+// Stacked cells.
 
 "use strict";
 
-// Layer l reads h^{l−1}_t; the state is the list of the layers' states.
+// Layer l reads h^{l−1}_t. The state is the list of the layers' states.
 class Stacked extends Module {
   zeroState() {
     return this.cells.map((cell) => cell.zeroState());

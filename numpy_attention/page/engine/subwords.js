@@ -1,12 +1,11 @@
-// Words cut into frequent pieces by byte-pair encoding (Sennrich et al. 2016), as sentencepiece
-// does it.
+// Subwords by byte-pair encoding (Sennrich et al. 2016), as in sentencepiece.
 
 "use strict";
 
-// begins the first piece of a word
+// the start of the first piece of a word
 const START = "\u2581";
 
-// pieces: in the order in which they were learnt; their ids follow the special tokens'
+// pieces: in the order in which they were learned; their ids follow those of the special tokens
 class Subwords {
   constructor({ pieces }) {
     this.pieces = pieces;
@@ -14,22 +13,22 @@ class Subwords {
     this.known = new Map();         // {word: its ids}
   }
 
-  // A word is its characters to begin with, ▁ before them and in place of spaces. Of all neighbours
-  // that together are a piece those join that were learnt first, the leftmost of equals, until none
-  // are left.
+  // Split a word into pieces. Start from single characters, with ▁ before them and instead of
+  // spaces. Merge the neighbours whose merged piece was learned first, leftmost in a tie, until no
+  // neighbours form a piece.
   cut(word) {
     const text = START + word.split(" ").filter((part) => part !== "").join(START);
     const parts = Array.from(text.replace(/\u2581+$/u, ""));
     for (;;) {
-      const together = parts.slice(1).map((part, k) => this.ids.get(parts[k] + part) ?? Infinity);
-      const first = Math.min(...together);
+      const ranks = parts.slice(1).map((part, k) => this.ids.get(parts[k] + part) ?? Infinity);
+      const first = Math.min(...ranks);
       if (first === Infinity) return parts;
-      const k = together.indexOf(first);
+      const k = ranks.indexOf(first);
       parts.splice(k, 2, parts[k] + parts[k + 1]);
     }
   }
 
-  // characters without an id, one after the other, get one <unk> together; so does nothing
+  // Consecutive characters without ids become a single <unk>, and so does an empty word.
   idsOf(word) {
     if (!this.known.has(word)) {
       const ids = this.cut(word).map((piece) => this.ids.get(piece) ?? UNK);
@@ -43,7 +42,7 @@ class Subwords {
     return words.flatMap((word) => this.idsOf(word));
   }
 
-  // which of the words each id belongs to
+  // The index of the word that each id belongs to.
   places(words) {
     return words.flatMap((word, n) => this.idsOf(word).map(() => n));
   }
@@ -53,12 +52,12 @@ class Subwords {
     return id < special ? SPECIAL_TOKENS[id] : this.pieces[id - special];
   }
 
-  // words as a reader sees what is read of them, one for each id
+  // The text to display for each id.
   shown(words) {
     return this.encode(words).map((id) => this.token(id));
   }
 
-  // ids up to the first </s>, without <pad> and <s> → { words, places }
+  // Ids up to the first </s>, without <pad> and <s> → { words, places }
   read(ids) {
     const words = [];
     const places = [];
@@ -73,7 +72,7 @@ class Subwords {
   }
 }
 
-// A lone ▁ is no word: its id goes to a word nearby.
+// A lone ▁ is not a word: its id goes to a word nearby.
 function withoutEmpty(words, places) {
   const kept = [...words.keys()].filter((n) => words[n] !== "");
   const last = kept.length - 1;

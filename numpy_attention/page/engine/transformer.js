@@ -1,4 +1,4 @@
-// The Transformer (Vaswani et al. 2017): attention in the place of recurrence.
+// The Transformer (Vaswani et al. 2017): attention instead of recurrence.
 
 "use strict";
 
@@ -45,33 +45,33 @@ class EncoderLayer extends Module {
     const inside = pre ? xs.map((x) => norm.forward(x)) : xs;
     const keysAndValues = this.attention.keysAndValues(inside);
     return xs.map((x) => {
-      const look = (query) => this.attention.look(query, keysAndValues, null).context;
-      const y = this.around_attention.around(x, look);
+      const attend = (query) => this.attention.attend(query, keysAndValues, null).context;
+      const y = this.around_attention.around(x, attend);
       return this.around_feed_forward.around(y, (z) => this.feed_forward.forward(z));
     });
   }
 }
 
-// y → self-attention over what is written → attention over the source → feed-forward
+// y → self-attention over the words written so far → attention over the source → feed-forward
 //
-// written: keys and values of the positions before; source: those of the source. given: weights of
-// the attention over the source, as MultiHeadAttention takes them.
+// written: keys and values of earlier positions. source: those of the source. given: weights for
+// the attention over the source, as in MultiHeadAttention.
 class DecoderLayer extends Module {
   step(y, written, source, given) {
     let after;
     y = this.around_attention.around(y, (query) => {
       after = [...written, ...this.attention.keysAndValues([query])];
-      return this.attention.look(query, after, null).context;
+      return this.attention.attend(query, after, null).context;
     });
-    let look;
+    let attended;
     let query;
     y = this.around_source.around(y, (inside) => {
       query = inside;
-      look = this.source_attention.look(inside, source, null, given);
-      return look.context;
+      attended = this.source_attention.attend(inside, source, null, given);
+      return attended.context;
     });
     y = this.around_feed_forward.around(y, (inside) => this.feed_forward.forward(inside));
-    return { y, written: after, look, query };
+    return { y, written: after, attended, query };
   }
 }
 
@@ -87,8 +87,8 @@ function positionalEncoding(p, D) {
 //   memory = encoder layers(x);  v = decoder layers(√D E y_{t−1} + PE(t), memory)
 //   p(y_t) = softmax(W_o v + b)
 //
-// With pre_norm both are normalised once more after the last layer.
-// The weights are the last decoder layer's over the source, a head each; given ones are its, too.
+// With pre_norm, both are normalised once more after the last layer. The weights are those of the
+// last decoder layer over the source, one (S,) per head; given weights replace these.
 class Transformer extends Module {
   embed(embedding, id, p) {
     const row = embedding.forward(id);
@@ -108,7 +108,7 @@ class Transformer extends Module {
     return { written: this.decoder.map(() => []), t: 0 };
   }
 
-  // the word before, an id → log p of the next, what was looked at, the state after
+  // Id of the previous word → log p of the next word, the attention, the new state.
   step({ sources }, state, previous, given = null) {
     const Ey = this.embed(this.target_embedding, previous, state.t);
     let v = Ey;
@@ -124,8 +124,8 @@ class Transformer extends Module {
     return {
       state: { written, t: state.t + 1 },
       logP: this.output.logProbabilities(v),
-      ...last.look,
-      values: { Ey, query: last.query, context: last.look.context, v },
+      ...last.attended,
+      values: { Ey, query: last.query, context: last.attended.context, v },
     };
   }
 }

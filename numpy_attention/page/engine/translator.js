@@ -1,4 +1,4 @@
-// A trained translator, in words: what model.js tells of it.
+// A trained translator, with the interface that model.js documents.
 
 "use strict";
 
@@ -10,7 +10,7 @@ class Translator extends Model {
     this.reversed = data.training.reverse_source;
   }
 
-  // how many heads a step's weights have
+  // The number of heads in the weights of a step.
   get heads() {
     if (this.family === "transformer") return this.network.decoder.at(-1).source_attention.heads;
     const { attention } = this.network;
@@ -40,23 +40,22 @@ class Translator extends Model {
   }
 
   step(memory, state, previous, { weights = null } = {}) {
-    const given = weights === null ? null : this.turnedAll(weights);
+    const given = weights === null ? null : this.reorderAll(weights);
     const step = this.network.step(memory, state, previous, given);
-    return { ...step, weights: step.weights.map((one) => this.turned(one)),
-             scores: step.scores.map((one) => this.turned(one)) };
+    return { ...step, weights: step.weights.map((one) => this.reorder(one)),
+             scores: step.scores.map((one) => this.reorder(one)) };
   }
 
-  // Numbers of a source that was read from its end, in the sentence's own order, and back; </s>
-  // stays last.
-  turned(numbers) {
+  // Numbers over a reversed source in the order of the sentence, or back. </s> stays last.
+  reorder(numbers) {
     if (!this.reversed) return numbers;
     const last = numbers.length - 1;
     return numbers.map((_, j) => numbers[j < last ? last - 1 - j : last]);
   }
 
-  turnedAll(weights) {
-    return typeof weights[0] === "number" ? this.turned(weights)
-                                          : weights.map((one) => this.turned(one));
+  reorderAll(weights) {
+    return typeof weights[0] === "number" ? this.reorder(weights)
+                                          : weights.map((one) => this.reorder(one));
   }
 
   greedy(memory, options = {}) {
@@ -111,8 +110,8 @@ class Translator extends Model {
       if (alpha === 0) continue;
       const alone = new Float32Array(S);
       alone[s] = 1;
-      const told = this.step(memory, state, previous, { weights: alone });
-      joint[s] = alpha * Math.exp(told.logP[id]);
+      const { logP } = this.step(memory, state, previous, { weights: alone });
+      joint[s] = alpha * Math.exp(logP[id]);
     }
     const total = joint.reduce((sofar, p) => sofar + p, 0);
     return total > 0 ? joint.map((p) => p / total) : joint;

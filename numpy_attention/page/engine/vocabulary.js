@@ -1,4 +1,4 @@
-// Tokens as ids: 0 <pad>, 1 <s>, 2 </s>, 3 <unk>, then the table's own.
+// Ids of tokens: 0 <pad>, 1 <s>, 2 </s>, 3 <unk>, then the words of the vocabulary.
 
 "use strict";
 
@@ -14,7 +14,7 @@ class Vocabulary {
     this.ids = new Map(tokens.map((token, k) => [token, SPECIAL_TOKENS.length + k]));
   }
 
-  // ids of words; what is not in the table gets <unk>
+  // Ids of words; unknown words become <unk>.
   encode(words) {
     return words.map((word) => this.ids.get(word) ?? UNK);
   }
@@ -24,17 +24,17 @@ class Vocabulary {
     return id < special ? SPECIAL_TOKENS[id] : this.tokens[id - special];
   }
 
-  // which of the words each id belongs to
+  // The index of the word that each id belongs to.
   places(words) {
     return [...words.keys()];
   }
 
-  // words as a reader sees what is read of them, one for each id
+  // The text to display for each id.
   shown(words) {
     return words;
   }
 
-  // ids up to the first </s>, without <pad> and <s> → { words, places }
+  // Ids up to the first </s>, without <pad> and <s> → { words, places }
   read(ids) {
     const words = written(ids).map((id) => this.token(id));
     return { words, places: this.places(words) };
@@ -46,7 +46,7 @@ function written(ids) {
   return (end < 0 ? ids : ids.slice(0, end)).filter((id) => id !== PAD && id !== BOS);
 }
 
-// saved: a list of words, or { pieces } of words
+// saved: a list of words, or { pieces } for subwords
 function vocabularyOf(saved) {
   return Array.isArray(saved) ? new Vocabulary(saved) : new Subwords(saved);
 }

@@ -1,4 +1,4 @@
-// A trained language model, in words: what model.js tells of it.
+// A trained language model, with the interface that model.js documents.
 
 "use strict";
 
@@ -7,7 +7,7 @@ class Writer extends Model {
     super(data, network);
     this.vocabulary = vocabularyOf(data.vocabularies.words);
     this.resets = data.training.state === "sentence";
-    this.ofCharacters = data.training.unit === "characters";
+    this.characterLevel = data.training.unit === "characters";
   }
 
   get attends() {
@@ -15,27 +15,27 @@ class Writer extends Model {
   }
 
   start() {
-    return { inner: this.network.start(), positions: 0 };
+    return { wrapped: this.network.start(), positions: 0 };
   }
 
   step(state, id, { weights = null } = {}) {
-    const { inner, positions } = state;
-    const M = inner.memory.length;
+    const { wrapped, positions } = state;
+    const M = wrapped.memory.length;
     let given = null;
     if (weights !== null) {
       given = Float32Array.from(weights.slice(positions - M, positions), (w) => w || 0);
     }
-    const step = this.network.step(inner, id, given);
+    const step = this.network.step(wrapped, id, given);
     const placed = (one) => this.overPositions(one, positions);
     return {
       ...step,
-      state: { inner: step.state, positions: positions + 1 },
+      state: { wrapped: step.state, positions: positions + 1 },
       weights: step.weights === null ? null : step.weights.map(placed),
       scores: step.scores === null ? null : step.scores.map(placed),
     };
   }
 
-  // Numbers over the states remembered as numbers over all positions read, NaN where none fall.
+  // Spread numbers over the remembered states to all positions read, with NaN elsewhere.
   overPositions(numbers, positions) {
     const row = new Float32Array(positions + 1).fill(NaN);
     const seen = Math.min(numbers.length, this.network.reader.window ?? Infinity);
@@ -56,7 +56,7 @@ class Writer extends Model {
 
   write(words, length, { random, never = [UNK], sentences = null, ...how }) {
     const { steps: read } = this.readText(words);
-    const forbidden = this.ofCharacters ? [...never, EOS] : never;
+    const forbidden = this.characterLevel ? [...never, EOS] : never;
     const ids = [];
     const steps = [];
     let step = read.at(-1);

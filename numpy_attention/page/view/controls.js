@@ -1,8 +1,8 @@
-// What a reader chooses with, above the models of each kind.
+// The controls above the models of each kind.
 
 "use strict";
 
-// options: as they are, which a page changes when on.set(name, value) or on.shown(value) says so
+// options: the current values; on.set(name, value) and on.shown(value) are called on a change
 class Controls {
   constructor(options, views, on) {
     this.options = options;
@@ -10,7 +10,7 @@ class Controls {
     this.on = on;
   }
 
-  // Sentences of the corpora of these models, each once.
+  // A menu of the example sentences of these models, without duplicates.
   examples(models, of, change, { name = "examples", value = "" } = {}) {
     const texts = [...new Set(models.flatMap((data) => data.examples.map(of)))].filter(Boolean);
     if (texts.length === 0) return null;
@@ -18,19 +18,19 @@ class Controls {
     return labelled(say(name), select(choices, value, change));
   }
 
-  // Of recorded models alone: there is nothing to type or search for.
+  // For recorded models only: there is nothing to type or search for.
   recorded(models) {
     const [key, of] = models[0].kind === "translator"
       ? ["source", (one) => one.source?.join(" ")] : ["text", (one) => one.words?.join(" ")];
     const set = (text) => this.on.set(key, text);
-    this.draws = make("div");
-    this.shown = this.whose(["best", "corpus"]);
+    this.sampling = make("div");
+    this.shown = this.outputMenu(["best", "corpus"]);
     return make("form", { class: "ask controls", submit: (event) => event.preventDefault() },
                 this.examples(models, of, set, { name: "example", value: this.options[key] }),
                 key === "source" ? labelled(say("shown"), this.shown) : null);
   }
 
-  whose(choices) {
+  outputMenu(choices) {
     return select(choices.map((one) => [one, say(one)]), this.options.shown,
                   (value) => this.on.shown(value));
   }
@@ -52,9 +52,9 @@ class Controls {
       if (value !== null) this.on.set("beam", value);
     } });
     beam.value = options.beam;
-    this.draws = make("div", { class: "controls" }, ...this.drawing());
-    this.draws.hidden = options.shown !== "drawn";
-    this.shown = this.whose(["best", "corpus", "drawn"]);
+    this.sampling = make("div", { class: "controls" }, ...this.samplingControls());
+    this.sampling.hidden = options.shown !== "drawn";
+    this.shown = this.outputMenu(["best", "corpus", "drawn"]);
     return make("form", { class: "ask", submit: (event) => event.preventDefault() },
                 labelled(say("source"), input),
                 make("div", { class: "controls" },
@@ -62,7 +62,7 @@ class Controls {
                      labelled(say("shown"), this.shown), labelled(say("beam"), beam),
                      this.heads(models), this.checkpoints(models),
                      checkbox(say("after"), options.after, (value) => this.on.set("after", value))),
-                this.draws);
+                this.sampling);
   }
 
   writer(models) {
@@ -82,10 +82,10 @@ class Controls {
                      this.examples(models, (one) => one.words?.join(" "), chosen),
                      slider(say("length"), options.length, [1, 60, 1],
                             (x) => this.on.set("length", x)),
-                     ...this.drawing(), this.checkpoints(models)));
+                     ...this.samplingControls(), this.checkpoints(models)));
   }
 
-  drawing() {
+  samplingControls() {
     return [
       slider(say("temperature"), this.options.temperature, [0, 2, 0.1],
              (x) => this.on.set("temperature", x), (x) => x.toFixed(1)),
@@ -97,7 +97,7 @@ class Controls {
     this.on.set("seed", (this.options.seed + 1) % 1_000_000);
   }
 
-  // Only where a model has several.
+  // A menu of heads, or null if no model has several.
   heads(models) {
     const views = this.views.filter((view) => models.includes(view.data));
     const count = Math.max(...views.map((view) => view.model().heads));
@@ -109,21 +109,21 @@ class Controls {
                                         (value) => this.on.set("head", read(value))));
   }
 
-  // A slider over the training, where a page has more than its end.
+  // A slider over checkpoints, or null if the page has only the final ones.
   checkpoints(models) {
     const one = models.find((data) => data.checkpoints.length > 0);
     if (one === undefined) return null;
     const labels = one.checkpoints.map(({ label }) => label);
     const last = labels.length;
-    const told = (k) => (k === last ? say("lastCheckpoint") : visible(labels[k]));
+    const label = (k) => (k === last ? say("lastCheckpoint") : visible(labels[k]));
     const now = Math.min(last, this.options.checkpoint ?? last);
     return slider(say("checkpoint"), now, [0, last, 1],
-                  (k) => this.on.set("checkpoint", k === last ? null : k), told);
+                  (k) => this.on.set("checkpoint", k === last ? null : k), label);
   }
 
-  // whose words are shown
+  // Set the output menu.
   show(value) {
     this.shown.value = value;
-    this.draws.hidden = value !== "drawn";
+    this.sampling.hidden = value !== "drawn";
   }
 }

@@ -1,26 +1,26 @@
-// Elements of the page. Whatever a token holds, it becomes text: nothing here reads markup.
+// Elements of the page. Tokens become text nodes; nothing here parses markup.
 
 "use strict";
 
-// An element with attributes and what stands inside it: elements, or text.
+// Create an element with attributes and children (elements or text).
 //
-// An attribute that is a function is what happens at an event: { click: f }. What is false or null
-// is left out.
-function make(name, attributes = {}, ...inside) {
-  const made = document.createElement(name);
+// A function as an attribute is an event listener: { click: f }. Attributes that are false or null
+// are left out, and so are children that are null.
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
   for (const [attribute, value] of Object.entries(attributes)) {
-    if (typeof value === "function") made.addEventListener(attribute, value);
-    else if (value !== false && value !== null) made.setAttribute(attribute, value);
+    if (typeof value === "function") element.addEventListener(attribute, value);
+    else if (value !== false && value !== null) element.setAttribute(attribute, value);
   }
-  made.append(...inside.filter((one) => one !== null));
-  return made;
+  element.append(...children.filter((one) => one !== null));
+  return element;
 }
 
 function button(text, click, attributes = {}) {
   return make("button", { type: "button", click, ...attributes }, text);
 }
 
-// A control with its name above it.
+// A control with a label above it.
 function labelled(text, control) {
   return make("label", { class: "labelled" }, make("span", {}, text), control);
 }
@@ -28,9 +28,9 @@ function labelled(text, control) {
 // choices: [value, text]
 function select(choices, value, change) {
   const options = choices.map(([one, text]) => make("option", { value: one }, text));
-  const made = make("select", { change: () => change(made.value) }, ...options);
-  made.value = value;
-  return made;
+  const menu = make("select", { change: () => change(menu.value) }, ...options);
+  menu.value = value;
+  return menu;
 }
 
 function checkbox(text, checked, change) {
@@ -39,24 +39,24 @@ function checkbox(text, checked, change) {
   return make("label", { class: "check" }, box, make("span", {}, text));
 }
 
-// A range with its value beside it.
-function slider(text, value, [min, max, step], change, told = String) {
-  const beside = make("b");
+// A slider with its value after the label.
+function slider(text, value, [min, max, step], change, format = String) {
+  const readout = make("b");
   const range = make("input", { type: "range", min, max, step });
-  const tell = () => {
-    beside.textContent = told(Number(range.value));
-    range.setAttribute("aria-valuetext", beside.textContent);
+  const update = () => {
+    readout.textContent = format(Number(range.value));
+    range.setAttribute("aria-valuetext", readout.textContent);
   };
   range.addEventListener("input", () => {
-    tell();
+    update();
     change(Number(range.value));
   });
   range.value = value;
-  tell();
-  return make("label", { class: "labelled" }, make("span", {}, text, " ", beside), range);
+  update();
+  return make("label", { class: "labelled" }, make("span", {}, text, " ", readout), range);
 }
 
-// What cannot be seen, as Python shows it: control characters by their pictures, else U+FFFD.
+// Replace invisible characters as Python does: control characters by their pictures, else U+FFFD.
 function visible(token) {
   return Array.from(token, (character) => {
     const code = character.codePointAt(0);
@@ -66,7 +66,7 @@ function visible(token) {
   }).join("");
 }
 
-// A token whose direction stays its own.
+// A token, isolated from the direction of the text around it.
 function tokenText(token, attributes = {}) {
   return make("bdi", attributes, visible(token));
 }
@@ -81,13 +81,13 @@ function number(x, digits = 2) {
   return x.toFixed(digits).replace("-", "−");
 }
 
-// A number of things. In Spanish texts, a dot between thousands would look like those of `number`.
+// An integer. In Spanish texts, thousands have no dots, which would look like decimal points.
 function whole(n) {
   const text = n.toLocaleString("en");
   return language === 0 ? text : text.replaceAll(",", "\u202f");
 }
 
-// What the reader keeps as a file.
+// Save a blob as a file.
 function download(name, blob) {
   const link = make("a", { href: URL.createObjectURL(blob), download: name });
   document.body.append(link);

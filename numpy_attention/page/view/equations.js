@@ -1,5 +1,5 @@
-// The equations of a step in the order in which they are computed, with the names that its values
-// have for what they compute; "…" in place of names: the table of scores and weights.
+// The equations of a step in the order of computation, each with the names of the values that it
+// computes. WEIGHTS instead of names means the table of scores and weights.
 
 "use strict";
 
@@ -22,7 +22,7 @@ const SOFTMAX = ["α_j = exp(e_j) / Σ_k exp(e_k)", WEIGHTS];
 const SUM = "c = Σ_j α_j h_j";
 const SEVERAL_HEADS = "c = [head_1; …; head_n] W_o + b_o,  head_i = Σ_j α_j (h_j W_v + b_v)";
 
-// What a window puts in place of the softmax: where it stands, and what is left of the weights.
+// The equations of a window, which replace the softmax: its position, and the weights.
 const WINDOWS = {
   LocalMonotonic: ({ width, backwards }) => [
     [backwards ? "p = S − 2 − t, at last S − 1" : "p = min(t, S − 1)", ["p"]],
@@ -51,32 +51,32 @@ const CELLS = {
                       : "h_t = (1 − z) ∘ n + z ∘ h_{t−1}", ["h"]]],
 };
 
-function kindOf(part) {
+function typeName(part) {
   return part?.constructor.name;
 }
 
-// Of a stack the top layer, whose x is the state of the layer below.
+// For a stack, these are the equations of the top layer, whose x is the state of the layer below.
 function cellLines(cell) {
   const layers = cell instanceof Stacked ? cell.cells : [cell];
   const top = layers.at(-1);
   const below = layers.length - 1;
-  return [...below > 0 ? [[`x ← h^${below}_t`, []]] : [], ...CELLS[kindOf(top)]?.(top) ?? []];
+  return [...below > 0 ? [[`x ← h^${below}_t`, []]] : [], ...CELLS[typeName(top)]?.(top) ?? []];
 }
 
-// query: what asks, as an equation
+// query: the equation of the query
 function attentionLines(attention, query) {
   if (attention instanceof FixedVector) return [["c = h_S", ["context"]]];
-  const window = WINDOWS[kindOf(attention)];
+  const window = WINDOWS[typeName(attention)];
   const inner = window === undefined ? attention : attention.attention;
   return [
     [query, ["query"]],
-    [SCORES[kindOf(inner)]?.(inner) ?? "e_j = score(q, h_j)", []],
+    [SCORES[typeName(inner)]?.(inner) ?? "e_j = score(q, h_j)", []],
     ...window?.(attention) ?? [SOFTMAX],
     [inner instanceof MultiHeadAttention ? SEVERAL_HEADS : SUM, ["context"]],
   ];
 }
 
-const OF_FAMILIES = {
+const EQUATIONS = {
   rnnsearch: ({ network }) => [
     ["E y_{t−1}", ["Ey"]],
     ...attentionLines(network.attention, "q = s_{t−1}"),
@@ -123,7 +123,7 @@ const OF_FAMILIES = {
     ["p(w_{t+1}) = softmax(E' y_t + b)", []],
   ],
 };
-OF_FAMILIES["encoder-decoder"] = OF_FAMILIES.rnnsearch;
+EQUATIONS["encoder-decoder"] = EQUATIONS.rnnsearch;
 
 function readerLines(reader) {
   const activated = (a) => (reader.activation === "tanh" ? `y_t = tanh(${a})` : `y_t = ${a}`);
@@ -137,39 +137,39 @@ function readerLines(reader) {
   const roles = [["k = v = p = h_t", []],
                  ["h_t = [k; v],  p = v", ["key", "value"]],
                  ["h_t = [k; v; p]", ["key", "value", "predict"]]][reader.roles - 1];
-  const far = reader.window ?? reader.reach;
+  const reach = reader.window ?? reader.reach;
   return [
     roles,
     ["q = k_t", []],
-    [SCORES[kindOf(reader.attention)]?.() ?? "e_i = score(q, k_i)", []],
-    [`α_i = exp(e_i) / Σ_j exp(e_j),  t − ${far} ≤ i, j < t`, WEIGHTS],
+    [SCORES[typeName(reader.attention)]?.() ?? "e_i = score(q, k_i)", []],
+    [`α_i = exp(e_i) / Σ_j exp(e_j),  t − ${reach} ≤ i, j < t`, WEIGHTS],
     ["r = Σ_i α_i v_i", ["r"]],
     [activated("W_x p + W_r r + b"), ["y"]],
   ];
 }
 
-// → [equation, names of values or WEIGHTS]; of a family that is not here, all values by their names
+// A list of [equation, names of values or WEIGHTS]; for other families, the names of all values.
 function equationsOf(model, step) {
-  const lines = OF_FAMILIES[model.family]?.(model);
+  const lines = EQUATIONS[model.family]?.(model);
   if (lines !== undefined) return lines;
   const names = Object.keys(step.values);
   return [...names.map((name) => [name, [name]]), ["e → α", WEIGHTS]];
 }
 
-// How the papers write what `step.values` calls otherwise.
-const LETTERS_OF = {
+// The papers' symbols for values that have other names in `step.values`.
+const SYMBOLS = {
   Ey: "E y", Ew: "E w", query: "q", context: "c", fed: "h̃_{t−1}", attentional: "h̃_t", key: "k",
   value: "v", predict: "p", h: "h_t", s: "s_t", y: "y_t", c: "c_t", gauss: "g",
   reset: "r", parts: "u",
 };
 
-// an LSTM's candidate is g, a GRU's n
-function letterOf(name, values) {
+// The candidate of an LSTM is g, that of a GRU is n.
+function symbolOf(name, values) {
   if (name === "candidate") return values.i === undefined ? "n" : "g";
-  return LETTERS_OF[name] ?? name;
+  return SYMBOLS[name] ?? name;
 }
 
-// a_j, a_{t−1} and a^1 as text and elements.
+// Text and elements for a_j, a_{t−1} and a^1.
 function withSubscripts(text) {
   return text.split(/(_\{[^}]*\}|[_^][\p{L}\p{N}])/u).map((part) => {
     if (part.startsWith("_")) return make("sub", {}, part.replace(/^_\{?|\}$/g, ""));

@@ -1,32 +1,32 @@
-// A picture of weights as a file: SVG, PNG, CSV.
+// A heatmap as a file: SVG, PNG or CSV.
 
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
 const CELL = 34;        // pixels
-const LETTERS = 8;      // pixels that a letter takes, about
+const LETTER_WIDTH = 8; // pixels, approximate
 
-function drawn(name, attributes, text = null) {
-  const made = document.createElementNS(SVG, name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  // a token's direction stays its own
-  if (text !== null) made.textContent = `\u2068${visible(text)}\u2069`;
-  return made;
+function makeSvg(name, attributes, text = null) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  // isolate the token from the direction of the text around it
+  if (text !== null) element.textContent = `\u2068${visible(text)}\u2069`;
+  return element;
 }
 
-// The picture as an element <svg>, in the colours of the page as it is.
+// The picture as an <svg> element, in the current colours of the page.
 function svgOf({ rows, columns, weights, sure, possible, caption, top: most }) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
   const lengthOf = (token) => Array.from(token).length;
-  const room = (tokens) => 20 + LETTERS * Math.max(...tokens.map(lengthOf));
+  const room = (tokens) => 20 + LETTER_WIDTH * Math.max(...tokens.map(lengthOf));
   const left = room(rows);
   const top = room(columns) + 24;
   const width = left + CELL * columns.length + 20;
   const height = top + CELL * rows.length + 10;
-  const svg = drawn("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`,
-                             "font-family": "system-ui, sans-serif", "font-size": 14 });
-  const put = (name, attributes, text) => svg.append(drawn(name, attributes, text));
+  const svg = makeSvg("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`,
+                               "font-family": "system-ui, sans-serif", "font-size": 14 });
+  const put = (name, attributes, text) => svg.append(makeSvg(name, attributes, text));
   const ink = colour("--ink");
   put("title", {}, caption);
   put("rect", { width, height, fill: colour("--paper") });
@@ -61,7 +61,7 @@ function svgText(picture) {
   return new XMLSerializer().serializeToString(svgOf(picture));
 }
 
-// → a promise of the picture as a PNG, at twice its size
+// A promise of the picture as a PNG, at twice its size.
 function pngOf(picture) {
   const image = new Image();
   return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ function pngOf(picture) {
   });
 }
 
-// A line for each weight: step and word, position and token, weight; RFC 4180.
+// One line per weight: step, word, position, token, weight (RFC 4180).
 function csvOf({ rows, columns, weights }) {
   const quoted = (token) => `"${token.replaceAll("\"", "\"\"")}"`;
   const lines = ["t,written,s,read,weight"];
@@ -87,7 +87,7 @@ function csvOf({ rows, columns, weights }) {
   return lines.join("\r\n") + "\r\n";
 }
 
-// Three buttons; picture: a function, asked when one is pressed.
+// Three buttons. picture: a function that returns the picture to save.
 function keepButtons(picture) {
   const keep = {
     SVG: () => download("attention.svg", new Blob([svgText(picture())], { type: "image/svg+xml" })),

@@ -9,8 +9,8 @@ function exampleOf(data, words) {
   return data.examples.find(same) ?? null;
 }
 
-// Links [s, t] of words → a set that can be asked; of the pieces of words, if their places are
-// given: columns (S,), rows (T,).
+// A set of "s t" for links [s, t] between words. If columns (S,) and rows (T,) give the word of
+// each piece, the links are between pieces.
 function linkSet(links, columns = null, rows = null) {
   const all = new Set(links.map(([s, t]) => `${s} ${t}`));
   if (columns === null) return all;
@@ -18,8 +18,8 @@ function linkSet(links, columns = null, rows = null) {
     all.has(`${i} ${j}`) ? [`${s} ${t}`] : []))));
 }
 
-// Weights of pieces as weights of words: sums over the pieces of a source word, means over those of
-// a target word. columns (S,), rows (T,): the word that each belongs to
+// Convert weights of pieces to weights of words: sum over the pieces of a source word, and take the
+// mean over those of a target word. columns (S,), rows (T,): the word of each piece
 function inWords(weights, columns, rows) {
   const words = [...Array(Math.max(...rows) + 1)].map(() => (
     new Float32Array(Math.max(...columns) + 1)));
@@ -30,13 +30,13 @@ function inWords(weights, columns, rows) {
   return words;
 }
 
-// rows: weights (S,) of each word of the example's target
+// rows: weights (S,) for each word of the example's target
 //
-//   A     = the largest weight of each row, among the words; a row of zeros has none
+//   A     = the word with the largest weight in each row; a row of zeros has none
 //   error = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|)      S sure, P possible (Och & Ney 2003)
 //
-// → { error, linked, on, beside }: of the target words with a sure link, how many point at one, and
-// how many one word beside it
+// → { error, linked, on, adjacent }: the number of target words with a sure link, and of these the
+// number that point at a linked word, and at a word next to one
 function pointing(rows, example) {
   const { source, target } = example;
   const sure = linkSet(example.sure);
@@ -45,7 +45,7 @@ function pointing(rows, example) {
   let hits = 0;
   let linked = 0;
   let on = 0;
-  let beside = 0;
+  let adjacent = 0;
   for (let t = 0; t < target.length; t++) {
     let best = -1;
     for (let s = 0; s < source.length; s++) {
@@ -60,8 +60,8 @@ function pointing(rows, example) {
     linked += 1;
     const away = best < 0 ? Infinity : Math.min(...golden.map((i) => Math.abs(i - best)));
     on += away === 0;
-    beside += away === 1;
+    adjacent += away === 1;
   }
   const total = links + example.sure.length;
-  return { error: total > 0 ? 1 - hits / total : null, linked, on, beside };
+  return { error: total > 0 ? 1 - hits / total : null, linked, on, adjacent };
 }

@@ -1,10 +1,10 @@
-// What stands below a table of weights: the cell that is chosen, in numbers, and a hand for it.
+// The controls below a table of weights: the selected cell in numbers, and a slider to change it.
 
 "use strict";
 
-// on: { change(weight), pin(), reset() }; then: the name of the text that says what follows
+// on: { change(weight), pin(), reset() }; effect: the key of the text about the effect of a change
 class Hand {
-  constructor(on, then) {
+  constructor(on, effect) {
     this.reading = make("p", { class: "reading" });
     this.range = make("input", { type: "range", min: 0, max: 1, step: 0.01,
                                  input: () => on.change(Number(this.range.value)) });
@@ -14,13 +14,13 @@ class Hand {
                         this.resetButton);
     this.keys = make("p", { class: "quiet keys" },
                      make("span", { class: "with-keys" }, say("keys")),
-                     make("span", { class: "with-touch" }, say("touch")), " ", say(then));
+                     make("span", { class: "with-touch" }, say("touch")), " ", say(effect));
   }
 
-  // told: texts and elements; weight: NaN where nothing can be looked at; pinned: whether its row
-  // is; any: whether any row is
-  show(told, weight, pinned, any) {
-    this.reading.replaceChildren(...told);
+  // readout: texts and elements. weight: NaN if the model cannot attend to the position. pinned:
+  // whether the row of the cell is pinned. any: whether any row is pinned.
+  show(readout, weight, pinned, any) {
+    this.reading.replaceChildren(...readout);
     this.range.disabled = Number.isNaN(weight);
     this.range.value = weight || 0;
     this.range.setAttribute("aria-label", this.reading.textContent);

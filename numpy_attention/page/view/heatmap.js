@@ -1,17 +1,17 @@
-// Weights as a table that is a grid of cells: one of them is focused, arrow keys move.
+// Weights as a table with keyboard navigation: one cell has the focus, and arrow keys move it.
 
 "use strict";
 
-// What a picture of weights is made of, for the screen and for files alike:
+// A picture of weights, on the screen or in a file, has
 //
 //   rows, columns         tokens
-//   weights               a row (S,) for each of rows; NaN: nothing could be looked at
-//   sure, possible        sets of "s t", the gold links; may be left out
-//   pinned, unknown       functions of t, of s; may be left out
-//   top                   the weight at which the colours end, 1 unless given
+//   weights               a row (S,) for each of rows; NaN where the model cannot attend
+//   sure, possible        the gold links as sets of "s t"; optional
+//   pinned, unknown       functions of t and of s; optional
+//   top                   the weight of the last colour, 1 by default
 //   caption
 //
-// on: { select(t, s), change(t, s, weight), pin(t) }; without change the weights stay as they are.
+// on: { select(t, s), change(t, s, weight), pin(t) }; without `change` the weights are read-only.
 class Heatmap {
   constructor(on, { narrow = false } = {}) {
     this.on = on;
@@ -21,7 +21,7 @@ class Heatmap {
     this.cell = [0, 0];
     this.table.addEventListener("keydown", (event) => this.key(event));
     this.table.addEventListener("focusin", (event) => this.chosen(event.target));
-    // a tap does not focus a cell everywhere
+    // some browsers do not focus a cell on a tap
     this.table.addEventListener("click", (event) => {
       if (this.placeOf(event.target)) event.target.closest("td").focus({ preventScroll: true });
     });
@@ -45,7 +45,7 @@ class Heatmap {
     if (focused) this.focus();
   }
 
-  // its edge fades where more columns follow
+  // Fade the edge if more columns follow.
   shade() {
     const { scrollLeft, scrollWidth, clientWidth } = this.element;
     const hidden = scrollWidth - clientWidth - Math.abs(scrollLeft);
@@ -94,7 +94,7 @@ class Heatmap {
     return [this.lines.indexOf(td.parentNode), td.cellIndex - 1];
   }
 
-  // the one cell that the tab key reaches, and its row
+  // Mark the current row, and make its cell the only one that the tab key reaches.
   mark() {
     for (const row of this.lines) row.classList.remove("current");
     for (const td of this.table.querySelectorAll("td[tabindex='0']")) td.tabIndex = -1;
@@ -112,7 +112,7 @@ class Heatmap {
     this.at(this.cell)?.focus({ preventScroll: true });
   }
 
-  // Focuses the chosen cell, with the whole table in view if it fits.
+  // Focus the current cell, and scroll the table into view.
   show() {
     this.focus();
     this.element.scrollIntoView({ block: "center" });
@@ -142,7 +142,7 @@ class Heatmap {
     event.preventDefault();
   }
 
-  // what a key does to the weight; → whether it does anything
+  // Change the weight by a key. Return whether the key has a meaning.
   change(key, t, s) {
     if (!this.on.change) return false;
     const weight = this.picture.weights[t][s];
@@ -155,7 +155,7 @@ class Heatmap {
     return true;
   }
 
-  // Up is more. A finger scrolls; it taps a cell and has the slider below.
+  // Dragging up increases the weight. Touch scrolls instead: tap a cell and use the slider below.
   press(event) {
     const place = this.placeOf(event.target);
     const scrolls = event.pointerType === "touch" || event.button !== 0;

@@ -1,12 +1,12 @@
-// What the page says of itself before anything else: what it is, what it learned, what to try.
+// The introduction of the page: what the model does, what it was trained on, and what to try.
 
 "use strict";
 
-// Languages as the corpora name them, in Spanish.
+// {name of a language in the corpora: its Spanish name}
 const SPANISH_NAMES = { English: "inglés", Spanish: "español", French: "francés",
                         German: "alemán", Czech: "checo", numbers: "números" };
 
-// names of texts for each kind of model
+// keys of texts for each kind of model
 const TITLES = { translator: "translatorTitle", writer: "writerTitle" };
 const INTRODUCTIONS = { translator: "translatorIntro", writer: "writerIntro" };
 
@@ -21,7 +21,7 @@ function titleOf(data) {
   return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
-// What a model learned from, in a line. title: of the model, if there are others.
+// One line about the training text. title: the model's, if the page has several models.
 function learnedLine({ learned, text }, title) {
   const { name, description, sentences, longest } = learned;
   if (!name) return null;
@@ -33,7 +33,7 @@ function learnedLine({ learned, text }, title) {
   return `${beginning}: ${facts.map(visible).join(" · ")}`;
 }
 
-// models: all of one kind; views: theirs; on: { type(), again() }
+// models: all of one kind; views: one per model; on: { type(), again() }
 function introduction(models, views, on) {
   const { kind } = models[0];
   const same = new Set(models.map((one) => learnedLine(one))).size === 1;
@@ -41,7 +41,7 @@ function introduction(models, views, on) {
     : models.map((one) => learnedLine(one, one.title));
   const view = views.find((one) => one.canMove());
   const recorded = models.every(isRecorded);
-  const said = [INTRODUCTIONS[kind], kind === "writer" && (recorded || view) ? "writerTable" : null,
+  const text = [INTRODUCTIONS[kind], kind === "writer" && (recorded || view) ? "writerTable" : null,
                 recorded ? "pickOne" : "runsHere"].filter(Boolean).map((one) => say(one));
   const running = views.find((one) => !isRecorded(one.data));
   const things = recorded ? [] : [
@@ -51,7 +51,7 @@ function introduction(models, views, on) {
   ].filter(Boolean);
   return make(
     "section", { class: "intro" },
-    make("div", {}, make("p", {}, said.join(" ")),
+    make("div", {}, make("p", {}, text.join(" ")),
          ...lines.filter(Boolean).map((one) => make("p", { class: "quiet learned" }, one)),
          models[0].examples[0]?.sure?.length
            ? make("p", { class: "quiet" }, say("opening")) : null),

@@ -1,9 +1,9 @@
-// What the decoder would write if it had looked elsewhere: cause, not only correlation.
+// What the model writes with changed weights. This shows causes, not only correlations.
 
 "use strict";
 
-// weights (S,) with the one at s set to value; the others share the rest as they shared it before.
-// Where nothing can be looked at, NaN, there stays 0.
+// weights (S,) with the one at s set to value, and the others scaled so that the sum is 1. Weights
+// that are NaN, where the model cannot attend, become 0.
 function movedTo(weights, s, value) {
   let others = 0;
   let count = 0;
@@ -20,11 +20,10 @@ function movedTo(weights, s, value) {
   });
 }
 
-// The words up to the first moved row stay; from there on the most probable word at every step.
+// Keep the words before step `from`, then write the most probable word at every step.
 //
-// ids: what was written without moving anything. moved: {step t: a list of heads, each weights (S,)
-// in place of α, or null for the model's own}. from: the step from which on the words may change.
-// → a hypothesis { ids, logP, steps, words }
+// ids: the output without changes. moved: {step t: a list with weights (S,) per head, which replace
+// α, or null for the model's own weights}. → a hypothesis { ids, logP, steps, words }
 function writtenWith(model, memory, ids, moved, from) {
   const limit = longest(memory.ids.length);
   let state = model.start(memory);
@@ -46,15 +45,16 @@ function writtenWith(model, memory, ids, moved, from) {
   return model.withWords({ ids: written, logP: total, steps });
 }
 
-// A text written on as `model.write` does, with weights moved in the steps that read and write it.
+// Continue a text as `model.write` does, with changed weights in the steps that read and write it.
 //
-// moved: {step t: [weights] over the positions read}. → { ids, tokens, steps }: all that was read,
-// "</s>" first, and written; steps: of each token after the first, the step that it follows from
+// moved: {step t: [weights] over the positions read}. → { ids, tokens, steps }: ids and tokens of
+// all that is read, "</s>" first, and written; for each token after the first, the step that
+// predicts it
 function writtenOnWith(model, words, length, moved, { random, temperature }) {
   const ids = [EOS, ...model.vocabulary.encode(words)];
   const tokens = [SPECIAL_TOKENS[EOS], ...words];
   const typed = ids.length;
-  const never = model.ofCharacters ? [UNK, EOS] : [UNK];
+  const never = model.characterLevel ? [UNK, EOS] : [UNK];
   const steps = [];
   let state = model.start();
   for (let t = 0; t < typed - 1 + length; t++) {
@@ -72,14 +72,14 @@ function writtenOnWith(model, words, length, moved, { random, temperature }) {
   return { ids, tokens, steps };
 }
 
-// The weights of a step as the engine takes them: a head that was not moved looks where it would.
+// The weights of a step for the engine. A head without changes keeps the model's own weights.
 function givenWeights(model, memory, state, previous, heads) {
   if (heads.length === 1) return heads[0];
   const own = model.step(memory, state, previous).weights;
   return heads.map((head, k) => head ?? own[k]);
 }
 
-// p(s | y): where the word came from, told which word it is; a row (S,) for each step.
+// p(s | y), the attention given the word that was written; a row (S,) for each step.
 function weightsAfter(model, memory, hypothesis) {
   return hypothesis.steps.map((_, t) => {
     const state = t === 0 ? model.start(memory) : hypothesis.steps[t - 1].state;
@@ -88,7 +88,7 @@ function weightsAfter(model, memory, hypothesis) {
   });
 }
 
-// The mean of the heads (S,), or one of them.
+// The weights (S,) of one head, or the mean over the heads.
 function weightsOf(step, head = "mean") {
   if (head !== "mean") return step.weights[Math.min(head, step.weights.length - 1)];
   const count = step.weights.length;

@@ -1,8 +1,8 @@
-// What a reader has chosen: one object, which the fragment of the page's address keeps.
+// The user's options: one object, stored in the fragment of the page's address.
 
 "use strict";
 
-// name: [value that it begins with, what a fragment's text becomes, or null where it may not be]
+// name: [default, function that parses the text in a fragment and returns null if it is invalid]
 const OPTIONS = {
   source: ["", textWithin(2000)],
   text: ["", textWithin(2000)],
@@ -34,47 +34,47 @@ function oneOf(...values) {
   return (text) => (values.includes(text) ? text : null);
 }
 
-// Options from a fragment; whatever it does not say, or says wrongly, is as in the beginning.
+// Options from a fragment. Missing and invalid ones get their defaults.
 function optionsFrom(fragment) {
-  const said = new URLSearchParams(fragment.replace(/^#/, "").slice(0, 60_000));
+  const params = new URLSearchParams(fragment.replace(/^#/, "").slice(0, 60_000));
   const found = {};
   for (const [name, [first, read]] of Object.entries(OPTIONS)) {
-    found[name] = (said.has(name) ? read(said.get(name)) : null) ?? first;
+    found[name] = (params.has(name) ? read(params.get(name)) : null) ?? first;
   }
   return found;
 }
 
-// The fragment that says what differs from the beginning.
+// The fragment for these options, without those that have their defaults.
 function fragmentOf(options) {
-  const said = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, [first]] of Object.entries(OPTIONS)) {
-    if (options[name] !== first) said.set(name, options[name]);
+    if (options[name] !== first) params.set(name, options[name]);
   }
-  return `#${said}`;
+  return `#${params}`;
 }
 
 // ---- moved weights ------------------------------------------------------------------------------
 //
-// of each model, {step: a list of heads, each weights or null}, as text: model.step.head:w,w,w;…
+// {step: a list with weights or null per head} of each model as text: model.step.head:w,w,w;…
 
 function movedText(models) {
   const entries = [];
   models.forEach((moved, m) => moved.forEach((heads, t) => heads.forEach((weights, k) => {
     if (weights === null) return;
-    const said = Array.from(weights, (w) => Number(w.toFixed(4)));
-    entries.push(`${m}.${t}.${k}:${said.join(",")}`);
+    const rounded = Array.from(weights, (w) => Number(w.toFixed(4)));
+    entries.push(`${m}.${t}.${k}:${rounded.join(",")}`);
   })));
   return entries.join(";");
 }
 
-// The moved weights of model m, whose steps have so many heads over so many positions; null: over
-// more with every step.
+// The changed weights of model m, in steps with this many heads and positions. positions is null if
+// step t has t + 1 of them.
 function movedFrom(text, m, heads, positions) {
   const moved = new Map();
   for (const entry of text.split(";")) {
-    const [place, said] = entry.split(":");
+    const [place, numbers] = entry.split(":");
     const [model, t, k] = place.split(".").map(Number);
-    const weights = Float32Array.from((said ?? "").split(","), Number);
+    const weights = Float32Array.from((numbers ?? "").split(","), Number);
     const fits = model === m && Number.isInteger(t) && t >= 0 && t < 500 && Number.isInteger(k)
                  && k >= 0 && k < heads && weights.length === (positions ?? t + 1)
                  && weights.every((w) => w >= 0 && w <= 1);

@@ -1,8 +1,8 @@
-// The page: its controls, its models, and the address that keeps what was chosen.
+// The page: its controls, its models, and the address that stores the options.
 
 "use strict";
 
-const SOON = 100;       // milliseconds that a reader does not notice
+const SOON = 100;       // milliseconds, a delay that is not noticeable
 
 class Page {
   constructor(models, place) {
@@ -14,15 +14,15 @@ class Page {
       this.options = optionsFrom(location.hash);
       this.build();
     });
-    // the colours of cells are computed
+    // cells have computed colours
     darkness.addEventListener("change", () => this.show());
     addEventListener("message", ({ source, data }) => {
-      if (source === window.parent) this.wear(data?.theme);
+      if (source === window.parent) this.setTheme(data?.theme);
     });
   }
 
-  // theme: what the page around this frame has; any but light and dark is the system's
-  wear(theme) {
+  // theme: that of the page around this frame; any other than light and dark is the system's
+  setTheme(theme) {
     const { dataset } = document.documentElement;
     delete dataset.theme;
     if (["light", "dark"].includes(theme)) dataset.theme = theme;
@@ -33,7 +33,7 @@ class Page {
     return this.models.filter((data) => data.kind === kind);
   }
 
-  // Everything anew, from the options alone.
+  // Build the page from the options.
   build() {
     const { options } = this;
     language = Math.max(0, LANGUAGES.indexOf(options.language ?? languageOfReader()));
@@ -56,7 +56,7 @@ class Page {
       set: (name, value) => this.set(name, value), shown: (value) => this.setShown(value) });
     document.title = titleOf(this.models[0]);
     document.querySelector("h1").textContent = document.title;
-    // a frame in another page is small, and that page says what it is
+    // a frame is small, and the page around it already has an introduction
     const framed = window !== window.top;
     this.place.replaceChildren(
       this.top(),
@@ -66,12 +66,12 @@ class Page {
       ...writers.length ? [this.controls.writer(writers),
                            make("div", { class: "models" }, ...of("writer"))] : [],
       ...framed ? [this.introduction()] : []);
-    // where there is room for it
+    // open the first panel if there is room
     if (this.models.length === 1 && matchMedia("(min-width: 60rem)").matches) {
       this.openable().slice(0, 1).forEach((one) => { one.open = true; });
     }
     this.show();
-    // the arrays were read, and nothing was compiled yet: it says little of the next time
+    // the first time includes decoding and compilation, so it does not predict the next
     this.took = 0;
   }
 
@@ -81,7 +81,7 @@ class Page {
     return introduction(this.kinds(kind), this.views, { type, again: () => this.controls.again() });
   }
 
-  // At once; of models that take long, when the reader's fingers rest.
+  // Set an option. Slow models are not updated until the user pauses.
   set(name, value) {
     this.options[name] = value;
     clearTimeout(this.late);
@@ -105,11 +105,11 @@ class Page {
   top() {
     const copied = button(say("link"), () => {
       this.remember(true);
-      const told = (done) => { copied.textContent = say(done ? "linked" : "notLinked"); };
+      const report = (done) => { copied.textContent = say(done ? "linked" : "notLinked"); };
       if (navigator.clipboard) {
-        navigator.clipboard.writeText(location.href).then(() => told(true), () => told(false));
+        navigator.clipboard.writeText(location.href).then(() => report(true), () => report(false));
       } else {
-        told(false);
+        report(false);
       }
     }, { "aria-live": "polite" });
     const other = button(say("language"), () => {
@@ -123,7 +123,7 @@ class Page {
     return make("nav", { class: "top" }, copied, other);
   }
 
-  // What a reader has opened or closed of each model.
+  // The panels that the user can open and close.
   openable() {
     return [...this.place.querySelectorAll(".within > details")];
   }
@@ -131,10 +131,10 @@ class Page {
   // ---- the address ----------------------------------------------------------------------------
 
   remember(atOnce = false) {
-    clearTimeout(this.waiting);
+    clearTimeout(this.pending);
     const write = () => {
       this.options.moved = movedText(this.views.map((view) => view.moved ?? new Map()));
-      // some places of a page, such as a frame without an address, allow no such thing
+      // some pages, such as a frame without an address, do not allow this
       try {
         history.replaceState(null, "", fragmentOf(this.options));
       } catch (error) {
@@ -142,7 +142,7 @@ class Page {
       }
     };
     if (atOnce) write();
-    else this.waiting = setTimeout(write, 300);
+    else this.pending = setTimeout(write, 300);
   }
 }
 
@@ -150,13 +150,13 @@ function languageOfReader() {
   return navigator.language.slice(0, 2);
 }
 
-// Hints and sizes are those of what a reader points with.
-function pointed(byTouch) {
+// Adapt hints and sizes to touch or mouse.
+function adaptTo(byTouch) {
   document.documentElement.classList.toggle("touched", byTouch);
 }
 
-pointed(matchMedia("(pointer: coarse)").matches);
-addEventListener("pointerdown", (event) => pointed(event.pointerType === "touch"), true);
+adaptTo(matchMedia("(pointer: coarse)").matches);
+addEventListener("pointerdown", (event) => adaptTo(event.pointerType === "touch"), true);
 
 document.addEventListener("DOMContentLoaded", () => {
   const { models } = JSON.parse(document.getElementById("models").textContent);

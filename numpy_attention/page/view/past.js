@@ -1,4 +1,4 @@
-// What each step of a text looked at in its own past.
+// The weights of each step of a text over the words before it.
 
 "use strict";
 
@@ -9,35 +9,35 @@ class Past {
     this.steps = steps;
   }
 
-  // What step t looked at, over all tokens: NaN where nothing could be seen.
-  lookedAt(t) {
+  // Weights of step t over all tokens; NaN where the model cannot attend.
+  weightsAt(t) {
     const row = new Float32Array(this.steps.length).fill(NaN);
     const weights = this.steps[t].weights?.[0];
-    // a text that began anew has a shorter past
+    // the past is shorter after a reset of the state
     if (weights) row.set(weights, t + 1 - weights.length);
     return row;
   }
 
-  // The largest weight of a step that could look at several words and was not moved: a long past
-  // has small weights.
+  // The largest weight in the steps without changes that attend to more than SEVERAL words. It sets
+  // the scale of the colours, because weights over a long past are small.
   largestWeight(moved) {
     let most = 0;
     this.steps.forEach((_, t) => {
       if (moved.has(t)) return;
-      const seen = this.lookedAt(t).filter((w) => !Number.isNaN(w));
+      const seen = this.weightsAt(t).filter((w) => !Number.isNaN(w));
       if (seen.length > SEVERAL) most = Math.max(most, ...seen);
     });
     return most || 1;
   }
 
-  // Σ_i α_ti (t − i), the mean of the steps that could look at something
+  // The mean of Σ_i α_ti (t − i) over the steps that attend to anything.
   meanSpan() {
     let total = 0;
     let count = 0;
     this.steps.forEach((_, t) => {
       let weight = 0;
       let back = 0;
-      this.lookedAt(t).forEach((w, i) => {
+      this.weightsAt(t).forEach((w, i) => {
         if (Number.isNaN(w)) return;
         weight += w;
         back += w * (t - i);

@@ -1,9 +1,9 @@
-// Colours of numbers, in one place. The ramps run in blue and yellow, and their lightness only ever
-// rises, or only ever falls: they are told apart with any kind of colour vision, and in grey.
+// Colours of numbers. The ramps use blue and yellow, and their lightness is monotonic, so colours
+// can be distinguished with any kind of colour vision, and in greyscale.
 
 "use strict";
 
-// from weight 0, which is nearly the paper, to weight 1
+// from weight 0, close to the background, to weight 1
 const RAMPS = {
   light: ["#f4f2ec", "#ecdf9c", "#cdbb68", "#a09876", "#727373", "#414d6b", "#00224e"],
   dark: ["#23272e", "#17305c", "#3b496c", "#666970", "#948e77", "#c8b866", "#fee838"],
@@ -16,7 +16,7 @@ const DIVERGING = {
 
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 
-// What the page around this frame asks for (page.js), else that of the system.
+// The theme of the page around this frame (page.js), or that of the system.
 function theme() {
   return document.documentElement.dataset.theme ?? (darkness.matches ? "dark" : "light");
 }
@@ -29,7 +29,7 @@ function hex(rgb) {
   return "#" + rgb.map((c) => Math.round(c).toString(16).padStart(2, "0")).join("");
 }
 
-// The colour at share 0 … 1 of these stops, straight between two of them.
+// Interpolate linearly between the stops; share is in 0 … 1.
 function between(stops, share) {
   const place = Math.min(1, Math.max(0, share)) * (stops.length - 1);
   const left = Math.min(Math.floor(place), stops.length - 2);
@@ -43,7 +43,7 @@ function colourOf(weight, top = 1) {
   return between(RAMPS[theme()], weight / top);
 }
 
-// x in units of its largest
+// x is in −1 … 1
 function signedColour(x) {
   return between(DIVERGING[theme()], (x + 1) / 2);
 }
@@ -57,7 +57,7 @@ function luminance(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// Black or white, whichever is read better on this colour: at least 4.58 to 1.
+// Black or white, whichever has more contrast to this colour: at least 4.58 to 1.
 function inkOn(colour) {
   return luminance(colour) > 0.179 ? "#000000" : "#ffffff";
 }
@@ -66,18 +66,18 @@ function striped(stops) {
   return `background: linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-// The bar that says which colour is which weight.
+// The colour bar, from weight 0 to top.
 function colourBar(top = 1) {
   const ramp = make("span", { class: "ramp", style: striped(RAMPS[theme()]) });
   return make("div", { class: "bar" }, "0", ramp, top === 1 ? "1" : number(top));
 }
 
-// A vector as a strip of colours, each number a stripe, in units of its largest.
+// A vector as a strip with one coloured stripe per number, relative to the largest magnitude.
 function strip(vector) {
   const numbers = Array.from(vector);
-  const largestOf = Math.max(1e-9, ...numbers.map(Math.abs));
+  const scale = Math.max(1e-9, ...numbers.map(Math.abs));
   const share = 100 / numbers.length;
   const stops = numbers.map((x, k) => (
-    `${signedColour(x / largestOf)} ${(k * share).toFixed(3)}% ${((k + 1) * share).toFixed(3)}%`));
+    `${signedColour(x / scale)} ${(k * share).toFixed(3)}% ${((k + 1) * share).toFixed(3)}%`));
   return make("span", { class: "strip", style: striped(stops) });
 }

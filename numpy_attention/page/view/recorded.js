@@ -1,13 +1,13 @@
-// A model with parts that are user-defined Python: weights recorded when the page was written,
-// which can be looked at, not moved.
+// A model with user-defined Python code: its weights were recorded when the page was written, and
+// cannot be changed.
 
 "use strict";
 
-const ROUNDED = 0.02;       // how far weights of a smaller precision may be apart
+const ROUNDED = 0.02;       // largest difference that a smaller precision explains
 
-// Whether a user's script computes what Python did, for an example that has it recorded.
+// Whether the user's script computes the weights that Python recorded for an example.
 function agrees(model, memory, { target, recorded }) {
-  // weights of a byte each may be apart for that alone
+  // rounding to bytes alone can cause larger differences
   if (!recorded || model.data.precision === "byte") return true;
   const { steps, places } = model.force(memory, target);
   const found = inWords(steps.map((step) => weightsOf(step)), memory.places, places);
@@ -33,7 +33,7 @@ class RecordedView {
                         this.output, this.reference, this.problem, this.live);
   }
 
-  // what the controls ask of every model
+  // the part of a model that the controls use
   model() {
     return { heads: 1 };
   }
@@ -49,9 +49,9 @@ class RecordedView {
     this.problem.textContent = one ? "" : say("notRecorded");
     for (const part of [this.output, this.reference, this.live]) part.hidden = !one;
     if (!one) return;
-    const asked = shown === "corpus" ? "reference" : "own";
-    const found = one.recorded[translates ? asked : "own"];
-    this.example = asked === "reference" ? one : {};
+    const output = shown === "corpus" ? "reference" : "own";
+    const found = one.recorded[translates ? output : "own"];
+    this.example = output === "reference" ? one : {};
     this.found = { ...found, weights: found.weights.map((row) => row.map((w) => w ?? NaN)) };
     this.output.replaceChildren(...line(found.words));
     this.reference.hidden = !translates;

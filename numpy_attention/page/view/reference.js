@@ -1,8 +1,8 @@
-// The corpus's own translation, and how well the weights point at its gold links.
+// The reference translation, and how well the weights agree with its gold links.
 
 "use strict";
 
-// on.corpus(): the corpus's own words are asked for
+// on.corpus(): the user wants to see the reference
 class Reference {
   constructor(on) {
     this.on = on;
@@ -11,10 +11,10 @@ class Reference {
     this.element = make("div", {}, this.words, this.figures);
   }
 
-  // example: the corpus's sentence, or null; shown: the option of that name
+  // example: the one with this source, or null; shown: the option of that name
   show(model, memory, example, shown) {
-    const asked = shown === "corpus";
-    this.element.hidden = !example && !asked;
+    const wanted = shown === "corpus";
+    this.element.hidden = !example && !wanted;
     this.figures.hidden = true;
     if (!example) {
       this.words.textContent = say("noCorpus");
@@ -22,11 +22,11 @@ class Reference {
     }
     this.words.replaceChildren(make("b", {}, say("reference")), ": ", ...line(example.target));
     if (example.sure.length === 0) return;
-    if (!asked) this.words.append(" ", button(say("showGold"), this.on.corpus));
+    if (!wanted) this.words.append(" ", button(say("showGold"), this.on.corpus));
     const { steps, places } = model.force(memory, example.target);
     const rows = inWords(steps.map((step) => weightsOf(step)), memory.places, places);
-    const { error, linked, on, beside } = pointing(rows, example);
-    this.figures.textContent = say("pointing", number(error), linked, on, beside);
+    const { error, linked, on, adjacent } = pointing(rows, example);
+    this.figures.textContent = say("pointing", number(error), linked, on, adjacent);
     this.figures.hidden = false;
   }
 }

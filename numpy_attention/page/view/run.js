@@ -1,8 +1,8 @@
-// A run of the page: its title, and its model at each of its checkpoints.
+// A run on the page: its title, its warnings, and its model at each checkpoint.
 
 "use strict";
 
-// The name of a run and what it is.
+// The title of a run, its family, attention and size.
 function modelHead(data) {
   const { attention } = data.settings;
   const about = [data.family, attention, say("parameters", whole(data.parameters))]
@@ -16,7 +16,7 @@ function isRecorded(data) {
   return data.custom.length > 0;
 }
 
-// What a reader should know before trusting what is written: words it cannot read, and too many.
+// Warnings about unknown words and about sentences longer than in training.
 function warningsOf(data, words, unknown) {
   const found = [];
   const { longest } = data.learned;
@@ -29,14 +29,14 @@ function warningsOf(data, words, unknown) {
   return found.length === 0 ? "" : `⚠ ${found.join(" ")}`;
 }
 
-// The models of a run, each made when it is first asked for.
+// The models of a run, each loaded when it is first needed.
 class Checkpoints {
   constructor(data) {
     this.data = data;
     this.models = new Map();
   }
 
-  // place: of a checkpoint among the run's own; null, or none of these: the end
+  // place: the index of a checkpoint; null or an index that is too large means the final arrays
   at(place) {
     const known = place !== null && place < this.data.checkpoints.length ? place : null;
     if (!this.models.has(known)) this.models.set(known, load(this.data, known));

@@ -1,40 +1,40 @@
-// One step by its numbers: equation, values, scores → weights, and what comes next.
+// One step in detail: equations, values, scores and weights, and probable next words.
 
 "use strict";
 
-const LIKELY = 6;       // words shown of those that may come next
+const LIKELY = 6;       // number of probable next words shown
 
-// A share as a number and as a line, which is so many rem long for 1.
+// A share as a number and as a bar. room: the length in rem of the bar for 1.
 function amount(share, room) {
   const style = `width: ${(room * share).toFixed(2)}rem`;
   return [number(share, 3), make("span", { class: "amount", style })];
 }
 
-// on.go(t): to another step.
+// on.go(t): show step t.
 class Steps {
   constructor(on) {
     this.on = on;
     this.inside = make("div");
-    // what moves with the weights stands below them
+    // displayed below the weights, because it changes with them
     this.likely = make("div", { class: "likely" });
-    // apart from the rest, so that the buttons keep the focus
+    // not redrawn, so that its buttons keep the focus
     this.walk = this.walker();
     this.element = make("details", { toggle: () => this.draw() },
                         make("summary", {}, say("steps")), this.walk, this.inside);
-    this.asked = null;
+    this.state = null;
   }
 
-  // asked: { model, step, t, count, before, tokens: what can be looked at, head, token: id → word,
-  // chosen: the id written, byHand: weights of each head that replace the softmax's, or null }
-  show(asked) {
-    this.asked = asked;
+  // state: { model, step, t, count, before, tokens: those attended to, head, token: id → word,
+  // chosen: the id written, byHand: for each head, weights that replace α, or null }
+  show(state) {
+    this.state = state;
     this.likely.replaceChildren(...this.expected());
     if (this.element.open) this.draw();
   }
 
   draw() {
-    if (!this.element.open || this.asked === null) return;
-    const { model, step } = this.asked;
+    if (!this.element.open || this.state === null) return;
+    const { model, step } = this.state;
     const lines = equationsOf(model, step).map(([equation, names]) => {
       const shown = names === WEIGHTS ? [this.weights()] : this.vectors(names);
       const read = make("span", { class: "equation" }, ...withSubscripts(equation));
@@ -45,30 +45,30 @@ class Steps {
   }
 
   walker() {
-    this.told = make("span", { role: "status" });
-    const go = (by) => () => this.on.go(this.asked.t + by);
+    this.status = make("span", { role: "status" });
+    const go = (by) => () => this.on.go(this.state.t + by);
     this.backButton = button(`‹ ${say("back")}`, go(-1));
     this.nextButton = button(`${say("next")} ›`, go(1));
-    return make("p", { class: "walk" }, this.backButton, this.told, this.nextButton);
+    return make("p", { class: "walk" }, this.backButton, this.status, this.nextButton);
   }
 
   place() {
-    const { t, count, before } = this.asked;
+    const { t, count, before } = this.state;
     this.backButton.setAttribute("aria-disabled", t === 0);
     this.nextButton.setAttribute("aria-disabled", t === count - 1);
-    this.told.replaceChildren(say("wordOf", t + 1, count), ", ",
+    this.status.replaceChildren(say("wordOf", t + 1, count), ", ",
                               ...sayWith("afterWord", tokenText(before)));
   }
 
   vectors(names) {
-    const { values } = this.asked.step;
+    const { values } = this.state.step;
     return names.filter((name) => values[name] !== undefined && values[name] !== null)
       .map((name) => this.vector(name, values[name]));
   }
 
   vector(name, value) {
-    const { values } = this.asked.step;
-    const named = make("var", {}, ...withSubscripts(letterOf(name, values)));
+    const { values } = this.state.step;
+    const named = make("var", {}, ...withSubscripts(symbolOf(name, values)));
     if (typeof value === "number") return make("p", {}, named, ` = ${number(value, 3)}`);
     const numbers = Array.from(value);
     const about = say("numbers", numbers.length, number(Math.min(...numbers)),
@@ -79,9 +79,9 @@ class Steps {
                 make("p", { class: "numbers" }, numbers.map((x) => number(x)).join("  ")));
   }
 
-  // e, exp(e − max e) and α, a row for each position that can be looked at
+  // e, exp(e − max e) and α, with a row for each position that the model can attend to
   weights() {
-    const { step, tokens, head, byHand } = this.asked;
+    const { step, tokens, head, byHand } = this.state;
     if (!step.weights) return make("p");
     const one = head === "mean" ? 0 : Math.min(head, step.weights.length - 1);
     const moved = Boolean(byHand?.[one]);
@@ -105,7 +105,7 @@ class Steps {
   }
 
   expected() {
-    const { step, token, chosen } = this.asked;
+    const { step, token, chosen } = this.state;
     const found = largest(forbid(step.logP, []), LIKELY);
     if (!found.includes(chosen)) found.push(chosen);
     const rows = found.map((id) => {
@@ -114,7 +114,7 @@ class Steps {
                   make("th", { scope: "row" }, tokenText(token(id))),
                   make("td", { class: "weight" }, ...amount(p, 8)));
     });
-    const after = sayWith("afterWord", tokenText(this.asked.before));
+    const after = sayWith("afterWord", tokenText(this.state.before));
     return [make("h4", {}, say("probable"), " ", ...after),
             make("table", { class: "scores" }, make("tbody", {}, ...rows))];
   }

@@ -3,7 +3,7 @@
 "use strict";
 
 const TEXTS = {
-  language: ["Español", "English"],               // the button: the other one
+  language: ["Español", "English"],               // the button for the other language
   link: ["Copy a link to this", "Copiar un enlace a esto"],
   linked: ["Copied", "Copiado"],
   notLinked: ["The link is in the address bar", "El enlace está en la barra de direcciones"],
@@ -133,9 +133,9 @@ const TEXTS = {
   keep: ["Save as", "Guardar como"],
   text: ["Write the beginning of a text", "Escribe el comienzo de un texto"],
   length: ["Words to add", "Palabras que añadir"],
-  told: ["Pick a word. Colours show how much the model looked at the other words to predict it.",
+  hint: ["Pick a word. Colours show how much the model looked at the other words to predict it.",
          "Elige una palabra: las demás se tiñen según cuánto las miró el modelo para ella."],
-  toldPlain: ["Pick a word to see its probability, and what else could have come next.",
+  hintPlain: ["Pick a word to see its probability, and what else could have come next.",
               "Elige una palabra para ver su probabilidad y qué otra podía seguir."],
   probability: ["Probability of “{0}”: ", "Probabilidad de «{0}»: "],
   written: ["The model continues", "El modelo continúa"],
@@ -147,14 +147,14 @@ const TEXTS = {
   failed: ["The model cannot process this: {0}", "El modelo no puede con esto: {0}"],
 };
 
-let language = 0;       // the place in each entry: 0 English, 1 Spanish
+let language = 0;       // the index in each entry: 0 English, 1 Spanish
 const LANGUAGES = ["en", "es"];
 
 function say(name, ...parts) {
   return TEXTS[name][language].replace(/\{(\d)\}/g, (_, place) => parts[place]);
 }
 
-// The same with elements in their places: a list of texts and elements.
+// Like `say`, but the placeholders become elements: a list of texts and elements.
 function sayWith(name, ...elements) {
   return TEXTS[name][language].split(/\{(\d)\}/).map((part, n) => (
     n % 2 === 0 ? part : elements[Number(part)]));

@@ -1,13 +1,13 @@
-// One translator: what it writes, the weights, and all that can be done with them.
+// The view of one translator: its output, its weights, and ways to change them.
 
 "use strict";
 
-const LONGEST_SENTENCE = 60;    // words that are read of what is typed
-const TRIES = 80;               // moved weights that are compared with what was written
+const LONGEST_SENTENCE = 60;    // words; the rest of a longer sentence is not read
+const TRIES = 80;               // most changes that tryMoving tries
 
 class TranslatorView {
-  // on.changed(): something that the address keeps was changed here; on.corpus(): the corpus's own
-  // words are asked for
+  // on.changed(): something that the address stores was changed here. on.corpus(): the user wants
+  // to see the reference.
   constructor(data, place, options, on) {
     this.data = data;
     this.place = place;
@@ -58,7 +58,7 @@ class TranslatorView {
 
   // ---- from options to words ------------------------------------------------------------------
 
-  // options: as they are now
+  // options: the current ones
   show(options) {
     const source = options.source;
     const sameText = this.options.source === source;
@@ -107,7 +107,7 @@ class TranslatorView {
     this.write();
   }
 
-  // What is written without moving anything: this.base.
+  // Set this.base to the output without changes.
   search(model) {
     const { shown, beam, temperature, seed } = this.options;
     this.found = model.beam(this.memory, beam);
@@ -121,7 +121,7 @@ class TranslatorView {
     }
   }
 
-  // What is written with the weights moved: this.now.
+  // Set this.now to the output with the changed weights.
   write() {
     const model = this.model();
     this.now = this.base;
@@ -159,18 +159,18 @@ class TranslatorView {
       });
     this.output.replaceChildren(...words);
     this.without.hidden = this.unmoved === null;
-    this.without.replaceChildren(...this.unmoved === null ? [] : this.saidWithout());
+    this.without.replaceChildren(...this.unmoved === null ? [] : this.unchangedOutput());
   }
 
-  // What was written before anything was moved, and what would be if only its beginning were kept.
-  saidWithout() {
-    const told = [make("b", {}, say("without")), ": ", ...line(this.base.words)];
+  // The output without changes, and its beginning continued by greedy search if that differs.
+  unchangedOutput() {
+    const lines = [make("b", {}, say("without")), ": ", ...line(this.base.words)];
     const same = this.base.words.join("\n") === this.unmoved.words.join("\n");
-    return same ? told : [...told, make("br"), make("b", {}, say("withoutSearch")), ": ",
-                          ...line(this.unmoved.words)];
+    return same ? lines : [...lines, make("br"), make("b", {}, say("withoutSearch")), ": ",
+                           ...line(this.unmoved.words)];
   }
 
-  // gold links stand at the corpus's own words
+  // The gold links, if the output is the reference.
   links() {
     const { example } = this;
     if (!example || example.target.join("\n") !== this.now.words.join("\n")) return {};
@@ -179,7 +179,7 @@ class TranslatorView {
              possible: linkSet(example.possible, ...places) };
   }
 
-  // the head that a hand moves and a file keeps
+  // The head that the user changes or saves.
   headShown() {
     return this.options.head === "every" ? "mean" : this.options.head;
   }
@@ -219,19 +219,19 @@ class TranslatorView {
     this.bar.replaceChildren(colourBar());
   }
 
-  // the cell that is chosen, in numbers, and what a hand can do with it
+  // Draw the selected cell in numbers, and its controls.
   drawCell() {
     const [t, s] = this.cell;
     const head = this.activeHead();
     const step = this.now.steps[t];
     const weight = weightsOf(step, head)[s];
-    const told = [
+    const readout = [
       ...sayWith("weightOf", tokenText(this.memory.tokens[s]), tokenText(this.rows[t])), ": ",
       make("b", {}, number(weight, 3))];
     const scores = step.scores?.[head === "mean" ? 0 : head];
     const scored = scores && !Number.isNaN(scores[s]);
-    if (scored && step.weights.length === 1) told.push(`, ${say("scoreIs", number(scores[s]))}`);
-    this.hand.show(told, weight, this.moved.has(t), this.moved.size > 0);
+    if (scored && step.weights.length === 1) readout.push(`, ${say("scoreIs", number(scores[s]))}`);
+    this.hand.show(readout, weight, this.moved.has(t), this.moved.size > 0);
   }
 
   activeHead() {
@@ -255,7 +255,7 @@ class TranslatorView {
     });
   }
 
-  // ---- what a hand does -----------------------------------------------------------------------
+  // ---- changing weights -----------------------------------------------------------------------
 
   select(t, s) {
     const other = this.cell[0] !== t;
@@ -275,7 +275,7 @@ class TranslatorView {
     return true;
   }
 
-  // Moves all weight of a word to another position: the first that changes what is written there.
+  // Move all weight of a step to another position: the first found that changes the word written.
   tryMoving() {
     this.reset();
     const { steps, ids } = this.base;
@@ -295,7 +295,7 @@ class TranslatorView {
     [...this.maps.values()][0].show();
   }
 
-  // weights of step t with all at s, for each head
+  // The weights of step t for each head, with all weight on s.
   allAt([t, s]) {
     return this.base.steps[t].weights.map((one) => movedTo(one, s, 1));
   }
@@ -305,7 +305,7 @@ class TranslatorView {
     this.tree.element.scrollIntoView({ block: "nearest" });
   }
 
-  // The weights of step t as they are, a copy that can be moved.
+  // A copy of the changed weights of step t for each head; null for heads without changes.
   heads(t) {
     const { weights } = this.now.steps[t];
     if (this.moved.has(t)) return this.moved.get(t).map((one) => one && Float32Array.from(one));
@@ -316,7 +316,7 @@ class TranslatorView {
     const head = this.activeHead();
     const { weights } = this.now.steps[t];
     const heads = this.heads(t);
-    // the mean of all heads is moved by moving each of them
+    // to change the mean, change every head
     const which = head === "mean" ? weights.map((_, k) => k) : [head];
     for (const k of which) heads[k] = movedTo(weights[k], s, weight);
     this.moved.set(t, heads);

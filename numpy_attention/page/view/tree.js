@@ -1,10 +1,10 @@
-// What beam search tried, as a tree: a node's own are made when it is opened.
+// The tree of beam search. The children of a node are created when it is opened.
 
 "use strict";
 
 const STATES = { kept: "●", dropped: "○", ended: "■" };
 
-// on.pick(k): the hypothesis to show.
+// on.pick(k): show hypothesis k.
 class Tree {
   constructor(on) {
     this.on = on;
@@ -12,26 +12,26 @@ class Tree {
     this.element = make("details", { toggle: () => this.draw() },
                         make("summary", {}, say("beamTree")), this.inside);
     this.inside.addEventListener("keydown", (event) => this.key(event));
-    this.asked = null;
+    this.found = null;
   }
 
-  // asked: { model, hypotheses, tree, picked: which hypothesis is shown, or null,
-  //          moved: whether what is shown has weights that the search had not }
-  show(asked) {
-    this.asked = asked;
+  // found: { model, hypotheses, tree, picked: the index of the hypothesis shown, or null,
+  //          moved: whether the output has changed weights, which the search does not know }
+  show(found) {
+    this.found = found;
     if (this.element.open) this.draw();
   }
 
   draw() {
-    if (!this.element.open || this.asked === null) return;
-    const { hypotheses, tree, picked, moved } = this.asked;
+    if (!this.element.open || this.found === null) return;
+    const { hypotheses, tree, picked, moved } = this.found;
     const ended = hypotheses.map((one, k) => make(
       "li", {}, button("", () => this.on.pick(k), { "aria-pressed": k === picked }),
       make("span", { class: "quiet" }, say("isScored", number(one.logP), number(one.score)))));
     ended.forEach((item, k) => item.firstChild.append(...line([...hypotheses[k].words, "</s>"])));
     this.children = tree.map(() => []);
     tree.forEach((node, n) => { if (node.parent !== null) this.children[node.parent].push(n); });
-    // the path to the best one stands open
+    // open the path to the best hypothesis
     this.path = new Set();
     for (let n = hypotheses[0]?.node ?? null; n !== null; n = tree[n].parent) this.path.add(n);
     this.inside.replaceChildren(
@@ -44,7 +44,7 @@ class Tree {
   }
 
   node(n) {
-    const { model, tree } = this.asked;
+    const { model, tree } = this.found;
     const { id, logP, total, state } = tree[n];
     const label = make(
       "span", { class: state },
@@ -52,22 +52,23 @@ class Tree {
       tokenText(model.targetVocabulary.token(id)), " ",
       make("span", { class: "quiet" },
            n === 0 ? "" : `p ${number(Math.exp(logP))} · ${say("soFar")} ${number(total)}`));
-    const own = this.children[n];
-    if (own.length === 0) return make("div", { class: "leaf" }, label);
+    const children = this.children[n];
+    if (children.length === 0) return make("div", { class: "leaf" }, label);
     const inside = make("div", { class: "branch" });
     const fill = () => {
-      if (inside.childElementCount === 0) inside.append(...own.map((child) => this.node(child)));
+      if (inside.childElementCount > 0) return;
+      inside.append(...children.map((child) => this.node(child)));
     };
-    const made = make("details", { toggle: () => { if (made.open) fill(); } },
-                      make("summary", {}, label), inside);
+    const branch = make("details", { toggle: () => { if (branch.open) fill(); } },
+                        make("summary", {}, label), inside);
     if (this.path.has(n)) {
       fill();
-      made.open = true;
+      branch.open = true;
     }
-    return made;
+    return branch;
   }
 
-  // → opens, ← closes, or goes to the parent; ↑ and ↓ walk over what is open
+  // → opens; ← closes, or moves to the parent; ↑ and ↓ move between visible nodes
   key(event) {
     if (event.target.tagName !== "SUMMARY") return;
     const details = event.target.parentNode;

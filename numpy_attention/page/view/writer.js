@@ -1,12 +1,12 @@
-// One language model: what it expects, where it looks in its own past, and what it writes on.
+// The view of one language model: its predictions, its weights over the past, its continuation.
 
 "use strict";
 
-const LONGEST_TEXT = 80;        // words that are read of what is typed
-const ROWS = 60;                // of the last words, which are drawn
+const LONGEST_TEXT = 80;        // words; the rest of a longer text is not read
+const ROWS = 60;                // most words in the table, the last ones of the text
 
 class WriterView {
-  // on.changed(): something that the address keeps was changed here
+  // on.changed(): something that the address stores was changed here
   constructor(data, place, options, on) {
     this.data = data;
     this.place = place;
@@ -23,9 +23,9 @@ class WriterView {
     this.hand = new Hand({ change: (weight) => change(...this.cell, weight),
                            pin: () => pin(this.cell[0]), reset: () => this.reset() },
                          "fromThereDrawn");
-    this.told = make("p", { class: "quiet" });
-    this.output = make("p", { class: "told", dir: "auto" });
-    this.said = make("p", { class: "hidden", "aria-live": "polite" });
+    this.hint = make("p", { class: "quiet" });
+    this.output = make("p", { class: "continued", dir: "auto" });
+    this.status = make("p", { class: "hidden", "aria-live": "polite" });
     this.problem = make("p", { class: "problem", role: "status" });
     this.warning = make("p", { class: "warning", role: "status", dir: "auto" });
     this.reading = make("p", { class: "reading" });
@@ -40,10 +40,10 @@ class WriterView {
     this.live = make("div", { class: "live past" },
                      make("div", { class: "seen" }, this.looking, this.steps.likely, this.about),
                      make("div", { class: "within" }, this.steps.element));
-    this.whole = make("div", {}, this.told, this.output,
+    this.whole = make("div", {}, this.hint, this.output,
                       this.without, this.reading, this.live);
     this.element = make("section", { class: "model", "aria-label": visible(data.title) },
-                        modelHead(data), this.problem, this.warning, this.said, this.whole);
+                        modelHead(data), this.problem, this.warning, this.status, this.whole);
     this.output.addEventListener("focusin", (event) => this.chosen(event.target));
     this.output.addEventListener("pointerover", (event) => this.chosen(event.target));
     this.output.addEventListener("keydown", (event) => this.key(event));
@@ -83,12 +83,12 @@ class WriterView {
     this.whole.hidden = false;
     this.typed = 1 + this.words.length;
     this.write();
-    // the first word that is written
+    // select the first word written
     this.cell = [this.typed - 1 - this.first, 0];
     this.draw();
   }
 
-  // A row for each word after the first: the step that expects it, and what that looked at.
+  // Continue the text. Each word after the first has a row: weights of the step that predicts it.
   write() {
     const { length, temperature, seed } = this.options;
     const written = (moved) => writtenOnWith(this.model(), this.words, length, moved,
@@ -100,12 +100,12 @@ class WriterView {
     this.past = new Past(steps);
     this.first = Math.max(0, steps.length - ROWS);
     this.unmoved = this.moved.size > 0 ? written(new Map()).tokens : null;
-    const said = tokens.slice(this.typed).map(visible).join(" ");
-    this.said.textContent = `${say("written")}: ${said}`;
+    const words = tokens.slice(this.typed).map(visible).join(" ");
+    this.status.textContent = `${say("written")}: ${words}`;
   }
 
   picture() {
-    const every = this.stepOf.map((_, t) => this.past.lookedAt(t).slice(this.first));
+    const every = this.stepOf.map((_, t) => this.past.weightsAt(t).slice(this.first));
     return { rows: this.tokens.slice(this.first + 1), columns: this.tokens.slice(this.first, -1),
              weights: every.slice(this.first), top: this.top,
              pinned: (t) => this.moved.has(t + this.first),
@@ -114,8 +114,8 @@ class WriterView {
 
   draw() {
     const { attends } = this.model();
-    const join = this.model().ofCharacters ? "" : " ";
-    this.told.textContent = say(attends ? "told" : "toldPlain");
+    const join = this.model().characterLevel ? "" : " ";
+    this.hint.textContent = say(attends ? "hint" : "hintPlain");
     this.live.classList.toggle("past", attends);
     this.looking.hidden = !attends;
     this.about.hidden = !attends;
@@ -145,11 +145,11 @@ class WriterView {
   select(row, column) {
     this.cell = [row, column];
     const t = row + this.first;
-    const looked = this.past.lookedAt(t);
+    const weights = this.past.weightsAt(t);
     if (this.map.lines) this.map.move(row, column);
     for (const word of this.output.children) {
       const n = Number(word.dataset.n);
-      const weight = looked[n];
+      const weight = weights[n];
       const tinted = n <= t && weight > 0;
       const background = tinted ? colourOf(weight, this.top) : null;
       word.style.background = background ?? "";
@@ -157,29 +157,29 @@ class WriterView {
       word.classList.toggle("current", n === t + 1);
       word.tabIndex = n === t + 1 ? 0 : -1;
     }
-    this.drawReading(t, column, looked);
+    this.drawReading(t, column, weights);
     this.drawSteps(t);
   }
 
-  drawReading(t, column, looked) {
+  drawReading(t, column, weights) {
     const p = Math.exp(this.stepOf[t].logP[this.ids[t + 1]]);
     const expected = [...sayWith("probability", tokenText(this.tokens[t + 1])), number(p, 3)];
     if (!this.model().attends) expected.push(" · ", say("noAttention"));
     this.reading.replaceChildren(...expected);
     const s = column + this.first;
     const [read, written] = [this.tokens[s], this.tokens[t + 1]].map((token) => tokenText(token));
-    const told = [...sayWith("weightOf", read, written), ": ",
-                  make("b", {}, number(looked[s], 3))];
-    this.hand.show(told, looked[s], this.moved.has(t), this.moved.size > 0);
+    const readout = [...sayWith("weightOf", read, written), ": ",
+                     make("b", {}, number(weights[s], 3))];
+    this.hand.show(readout, weights[s], this.moved.has(t), this.moved.size > 0);
   }
 
   drawSteps(t) {
     const model = this.model();
     const step = this.stepOf[t];
-    const own = step.weights?.[0].length ?? 0;
+    const count = step.weights?.[0].length ?? 0;
     this.steps.show({
       model, step, t, count: this.stepOf.length, before: this.tokens[t],
-      tokens: this.tokens.slice(t + 1 - own, t + 1), head: 0,
+      tokens: this.tokens.slice(t + 1 - count, t + 1), head: 0,
       token: (id) => model.vocabulary.token(id), chosen: this.ids[t + 1],
       byHand: this.moved.get(t) ?? null,
     });
@@ -190,42 +190,42 @@ class WriterView {
     this.select(within - this.first, this.cell[1]);
   }
 
-  // ---- what a hand does -----------------------------------------------------------------------
+  // ---- changing weights -----------------------------------------------------------------------
 
   canMove() {
     return this.model().attends;
   }
 
-  // Moves all weight of the first written word to the position it looks at least.
+  // Move all weight of the first word written to the position with the smallest weight.
   tryMoving() {
     const row = this.typed - 1 - this.first;
-    const looked = Array.from(this.past.lookedAt(row + this.first).slice(this.first));
-    const seen = looked.filter((w) => !Number.isNaN(w));
-    this.change(row, looked.indexOf(Math.min(...seen)), 1);
+    const weights = Array.from(this.past.weightsAt(row + this.first).slice(this.first));
+    const seen = weights.filter((w) => !Number.isNaN(w));
+    this.change(row, weights.indexOf(Math.min(...seen)), 1);
     this.map.show();
   }
 
   change(row, column, weight) {
     const t = row + this.first;
-    const looked = this.stepOf[t].weights[0];
-    // a text that began anew has a shorter past
-    const s = column + this.first - (t + 1 - looked.length);
+    const weights = this.stepOf[t].weights[0];
+    // the past is shorter after a reset of the state
+    const s = column + this.first - (t + 1 - weights.length);
     this.cell = [row, column];
-    this.move(() => this.moved.set(t, [movedTo(looked, s, weight)]));
+    this.move(() => this.moved.set(t, [movedTo(weights, s, weight)]));
   }
 
   pin(row) {
     const t = row + this.first;
-    const own = this.stepOf[t].weights[0].map((w) => w || 0);
-    this.move(() => (this.moved.delete(t) ? null : this.moved.set(t, [own])));
+    const weights = this.stepOf[t].weights[0].map((w) => w || 0);
+    this.move(() => (this.moved.delete(t) ? null : this.moved.set(t, [weights])));
   }
 
   reset() {
     this.move(() => this.moved.clear());
   }
 
-  move(how) {
-    how();
+  move(update) {
+    update();
     this.write();
     this.draw();
     this.on.changed();

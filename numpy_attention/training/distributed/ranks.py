@@ -82,7 +82,7 @@ class Ranks(SingleProcess):
         value, failed = None, None
         try:
             value = do() if self.is_first else None
-        except (Exception, KeyboardInterrupt) as error:     # a Stopped too: all ranks get it
+        except (Exception, KeyboardInterrupt) as error:     # including Stopped, which all ranks get
             failed = error
         value, failed = self.comm.bcast((value, failed))
         if failed is not None:
@@ -96,7 +96,7 @@ class Ranks(SingleProcess):
         starts = [part.start for part in slices]
         counts = [part.stop - part.start for part in slices]
         mine = counts[self.rank]
-        # all ranks' numbers of my slice; the sum of my slice to all ranks
+        # gather the numbers of my slice from all ranks, and send their sum to all ranks
         parts = np.empty((self.count, mine), vector.dtype)
         begins = [mine * rank for rank in range(self.count)]
         self.comm.Alltoallv([vector, (counts, starts)], [parts, ([mine] * self.count, begins)])

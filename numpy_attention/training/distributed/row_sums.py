@@ -14,7 +14,7 @@ from numpy_attention.module import Array
 from numpy_attention.training.distributed.ranks import SingleProcess
 
 MANY = 4096     # a table of fewer rows is sent whole
-MOST = 0.5      # and so is a table with a larger part of its rows touched
+MOST = 0.5      # and so is a table with more than this share of its rows touched
 
 Span = tuple[int, int]          # begin and end in the flat vector
 

@@ -101,7 +101,7 @@ def test_gold_links_of_words_stand_at_all_their_pieces(tab, open_page, translato
     error = alignment_error_rate(links_from_weights(attended, [pair]), [pair])
     assert found["error"] == pytest.approx(error)
     near = near_pointing(attended, [pair])
-    assert (found["on"] + found["beside"]) / found["linked"] == pytest.approx(near)
+    assert (found["on"] + found["adjacent"]) / found["linked"] == pytest.approx(near)
 
 
 def test_a_reader_sees_pieces_and_words(tab, open_page, translator, clauses):

@@ -88,7 +88,7 @@ def test_pointing_is_measured_as_in_python(tab, open_page, additive, seeded):
         links = links_from_weights([rows], [pair])
         assert found["error"] == pytest.approx(alignment_error_rate(links, [pair]))
         near = near_pointing([rows], [pair])
-        assert found["on"] + found["beside"] == round(found["linked"] * near)
+        assert found["on"] + found["adjacent"] == round(found["linked"] * near)
 
 
 # ---- what it says first --------------------------------------------------------------------------
