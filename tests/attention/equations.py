@@ -1,4 +1,4 @@
-"""What the tests of scores share: the softmax of a score, position by position."""
+"""Shared by the tests of scores: a reference implementation of attention with a given score."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ B, S, T = 2, 6, 3
 MASK = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]], bool)
 
 
-def follows(attention, score, rng, Q, D):
-    """Contexts and weights are those of score(q, h) → e, asked of each sentence on its own."""
+def check_equations(attention, score, rng, Q, D):
+    """Check that contexts and weights are those of score(q, h) → e, computed per sentence."""
     values = rng.standard_normal((B, S, D))
     memory = attention.read(values, MASK)
     for t, query in enumerate(rng.standard_normal((T, B, Q))):

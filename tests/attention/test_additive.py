@@ -1,4 +1,4 @@
-"""Additive attention: the plain form of its equations, extremes, rows."""
+"""Additive attention: reference implementation, extreme scores, missing positions, errors."""
 
 import laws
 import numpy as np
@@ -15,8 +15,8 @@ def additive(rng):
     return randomize(AdditiveAttention.create(rng, Q, D, A, dtype=np.float64), rng)
 
 
-class Plain:
-    """The equations with whole arrays, every gradient taken at once, one target word at a time."""
+class Reference:
+    """Reference implementation with whole arrays, one target word at a time."""
 
     def __init__(self, attention):
         self.W_a = attention.W_a
@@ -44,9 +44,9 @@ class Plain:
         return da.sum(1) @ self.W_a.T, dvalues + da @ self.U_a.T, dW_a, dU_a, dv_a
 
 
-def test_the_plain_form_gives_the_same(rng):
+def test_matches_reference_implementation(rng):
     attention = additive(rng)
-    plain = Plain(attention)
+    reference = Reference(attention)
     queries = rng.standard_normal((T, B, Q))
     values = rng.standard_normal((B, S, D))
     dcontexts = rng.standard_normal((T, B, D))
@@ -57,11 +57,11 @@ def test_the_plain_form_gives_the_same(rng):
     dqueries, dvalues = backward(dcontexts, dweights, cache, grads)
     total = [0, 0, 0, 0]
     for t in range(T):
-        context, plain_weights, hidden = plain.forward(queries[t], values, MASK)
+        context, reference_weights, hidden = reference.forward(queries[t], values, MASK)
         np.testing.assert_allclose(contexts[t], context, atol=1e-14)
-        np.testing.assert_allclose(weights[t], plain_weights, atol=1e-14)
-        dquery, *rest = plain.backward(dcontexts[t], dweights[t], queries[t], values, plain_weights,
-                                       hidden)
+        np.testing.assert_allclose(weights[t], reference_weights, atol=1e-14)
+        dquery, *rest = reference.backward(dcontexts[t], dweights[t], queries[t], values,
+                                           reference_weights, hidden)
         np.testing.assert_allclose(dqueries[t], dquery, atol=1e-13)
         total = [a + b for a, b in zip(total, rest)]
     for given, wanted in zip((dvalues, grads.W_a, grads.U_a, grads.v_a), total):
@@ -69,7 +69,7 @@ def test_the_plain_form_gives_the_same(rng):
 
 
 @pytest.mark.parametrize("positions", [1, 500])
-def test_huge_scores_in_float32_are_what_float64_gives(rng, positions):
+def test_huge_scores_in_float32_agree_with_float64(rng, positions):
     attention = additive(rng)
     attention.v_a *= 1e4 / np.abs(attention.v_a).sum()                  # scores up to ±1e4
     queries = rng.standard_normal((T, B, Q))
@@ -87,7 +87,7 @@ def test_huge_scores_in_float32_are_what_float64_gives(rng, positions):
     laws.assert_close(results[1], results[0], 2e-2)             # scores of 1e4 are rounded to 1e-3
 
 
-def test_nothing_to_attend_to_gives_zero_and_no_gradient(rng):
+def test_fully_masked_input_gives_zero_output_and_gradient(rng):
     attention = additive(rng)
     forward, backward = protocol(attention, np.zeros((B, S), bool))
     queries = rng.standard_normal((T, B, Q))
@@ -99,7 +99,7 @@ def test_nothing_to_attend_to_gives_zero_and_no_gradient(rng):
         assert not array.any()
 
 
-def test_nan_is_not_hidden(rng):
+def test_nan_propagates(rng):
     attention = additive(rng)
     values = rng.standard_normal((B, S, D))
     values[0, 3, 1] = np.nan
@@ -110,7 +110,7 @@ def test_nan_is_not_hidden(rng):
     assert np.isfinite(context[1]).all()
 
 
-def test_memories_may_be_taken_by_row(rng):
+def test_take_selects_rows_of_the_memory(rng):
     attention = AdditiveAttention.create(rng, Q, D, A, dtype=np.float64)
     query = rng.standard_normal((B, Q))
     memory = attention.read(rng.standard_normal((B, S, D)), MASK)
@@ -121,7 +121,7 @@ def test_memories_may_be_taken_by_row(rng):
     np.testing.assert_allclose(weights, whole_weights[rows], atol=1e-14)
 
 
-def test_what_is_refused(rng):
+def test_invalid_arguments(rng):
     attention = AdditiveAttention.create(rng, Q, D, A)
     values = np.zeros((B, S, D), np.float32)
     for args, error, message in (((values[:, :, :2], MASK), ValueError, "batch-major"),

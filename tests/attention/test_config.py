@@ -1,4 +1,4 @@
-"""An attention by name: what is built, what each class gets, what does not go together."""
+"""AttentionConfig: the mechanism it builds, which settings reach it, invalid combinations."""
 
 from dataclasses import FrozenInstanceError, dataclass
 
@@ -20,15 +20,15 @@ Q, D = 6, 4
 
 
 def create(*args, query_size=Q, value_size=D, seed=0, **settings):
-    choice = AttentionConfig(*args, **settings)
-    return choice.create(np.random.default_rng(seed), query_size, value_size, dtype=np.float64)
+    config = AttentionConfig(*args, **settings)
+    return config.create(np.random.default_rng(seed), query_size, value_size, dtype=np.float64)
 
 
 def shapes(attention):
     return {name: array.shape for name, array in attention.named_parameters()}
 
 
-def test_every_score_gets_what_it_names():
+def test_scores_receive_their_settings():
     assert type(create("dot", query_size=D)) is DotAttention
     assert type(create("scaled-dot", query_size=D)) is ScaledDotAttention
     assert shapes(create("scaled-dot")) == {"W_a": (Q, D)}
@@ -44,7 +44,7 @@ def test_every_score_gets_what_it_names():
     assert create("concat").dtype == create("additive").dtype == np.float64
 
 
-def test_every_window_gets_what_it_names():
+def test_windows_receive_their_settings():
     narrow = create("general", "local-m", width=3, backwards=True)
     assert type(narrow) is LocalMonotonic
     assert type(narrow.attention) is GeneralAttention
@@ -56,7 +56,7 @@ def test_every_window_gets_what_it_names():
     assert shapes(create("general", "local-p"))["W_p"] == (Q, Q)
 
 
-def test_the_score_is_drawn_first_and_then_its_window():
+def test_score_is_initialized_before_its_window():
     given = AttentionConfig("concat", "local-p", alignment=5).create(
         np.random.default_rng(3), Q, D, uniform(0.1), np.float32)
     rng = np.random.default_rng(3)
@@ -67,7 +67,7 @@ def test_the_score_is_drawn_first_and_then_its_window():
     assert 0.09 < np.abs(given.vector).max() <= 0.1
 
 
-def test_all_that_go_together_can_be_built():
+def test_every_valid_combination_can_be_built():
     for score in registry.SCORES:
         for window in registry.WINDOWS:
             if (score, window) in REFUSED:
@@ -81,7 +81,7 @@ def test_all_that_go_together_can_be_built():
                             ("multi-head", "local-p")}
 
 
-def test_what_is_refused_before_anything_is_drawn():
+def test_invalid_settings_raise_in_the_config():
     for settings, message in (
             (dict(attention="cosine"), "attention 'cosine'; expected one of dot, general, concat"),
             (dict(window="wide"), "window 'wide'; expected one of global, local-m, local-p"),
@@ -92,7 +92,7 @@ def test_what_is_refused_before_anything_is_drawn():
             AttentionConfig(**settings)
 
 
-def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
+def test_invalid_sizes_raise_even_when_unused():
     for settings, message in (
             (dict(window="local-m", width=0), "width = 0"),
             (dict(window="local-p", width=0), "width = 0"),
@@ -108,16 +108,16 @@ def test_sizes_that_cannot_be_are_refused_even_where_nobody_needs_them():
         create("dot")
 
 
-def test_a_choice_is_fixed():
-    choice = AttentionConfig()
+def test_config_is_immutable():
+    config = AttentionConfig()
     with pytest.raises(FrozenInstanceError):
-        choice.window = "local-p"
-    assert choice == AttentionConfig("dot", "global")
+        config.window = "local-p"
+    assert config == AttentionConfig("dot", "global")
 
 
 @dataclass(eq=False)
 class Heads(SoftmaxAttention):
-    """A score from elsewhere that names two of the settings."""
+    """A registered score that uses two of the settings."""
 
     heads: int
     longest: int
@@ -127,14 +127,14 @@ class Heads(SoftmaxAttention):
         return cls(heads, longest)
 
 
-def test_a_score_from_elsewhere_is_one_line_in_the_table(monkeypatch):
+def test_registered_score_is_built_by_name(monkeypatch):
     monkeypatch.setitem(registry.SCORES, "heads", Heads)
     built = create("heads", "local-m", heads=7, longest=3)
     assert type(built.attention) is Heads
     assert (built.attention.heads, built.attention.longest) == (7, 3)
 
 
-def test_location_and_multi_head_stand_alone():
+def test_location_and_multi_head_windows():
     assert type(create("location")) is LocationAttention
     assert type(create("multi-head", query_size=8)) is MultiHeadAttention
     assert type(create("multi-head", "local-m", query_size=8).attention) is MultiHeadAttention

@@ -1,11 +1,11 @@
-"""The fixed vector: all weight on each sentence's last token."""
+"""FixedVector: all weight is on the last token of each sentence."""
 
 import numpy as np
 
 from numpy_attention.attention.fixed import FixedVector
 
 
-def test_the_last_token_and_nothing_else(rng):
+def test_only_the_last_token_is_attended_to(rng):
     values = rng.standard_normal((4, 5, 2))
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 0, 0, 0], [1, 0, 0, 1, 0]], bool)
     last = [[0, 0, 0, 0, 1], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0]]
@@ -17,7 +17,7 @@ def test_the_last_token_and_nothing_else(rng):
         assert (context == [values[0, 4], values[1, 1], [0, 0], values[3, 3]]).all()
 
 
-def test_the_query_has_no_gradient(rng):
+def test_query_has_no_gradient(rng):
     attention = FixedVector()
     memory = attention.read(rng.standard_normal((1, 3, 2)), np.ones((1, 3), bool))
     _, _, cache = attention.step(None, memory, 0)

@@ -1,4 +1,4 @@
-"""General attention: its equations taken literally."""
+"""General attention against its equations."""
 
 import equations
 import numpy as np
@@ -9,6 +9,6 @@ from numpy_attention.gradcheck import randomize
 Q, D = 3, 4
 
 
-def test_by_the_equations(rng):
+def test_equations(rng):
     attention = randomize(GeneralAttention.create(rng, Q, D, dtype=np.float64), rng)
-    equations.follows(attention, lambda q, h: h @ (attention.W_a.T @ q), rng, Q, D)
+    equations.check_equations(attention, lambda q, h: h @ (attention.W_a.T @ q), rng, Q, D)

@@ -1,4 +1,4 @@
-"""What a step may see of its history; the scores have test files of their own."""
+"""The causal mask of attention over a history. The scores have their own test files."""
 
 import histories
 import numpy as np
@@ -7,26 +7,26 @@ import pytest
 from numpy_attention.attention.history import causal
 
 
-def seen(mask, steps, window=None):
+def visible(mask, steps, window=None):
     return causal(np.array(mask, bool), steps, window).astype(int).transpose(1, 0, 2).tolist()
 
 
-def test_causal_by_hand():
-    assert seen([[1, 1, 1]], 3) == [[[0, 0, 0], [1, 0, 0], [1, 1, 0]]]
-    assert seen([[1, 1, 1, 1]], 4, window=2) == [
+def test_causal_examples():
+    assert visible([[1, 1, 1]], 3) == [[[0, 0, 0], [1, 0, 0], [1, 1, 0]]]
+    assert visible([[1, 1, 1, 1]], 4, window=2) == [
         [[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0]]]
-    assert seen([[1, 1, 0]], 3, window=1) == [[[0, 0, 0], [1, 0, 0], [0, 1, 0]]]
-    # two positions of memory, one of them unknown, before two steps; the second row has nothing but
-    # its own first step
-    assert seen([[0, 1, 1, 1], [0, 0, 1, 1]], 2) == [
+    assert visible([[1, 1, 0]], 3, window=1) == [[[0, 0, 0], [1, 0, 0], [0, 1, 0]]]
+    # two positions of memory before two steps; in the first row one is unknown, in the second both
+    # are, so that only its first step is visible
+    assert visible([[0, 1, 1, 1], [0, 0, 1, 1]], 2) == [
         [[0, 1, 0, 0], [0, 1, 1, 0]], [[0, 0, 0, 0], [0, 0, 1, 0]]]
-    assert seen([[1, 1, 1, 1]], 2, window=1) == [[[0, 1, 0, 0], [0, 0, 1, 0]]]
-    assert seen([[1]], 1) == [[[0]]]
+    assert visible([[1, 1, 1, 1]], 2, window=1) == [[[0, 1, 0, 0], [0, 0, 1, 0]]]
+    assert visible([[1]], 1) == [[[0]]]
     assert causal(np.ones((2, 4), bool), 3).dtype == bool
 
 
 @pytest.mark.parametrize("window", [None, 1, 3])
-def test_causal_asked_of_every_position(rng, window):
+def test_causal_against_reference(rng, window):
     known = rng.integers(0, 2, (3, 7)).astype(bool)
-    wanted = histories.plain_visible(known, 5, window)
+    wanted = histories.reference_visible(known, 5, window)
     np.testing.assert_array_equal(causal(known, 5, window), wanted)

@@ -1,4 +1,4 @@
-"""The key-value reader: the plain form of its equations, memory, extremes.
+"""KeyValueReadout: reference implementation, memory, extreme scores, gradients of the roles.
 
 Gradients and laws: tests/test_checks.py; PyTorch: tests/parity/test_torch_language_models.py.
 """
@@ -14,80 +14,80 @@ from numpy_attention.attention.key_value import KeyValueReadout
 each = pytest.mark.parametrize("name", HISTORY_READOUTS)
 
 
-def plain_reader(reader, h, mask, memory=None):
-    """y (T, B, K) and α (T, B, M + T) of a KeyValueReadout."""
+def reference_readout(readout, h, mask, memory=None):
+    """Return y (T, B, K) and α (T, B, M + T) of a KeyValueReadout."""
     states = h.swapaxes(0, 1)
     known = mask.T
     if memory is not None:
         states = np.concatenate([memory[0], states], 1)
         known = np.concatenate([memory[1], known], 1)
-    parts = np.split(states, reader.roles, 2)
-    value = parts[min(1, reader.roles - 1)]
-    steps = np.split(h, reader.roles, 2)
-    scores = histories.plain_scores(reader.attention, steps[0], parts[0])
-    visible = histories.plain_visible(known, len(h), reader.window)
-    weights = histories.plain_softmax(scores, visible)
+    parts = np.split(states, readout.roles, 2)
+    value = parts[min(1, readout.roles - 1)]
+    steps = np.split(h, readout.roles, 2)
+    scores = histories.reference_scores(readout.attention, steps[0], parts[0])
+    visible = histories.reference_visible(known, len(h), readout.window)
+    weights = histories.reference_softmax(scores, visible)
     r = (weights[..., None] * value).sum(2)
-    b = 0 if reader.b is None else reader.b
-    return histories.squash(reader)(steps[-1] @ reader.W_x + r @ reader.W_r + b), weights
+    b = 0 if readout.b is None else readout.b
+    return histories.squash(readout)(steps[-1] @ readout.W_x + r @ readout.W_r + b), weights
 
 
-@pytest.mark.parametrize("remembered", [0, 2])
+@pytest.mark.parametrize("memory_size", [0, 2])
 @each
-def test_the_plain_form_gives_the_same(rng, name, remembered):
-    reader = histories.key_value(rng, name)
+def test_matches_reference_implementation(rng, name, memory_size):
+    readout = histories.key_value(rng, name)
     h = rng.standard_normal((T, B, H))
-    memory = histories.memory_of(rng, remembered) if remembered else None
-    y, _, weights, _ = reader.forward(h, MASK, memory)
-    wanted_y, wanted_weights = plain_reader(reader, h, MASK, memory)
+    memory = histories.memory_of(rng, memory_size) if memory_size else None
+    y, _, weights, _ = readout.forward(h, MASK, memory)
+    wanted_y, wanted_weights = reference_readout(readout, h, MASK, memory)
     np.testing.assert_allclose(weights, wanted_weights, atol=1e-14)
     np.testing.assert_allclose(y, wanted_y, atol=1e-14)
 
 
 @each
-def test_the_future_never_matters(rng, name):
-    histories.future_never_matters(histories.key_value(rng, name), rng)
+def test_future_is_ignored(rng, name):
+    histories.check_future_is_ignored(histories.key_value(rng, name), rng)
 
 
 @each
-def test_a_step_that_sees_nothing_gets_zero_and_no_gradient(rng, name):
-    reader = histories.key_value(rng, name)
+def test_step_without_visible_positions_gives_zero_weights_and_gradient(rng, name):
+    readout = histories.key_value(rng, name)
     h = rng.standard_normal((1, B, H))
     unknown = rng.standard_normal((B, 3, H)), np.zeros((B, 3), bool)
-    predict = np.split(h, reader.roles, 2)[-1]
-    b = 0 if reader.b is None else reader.b
+    predict = np.split(h, readout.roles, 2)[-1]
+    b = 0 if readout.b is None else readout.b
     for memory in (None, unknown):
-        y, _, weights, cache = reader.forward(h, np.ones((1, B), bool), memory)
+        y, _, weights, cache = readout.forward(h, np.ones((1, B), bool), memory)
         assert not weights.any()
-        np.testing.assert_allclose(y, histories.squash(reader)(predict @ reader.W_x + b),
+        np.testing.assert_allclose(y, histories.squash(readout)(predict @ readout.W_x + b),
                                    atol=1e-14)
-        grads = reader.zeros_like()
-        dh = reader.backward(np.ones_like(y), np.ones_like(weights), cache, grads)
+        grads = readout.zeros_like()
+        dh = readout.backward(np.ones_like(y), np.ones_like(weights), cache, grads)
         assert not any(array.any() for _, array in grads.attention.named_parameters())
         assert not grads.W_r.any()
-        dpredict = np.split(dh, reader.roles, 2)[-1]
-        slope = 1 - y * y if reader.activation == "tanh" else np.ones_like(y)
-        np.testing.assert_allclose(dpredict, slope @ reader.W_x.T, atol=1e-14)
+        dpredict = np.split(dh, readout.roles, 2)[-1]
+        slope = 1 - y * y if readout.activation == "tanh" else np.ones_like(y)
+        np.testing.assert_allclose(dpredict, slope @ readout.W_x.T, atol=1e-14)
 
 
 @pytest.mark.parametrize("settings", [
     dict(carried=9), dict(roles=3, carried=9), dict(window=3, carried=3, roles=2),
     dict(score="single", window=2, carried=5)])
 @pytest.mark.parametrize("cut", [1, 2, 4])
-def test_chunks_with_memory_are_one_long_text(rng, settings, cut):
-    reader = histories.key_value(rng, **settings)
-    y, weights, memory, part, forgetful = histories.chunks_with_memory_are_one_long_text(
-        reader, cut, rng)
+def test_chunks_with_memory_equal_one_long_text(rng, settings, cut):
+    readout = histories.key_value(rng, **settings)
+    y, weights, memory, part, memoryless = histories.check_chunks_with_memory(
+        readout, cut, rng)
     S = part.shape[2]
     np.testing.assert_allclose(part, weights[cut:, :, -S:], atol=1e-14)
-    assert not weights[cut:, :, :-S].any(), "what is no longer remembered was out of reach"
-    assert memory[0].shape == (B, min(reader.carried, len(y)), H)
-    assert np.abs(forgetful - y[cut:]).max() > 1e-3
+    assert not weights[cut:, :, :-S].any(), "forgotten states were out of reach anyway"
+    assert memory[0].shape == (B, min(readout.carried, len(y)), H)
+    assert np.abs(memoryless - y[cut:]).max() > 1e-3
 
 
 @pytest.mark.parametrize("steps", [1, 2, 500])
 @each
-def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, name, steps):
+def test_short_and_long_texts_in_float32_agree_with_float64(rng, name, steps):
     h = rng.standard_normal((steps, B, H))
     double, single = histories.both_precisions(histories.key_value(rng, name), h)
     laws.assert_close(single, double, 2e-5)
@@ -95,10 +95,10 @@ def test_short_and_long_texts_in_float32_are_what_float64_gives(rng, name, steps
 
 @pytest.mark.parametrize("steps", [2, 500])
 @each
-def test_huge_scores_in_float32_are_what_float64_gives(rng, name, steps):
-    reader = histories.key_value(rng, name)
-    reader.attention.v *= 1e4 / np.abs(reader.attention.v).sum()                # scores up to ±1e4
-    double, single = histories.both_precisions(reader, rng.standard_normal((steps, B, H)))
+def test_huge_scores_in_float32_agree_with_float64(rng, name, steps):
+    readout = histories.key_value(rng, name)
+    readout.attention.v *= 1e4 / np.abs(readout.attention.v).sum()              # scores up to ±1e4
+    double, single = histories.both_precisions(readout, rng.standard_normal((steps, B, H)))
     weights = double[3]
     assert np.abs(weights[1:].sum(2) - 1).max() < 1e-12
     assert not weights[0].any()
@@ -106,38 +106,37 @@ def test_huge_scores_in_float32_are_what_float64_gives(rng, name, steps):
 
 
 @each
-def test_the_terms_of_the_roles_add_up_to_the_gradient(rng, name):
-    """Bit for bit, in the order in which `backward` adds them; parameters get the same from both.
-    """
-    reader = histories.key_value(rng, name)
+def test_role_terms_add_up_to_the_gradient(rng, name):
+    """Compare bit for bit: `backward` adds the terms in this order."""
+    readout = histories.key_value(rng, name)
     h = rng.standard_normal((T, B, H))
-    y, _, weights, cache = reader.forward(h, MASK, histories.memory_of(rng, 2))
+    y, _, weights, cache = readout.forward(h, MASK, histories.memory_of(rng, 2))
     dy, dweights = rng.standard_normal(y.shape), rng.standard_normal(weights.shape)
-    grads = reader.zeros_like(), reader.zeros_like()
-    dh = reader.backward(dy, dweights, cache, grads[0])
-    terms = reader.roles_backward(dy, dweights, cache, grads[1])
+    grads = readout.zeros_like(), readout.zeros_like()
+    dh = readout.backward(dy, dweights, cache, grads[0])
+    terms = readout.roles_backward(dy, dweights, cache, grads[1])
     assert (grads[0].vector == grads[1].vector).all()
-    n = H // reader.roles
+    n = H // readout.roles
     summed = np.zeros_like(h)
     for role in ("key", "value", "query", "predict"):
         term = getattr(terms, role)
         if term is None:
-            assert role == "query" and not hasattr(reader.attention, "W_q")
+            assert role == "query" and not hasattr(readout.attention, "W_q")
             continue
         assert term.shape == (T, B, n)
-        start = n * reader.read_by[role]
+        start = n * readout.read_by[role]
         summed[..., start:start + n] += term
     assert (summed == dh).all()
 
 
 @pytest.mark.parametrize("roles, parts", [(1, [0, 0, 0, 0]), (2, [0, 0, 1, 1]), (3, [0, 0, 1, 2])])
-def test_the_part_of_a_state_that_a_role_reads(rng, roles, parts):
+def test_part_of_the_state_each_role_reads(rng, roles, parts):
     read_by = histories.key_value(rng, roles=roles).read_by
     assert list(read_by) == ["query", "key", "value", "predict"]
     assert list(read_by.values()) == parts
 
 
-def test_what_is_refused(rng):
+def test_invalid_arguments(rng):
     for settings, message in (
             (dict(hidden=5, roles=2), "hidden .5. must be divisible by roles .2."),
             (dict(hidden=8, roles=4), r"must be 1 \(attention\), .* or 3 .*, got 4"),

@@ -1,4 +1,4 @@
-"""Windows: the position of local-m, local-p by its equations, and which attention fits inside."""
+"""Local attention: positions of local-m, equations of local-p, nested windows, errors."""
 
 import numpy as np
 import pytest
@@ -8,16 +8,16 @@ from numpy_attention.attention.general import GeneralAttention
 from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.multi_head import MultiHeadAttention
 
-# t = 0, 1, 3, 5, 9 in a sentence of 6 positions and one of 4
+# t = 0, 1, 3, 5, 9 in sentences of 6 and 4 positions
 CENTRES = {
     False: [[0, 0], [1, 1], [3, 3], [5, 3], [5, 3]],
-    True: [[4, 2], [3, 1], [1, 3], [5, 3], [5, 3]],             # </s> stays at the end
+    True: [[4, 2], [3, 1], [1, 3], [5, 3], [5, 3]],             # </s> stays last
 }
 MASK = np.arange(6) < np.array([[6], [4]])
 
 
 @pytest.mark.parametrize("backwards", CENTRES)
-def test_local_m_runs_along_or_back(rng, backwards):
+def test_local_m_moves_forward_or_backward(rng, backwards):
     attention = LocalMonotonic(DotAttention(), 1, backwards)
     memory = attention.read(rng.standard_normal((2, 6, 3)), MASK)
     query = rng.standard_normal((2, 3))
@@ -28,7 +28,7 @@ def test_local_m_runs_along_or_back(rng, backwards):
         np.testing.assert_allclose(weights.sum(1), 1)
 
 
-def test_local_p_by_its_equations(rng):
+def test_local_p_equations(rng):
     inner = GeneralAttention.create(rng, 3, 4, dtype=np.float64)
     attention = LocalPredictive.create(rng, inner, 3, 5, width=2, dtype=np.float64)
     values = rng.standard_normal((2, 6, 4))
@@ -44,35 +44,36 @@ def test_local_p_by_its_equations(rng):
         np.testing.assert_allclose(context[b], alpha @ values[b], atol=1e-14)
 
 
-class Counting(DotAttention):
-    """Keeps the number of the target word that asked."""
+class RecordsStep(DotAttention):
+    """Record the step number t of the last call."""
 
     def step(self, query, memory, t):
-        self.asked = t
+        self.last_t = t
         return super().step(query, memory, t)
 
 
-def test_the_attention_inside_gets_the_number_of_the_target_word(rng):
+def test_wrapped_attention_receives_the_step_number(rng):
     for window in (LocalMonotonic, LocalPredictive):
-        inner = Counting()
+        inner = RecordsStep()
         sizes = {} if window is LocalMonotonic else {"query_size": 3, "dtype": np.float64}
         attention = window.create(rng, inner, **sizes)
         memory = attention.read(rng.standard_normal((2, 6, 3)), MASK)
         attention.step(rng.standard_normal((2, 3)), memory, 4)
-        assert inner.asked == 4
+        assert inner.last_t == 4
 
 
-def test_a_window_around_a_window_sees_what_both_do(rng):
+def test_nested_windows_intersect(rng):
     wide = LocalMonotonic(DotAttention(), 2)
-    both = LocalMonotonic(wide, 1)
+    nested = LocalMonotonic(wide, 1)
     values = rng.standard_normal((2, 6, 3))
     query = rng.standard_normal((2, 3))
-    alone = LocalMonotonic(DotAttention(), 1)
-    wanted = alone.step(query, alone.read(values, MASK), 3)[1]
-    np.testing.assert_allclose(both.step(query, both.read(values, MASK), 3)[1], wanted, atol=1e-14)
+    narrow = LocalMonotonic(DotAttention(), 1)
+    wanted = narrow.step(query, narrow.read(values, MASK), 3)[1]
+    weights = nested.step(query, nested.read(values, MASK), 3)[1]
+    np.testing.assert_allclose(weights, wanted, atol=1e-14)
 
 
-def test_what_is_refused(rng):
+def test_invalid_arguments(rng):
     for width in (0, -1, 1.5):
         message = f"width = {width}; expected an integer of at least 1"
         with pytest.raises(ValueError, match=message):

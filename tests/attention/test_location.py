@@ -1,4 +1,4 @@
-"""Location-based attention: its equation taken literally, and sentences that are too long."""
+"""Location-based attention: its equation, unused columns, sentences that are too long."""
 
 import equations
 import numpy as np
@@ -10,12 +10,12 @@ from numpy_attention.gradcheck import protocol, randomize
 Q, D, LONGEST = 3, 4, 9
 
 
-def test_by_the_equations(rng):
+def test_equations(rng):
     attention = randomize(LocationAttention.create(rng, Q, LONGEST, dtype=np.float64), rng)
-    equations.follows(attention, lambda q, h: (q @ attention.W_a)[:len(h)], rng, Q, D)
+    equations.check_equations(attention, lambda q, h: (q @ attention.W_a)[:len(h)], rng, Q, D)
 
 
-def test_columns_beyond_the_sentence_get_no_gradient(rng):
+def test_columns_beyond_the_sentence_have_no_gradient(rng):
     attention = randomize(LocationAttention.create(rng, Q, LONGEST, dtype=np.float64), rng)
     forward, backward = protocol(attention, np.ones((2, 6), bool))
     queries = rng.standard_normal((3, 2, Q))
@@ -27,7 +27,7 @@ def test_columns_beyond_the_sentence_get_no_gradient(rng):
     assert not grads.W_a[:, 6:].any()
 
 
-def test_a_sentence_longer_than_its_columns_is_refused(rng):
+def test_sentence_longer_than_the_weights_raises(rng):
     attention = LocationAttention.create(rng, Q, LONGEST)
     fits = np.zeros((2, LONGEST, D), np.float32)
     assert attention.read(fits, np.ones((2, LONGEST), bool)).keys is None

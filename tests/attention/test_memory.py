@@ -1,4 +1,4 @@
-"""What attention reads from, what waits in its gradient, and the sums that mechanisms share."""
+"""Memory, the deferred products in its gradient, and the sums that mechanisms share."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def memory(rng):
     return Memory(rng.standard_normal((B, S, D)), rng.standard_normal((B, S, A)), MASK)
 
 
-def test_rows_may_be_taken_again_and_in_any_order(memory):
+def test_take_repeats_and_reorders_rows(memory):
     taken = memory.take(np.array([1, 1, 0]))
     assert (taken.values == memory.values[[1, 1, 0]]).all()
     assert (taken.keys == memory.keys[[1, 1, 0]]).all()
@@ -23,7 +23,7 @@ def test_rows_may_be_taken_again_and_in_any_order(memory):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_gradient_starts_at_zero_in_the_dtype_of_its_memory(rng, dtype):
+def test_gradient_starts_at_zero_in_the_memory_dtype(rng, dtype):
     keys = np.ones((B, S, A), dtype)
     dmemory = Memory(np.ones((B, S, D), dtype), keys, MASK).gradient()
     for gradient in (dmemory, dmemory.wrapped):
@@ -33,7 +33,7 @@ def test_a_gradient_starts_at_zero_in_the_dtype_of_its_memory(rng, dtype):
     assert Memory(keys, None, MASK).gradient().keys is None
 
 
-def test_factors_wait_by_name_in_the_order_of_the_backward_pass(memory, rng):
+def test_deferred_factors_are_stacked_by_name_in_backward_order(memory, rng):
     dmemory = memory.gradient()
     steps = [(rng.standard_normal((B, S)), rng.standard_normal((B, D))) for _ in range(T)]
     for factors, rows in steps:
@@ -46,7 +46,7 @@ def test_factors_wait_by_name_in_the_order_of_the_backward_pass(memory, rng):
     assert list(dmemory.pending) == ["values", "W_a"]
 
 
-def test_factors_of_another_shape_are_refused_in_the_line_that_gives_them(memory):
+def test_defer_raises_for_factors_of_a_wrong_shape(memory):
     dmemory = memory.gradient()
     dmemory.defer("values", np.ones((B, S)), np.ones((B, D)))
     with pytest.raises(ValueError, match=r"factor 2 of values \(B, size\) has shape .* expected"):
@@ -61,7 +61,7 @@ def test_factors_of_another_shape_are_refused_in_the_line_that_gives_them(memory
     assert list(dmemory.pending) == ["values"] and len(dmemory.pending["values"]) == 1
 
 
-def test_an_attention_inside_of_another_has_a_gradient_of_its_own(memory):
+def test_wrapped_attention_has_its_own_gradient(memory):
     dmemory = memory.gradient()
     dmemory.wrapped.defer("values", np.ones((B, S)))
     dmemory.wrapped.keys += 1
@@ -69,7 +69,7 @@ def test_an_attention_inside_of_another_has_a_gradient_of_its_own(memory):
     assert not dmemory.pending and not dmemory.keys.any()
 
 
-def test_the_sums(memory, rng):
+def test_sums(memory, rng):
     query = rng.standard_normal((B, D))
     wanted = np.where(MASK, np.einsum("bd,bsd->bs", query, memory.values), 0)
     np.testing.assert_allclose(dot_scores(query, memory), wanted, atol=1e-14)

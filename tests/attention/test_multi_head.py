@@ -1,4 +1,4 @@
-"""Multi-head attention: heads side by side, one query after another and all at once."""
+"""Multi-head attention: heads are independent, and single steps equal one batched call."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def multi_head(rng):
     return randomize(MultiHeadAttention.create(rng, Q, D, A, D, heads=2, dtype=np.float64), rng)
 
 
-def test_heads_are_attentions_side_by_side(rng):
+def test_heads_are_independent_attentions(rng):
     a = multi_head(rng)
     values = rng.standard_normal((B, S, D))
     query = rng.standard_normal((B, Q))
@@ -32,7 +32,7 @@ def test_heads_are_attentions_side_by_side(rng):
     np.testing.assert_allclose(weights, np.mean(alphas, 0), atol=1e-14)
 
 
-def test_one_query_after_another_is_all_at_once(rng):
+def test_steps_equal_one_batched_call(rng):
     a = multi_head(rng)
     values = rng.standard_normal((B, S, D))
     queries = rng.standard_normal((B, T, Q))
@@ -58,6 +58,6 @@ def test_one_query_after_another_is_all_at_once(rng):
     np.testing.assert_allclose(stepwise.vector, grads.vector, atol=1e-13)
 
 
-def test_heads_that_do_not_divide_are_refused(rng):
+def test_size_not_divisible_by_heads_raises(rng):
     with pytest.raises(ValueError, match="size .4. must be divisible by heads .3."):
         MultiHeadAttention.create(rng, Q, D, 4, heads=3)

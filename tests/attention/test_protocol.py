@@ -1,6 +1,6 @@
-"""What every attention on the protocol keeps: padding, nothing to read, huge scores.
+"""Properties of every attention mechanism: padding, empty inputs, huge scores.
 
-Gradients and laws: tests/test_checks.py. A score that is added to `registry.SCORES` comes along.
+Gradients and laws: tests/test_checks.py. Scores added to `registry.SCORES` are included.
 """
 
 import laws
@@ -23,15 +23,15 @@ MASK = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [1, 1, 1, 1, 0, 0]], bo
 each = pytest.mark.parametrize("name", [*score_cases(), "LocalMonotonic backwards", "FixedVector"])
 
 
-def checked(name, rng):
-    """An attention of the gradient checks, Q and D."""
+def case_of(name, rng):
+    """Return the attention of a gradient check, Q and D."""
     case = CASES[name](rng, np.float64)
     *queries, values = case.inputs
     return case.target, queries[0].shape[2] if queries else 0, values.shape[2]
 
 
 def result(attention, queries, values, mask, dweights):
-    """[contexts, weights, dqueries, dvalues, grads.vector]."""
+    """Return [contexts, weights, dqueries, dvalues, grads.vector]."""
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(queries, values)
     grads = attention.zeros_like()
@@ -42,8 +42,8 @@ def result(attention, queries, values, mask, dweights):
 
 @each
 def test_padding_changes_nothing(rng, name):
-    attention, Q, D = checked(name, rng)
-    more = 2                                                    # location's longest has 8 positions
+    attention, Q, D = case_of(name, rng)
+    more = 2                                                    # longest of location is 8
     queries = rng.standard_normal((T, B, Q))
     values = rng.standard_normal((B, S, D))
     dweights = rng.standard_normal((T, B, S))
@@ -53,7 +53,7 @@ def test_padding_changes_nothing(rng, name):
     mask = np.concatenate([MASK, np.zeros((B, more), bool)], 1)
     dweights = np.concatenate([dweights, rng.standard_normal((T, B, more))], 2)
     long = result(attention, queries, values, mask, dweights)
-    # nothing goes to padding, nothing comes from it
+    # padding gets no weight and no gradient
     assert not long[1][:, :, S:].any()
     assert not long[3][:, S:].any()
     laws.padding_changes_nothing(short, long,
@@ -62,9 +62,9 @@ def test_padding_changes_nothing(rng, name):
 
 @pytest.mark.parametrize("sentences, positions", [(B, 0), (0, S), (0, 0)])
 @each
-def test_nothing_to_read_and_nobody_to_ask(rng, name, sentences, positions):
-    """An empty memory gives weights (B, 0), gradients of its own shape; so does an empty batch."""
-    attention, Q, D = checked(name, rng)
+def test_empty_memory_and_empty_batch(rng, name, sentences, positions):
+    """An empty memory or batch gives empty weights and gradients of the right shapes."""
+    attention, Q, D = case_of(name, rng)
     queries = rng.standard_normal((T, sentences, Q))
     values = np.zeros((sentences, positions, D))
     mask = np.ones((sentences, positions), bool)
@@ -77,7 +77,7 @@ def test_nothing_to_read_and_nobody_to_ask(rng, name, sentences, positions):
     assert not dqueries.any()
     inner = getattr(attention, "attention", attention)
     if isinstance(attention, MultiHeadAttention) or isinstance(inner, MultiHeadAttention):
-        # b_v and the output's bias stand behind the empty sum
+        # only the output bias is left when the sum is empty
         b_o = attention.b_o if isinstance(attention, MultiHeadAttention) else inner.b_o
         np.testing.assert_allclose(contexts, np.broadcast_to(b_o, contexts.shape), atol=1e-14)
     else:
@@ -86,7 +86,7 @@ def test_nothing_to_read_and_nobody_to_ask(rng, name, sentences, positions):
 
 
 D = 4
-SIZED = {
+ATTENTIONS = {
     "dot": lambda rng: DotAttention(),
     "scaled-dot": lambda rng: ScaledDotAttention(),
     "general": lambda rng: GeneralAttention.create(rng, D, D, dtype=np.float64),
@@ -101,9 +101,9 @@ SIZED = {
 
 
 @pytest.mark.parametrize("positions", [1, 500])
-@pytest.mark.parametrize("name", SIZED)
-def test_huge_scores_in_float32_are_what_float64_gives(rng, name, positions):
-    attention = SIZED[name](rng)
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_huge_scores_in_float32_agree_with_float64(rng, name, positions):
+    attention = ATTENTIONS[name](rng)
     randomize(attention, rng)
     values = rng.standard_normal((B, positions, D))
     queries = rng.standard_normal((T, B, D))

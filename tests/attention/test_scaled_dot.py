@@ -1,4 +1,4 @@
-"""Scaled dot-product attention over arrays in any order of memory."""
+"""Scaled dot-product attention on arrays in any memory order."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ B, S, D = 2, 6, 4
 
 
 def test_queries_and_keys_may_be_transposed(rng):
-    """Heads first, as a view: the scores' memory has another order, no weight is lost in a copy."""
+    """Use heads-first views, whose scores are not C-contiguous."""
     attention = ScaledDotProductAttention()
     q, k, v = (rng.standard_normal((B, S, 3, D)).transpose(2, 0, 1, 3) for _ in range(3))
     visible = np.ones((S, S), bool)

@@ -1,4 +1,4 @@
-"""The score `single`: the plain form of its equation."""
+"""The score `single` against its reference implementation."""
 
 import histories
 import numpy as np
@@ -9,6 +9,6 @@ from numpy_attention.gradcheck import randomize
 
 
 @pytest.mark.parametrize("window", [None, 1, 3])
-def test_the_plain_form_gives_the_same(rng, window):
+def test_matches_reference_implementation(rng, window):
     attention = Single.create(rng, histories.H, histories.K, histories.A, dtype=np.float64)
-    histories.follows_the_plain_form(randomize(attention, rng), window, rng)
+    histories.matches_reference(randomize(attention, rng), window, rng)

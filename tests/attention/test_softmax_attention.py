@@ -1,4 +1,4 @@
-"""The base of the mechanisms that are a score: what it asks of a subclass and does for it."""
+"""SoftmaxAttention: deferred weight gradients, and errors for invalid results of a subclass."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +16,8 @@ MASK = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0]], bool)
 
 
 @dataclass(eq=False)
-class Places(SoftmaxAttention):
-    """e = q U + 2 q W: two fields wait, one with fewer columns than it has, one twice a step."""
+class LinearScore(SoftmaxAttention):
+    """e = q U + 2 q W. Two fields are deferred: U with fewer columns, W twice a step."""
 
     U: Array  # (Q, 8)
     W: Array  # (Q, S)
@@ -34,12 +34,12 @@ class Places(SoftmaxAttention):
         return dscores @ self.U[:, :columns].T + 2 * (dscores @ self.W.T)
 
 
-def places(rng):
-    return randomize(Places(np.zeros((Q, 8)), np.zeros((Q, S))), rng)
+def linear_score(rng):
+    return randomize(LinearScore(np.zeros((Q, 8)), np.zeros((Q, S))), rng)
 
 
-def test_what_waits_by_the_name_of_a_field_is_added_to_its_gradient(rng):
-    attention = places(rng)
+def test_deferred_products_are_added_to_their_field(rng):
+    attention = linear_score(rng)
     forward, backward = protocol(attention, MASK)
     queries = rng.standard_normal((T, B, Q))
     values = rng.standard_normal((B, S, D))
@@ -48,7 +48,7 @@ def test_what_waits_by_the_name_of_a_field_is_added_to_its_gradient(rng):
 
 
 def test_gradients_of_two_backward_passes_add_up(rng):
-    attention = places(rng)
+    attention = linear_score(rng)
     forward, backward = protocol(attention, MASK)
     queries = rng.standard_normal((T, B, Q))
     values = rng.standard_normal((B, S, D))
@@ -60,8 +60,8 @@ def test_gradients_of_two_backward_passes_add_up(rng):
     np.testing.assert_allclose(grads.vector, 2 * once, atol=1e-14)
 
 
-def test_factors_whose_product_is_not_of_the_shape_of_their_field(rng):
-    attention = places(rng)
+def test_deferred_product_of_a_wrong_shape_raises(rng):
+    attention = linear_score(rng)
     memory = attention.read(np.zeros((B, S, D)), MASK)
     dmemory = memory.gradient()
     dmemory.defer("W", np.ones((B, S)), np.ones((B, Q)))
@@ -72,26 +72,26 @@ def test_factors_whose_product_is_not_of_the_shape_of_their_field(rng):
 
 @dataclass(eq=False)
 class Wide(SoftmaxAttention):
-    """A score that forgets how many positions there are."""
+    """A score with a position too many."""
 
     def score(self, query, memory):
         return np.zeros((len(query), memory.mask.shape[1] + 1)), None
 
 
-def test_scores_of_another_shape_are_refused():
+def test_scores_of_a_wrong_shape_raise():
     attention = Wide()
     memory = attention.read(np.zeros((B, S, D)), MASK)
     with pytest.raises(ValueError, match=r"scores \(B, S\) has shape .* expected"):
         attention.step(np.zeros((B, Q)), memory, 0)
 
 
-def test_a_result_of_a_method_without_python_code_is_refused_too():
+def test_invalid_result_of_a_builtin_raises():
     for method, name in ((np.add, "add"), (partial(max, 3), "scores")):
         with pytest.raises(TypeError, match=f"^{name} returns a float, expected"):
             check_returned(method, 3.0, "scores", (B, S), "(B, S)", "cache")
 
 
-def test_sizes_and_dtypes_are_those_of_the_weights(rng):
-    attention = places(rng)
+def test_values_dtype_must_match_the_weights(rng):
+    attention = linear_score(rng)
     with pytest.raises(TypeError, match="values is float32, but the weights are float64"):
         attention.read(np.zeros((B, S, D), np.float32), MASK)

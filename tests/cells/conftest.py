@@ -1,4 +1,4 @@
-"""What the tests of single cells share."""
+"""Fixtures shared by the tests of cells."""
 
 import numpy as np
 import pytest
@@ -10,9 +10,9 @@ from numpy_attention.trees import leaves, tree_map
 
 @pytest.fixture
 def follows(rng):
-    """follows(cell, step): `forward` gives what step(x, state) → new state gives, step by step.
+    """follows(cell, step): compare `forward` with step(x, state) → new state, step by step.
 
-    The cell's parameters are set at random; a masked row keeps its state.
+    The cell's parameters are random, and masked rows keep their state.
     """
     T, B = 5, 3
 

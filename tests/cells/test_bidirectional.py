@@ -1,4 +1,4 @@
-"""Two cells, one from each end: every sentence as if it stood alone."""
+"""Bidirectional: one cell reads each sentence forward, the other reads it in reverse."""
 
 import numpy as np
 
@@ -12,29 +12,29 @@ T, B, I, H = 5, 3, 2, 4
 LENGTHS = [5, 2, 4]
 
 
-def both(rng):
+def bidirectional(rng):
     ahead = GRU.create(rng, I, H, dtype=np.float64)
     back = RNN.create(rng, I, 3, dtype=np.float64)
     return randomize(Bidirectional(ahead, back), rng)
 
 
-def test_each_sentence_is_read_from_its_own_end(rng):
-    layer = both(rng)
+def test_each_sentence_is_read_in_both_directions(rng):
+    layer = bidirectional(rng)
     xs = rng.standard_normal((T, B, I))
     ys, (last, first), _ = layer.forward(xs, None, ragged(T, LENGTHS))
     assert layer.output_size == H + 3 and ys.shape == (T, B, H + 3)
     for b, n in enumerate(LENGTHS):
-        alone = xs[:n, b:b + 1]                                         # without padding
-        ahead, end, _ = layer.forward_cell.forward(alone)
-        back, start, _ = layer.backward_cell.forward(alone[::-1])
+        sentence = xs[:n, b:b + 1]
+        ahead, end, _ = layer.forward_cell.forward(sentence)
+        back, start, _ = layer.backward_cell.forward(sentence[::-1])
         wanted = np.concatenate([ahead, back[::-1]], 2)
         np.testing.assert_allclose(ys[:n, b:b + 1], wanted, atol=1e-14)
         np.testing.assert_allclose(last[b], end[0], atol=1e-14)
         np.testing.assert_allclose(first[b], start[0], atol=1e-14)
 
 
-def test_no_gradient_of_a_last_state_is_a_gradient_of_0(rng):
-    layer = both(rng)
+def test_missing_gradient_of_the_last_state_means_zero(rng):
+    layer = bidirectional(rng)
     xs = rng.standard_normal((T, B, I))
     ys, last, cache = layer.forward(xs, None, ragged(T, LENGTHS))
     zeros = tuple(np.zeros_like(state) for state in last)

@@ -1,5 +1,4 @@
-"""What all cells share, for every cell of registry.CELLS; their equations have tests of their
-own."""
+"""Properties of every cell in registry.CELLS. The equations have their own tests."""
 
 import runpy
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ def test_sizes(rng, create):
 
 
 @each
-def test_no_state_is_zero_and_no_mask_is_all_true(rng, create):
+def test_default_state_is_zero_and_default_mask_is_all_true(rng, create):
     cell = random_cell(rng, create)
     xs = rng.standard_normal((T, B, I))
     plain, _, _ = cell.forward(xs)
@@ -50,7 +49,7 @@ def test_no_state_is_zero_and_no_mask_is_all_true(rng, create):
 
 
 @each
-def test_a_sequence_in_two_halves(rng, create):
+def test_two_halves_equal_one_sequence(rng, create):
     cell = random_cell(rng, create)
     xs = rng.standard_normal((T, B, I))
     whole, last, _ = cell.forward(xs)
@@ -61,7 +60,7 @@ def test_a_sequence_in_two_halves(rng, create):
 
 
 @each
-def test_a_loop_of_ones_own_is_forward_and_backward(rng, create):
+def test_stepwise_loop_equals_forward_and_backward(rng, create):
     cell = random_cell(rng, create)
     xs = rng.standard_normal((T, B, I))
     mask = ragged(T, [5, 2, 4])
@@ -81,13 +80,13 @@ def test_a_loop_of_ones_own_is_forward_and_backward(rng, create):
         dstate = cell.step_backward(t, dys[t], dstate, steps, dsteps)
     da = cell.end_backward(steps, dsteps, found)
     assert (da == dsteps.a).all() and not da[~mask].any()
-    own = [cell.project_backward(da, xs, found), dstate, found.vector]
-    laws.assert_close(own, [dxs, dfirst, grads.vector], 0)
+    stepwise = [cell.project_backward(da, xs, found), dstate, found.vector]
+    laws.assert_close(stepwise, [dxs, dfirst, grads.vector], 0)
 
 
 @each
-def test_a_gradient_of_another_shape_is_an_error_at_any_step(rng, create):
-    """Kernels check no bounds, and a decoder's own loop may give any array."""
+def test_gradient_of_a_wrong_shape_raises_at_every_step(rng, create):
+    """Kernels do not check bounds, and a decoder that calls step_backward may pass any array."""
     cell = random_cell(rng, create)
     steps = cell.begin(cell.project(rng.standard_normal((T, B, I))))
     for t in range(T):
@@ -101,8 +100,8 @@ def test_a_gradient_of_another_shape_is_an_error_at_any_step(rng, create):
 
 
 @each
-def test_whatever_stands_in_the_pre_activations_of_padding(rng, create):
-    """Masked rows keep the state and pass its gradient on, bit by bit, NaN or not."""
+def test_pre_activations_of_padding_are_ignored(rng, create):
+    """Masked rows keep the state and pass its gradient on, bit for bit, even if they hold NaN."""
     cell = random_cell(rng, create)
     mask = ragged(T, [5, 2, 4])
     a = rng.standard_normal((T, B, cell.gates_size))
@@ -131,11 +130,11 @@ def test_whatever_stands_in_the_pre_activations_of_padding(rng, create):
 
 @each
 @pytest.mark.parametrize("length", [1, 500])
-def test_long_and_loud_sequences_in_float32_are_what_float64_gives(rng, create, length):
+def test_long_and_large_inputs_in_float32_agree_with_float64(rng, create, length):
     cell = create(rng, I, H, dtype=np.float64)
     xs = rng.standard_normal((length, B, I))
     xs[0] = 1e4                                                         # gates saturate
-    xs[-1] = -1e4                                                       # and nothing overflows
+    xs[-1] = -1e4                                                       # nothing overflows
     single = cell.astype(np.float32)
     results = []
     for model, x in ((cell, xs), (single, xs.astype(np.float32))):
@@ -148,7 +147,7 @@ def test_long_and_loud_sequences_in_float32_are_what_float64_gives(rng, create, 
 
 
 @each
-def test_what_is_refused(rng, create):
+def test_invalid_arguments(rng, create):
     cell = create(rng, I, H, dtype=np.float64)
     xs = rng.standard_normal((T, B, I))
     mask = np.ones((T, B), bool)
@@ -165,7 +164,7 @@ def test_what_is_refused(rng, create):
 
 @dataclass(eq=False)
 class Leaky(Cell):
-    """h_t = (h_{t−1} + n) / 2 with n = tanh(a_t + h_{t−1} U), in plain NumPy and without masks."""
+    """h_t = (h_{t−1} + n) / 2 with n = tanh(a_t + h_{t−1} U), in plain NumPy, ignoring masks."""
 
     W: Array  # (I, H)
     U: Array  # (H, H)
@@ -187,7 +186,7 @@ class Leaky(Cell):
         return dnext / 2 + dsteps.a[t] @ self.U.T
 
 
-def test_a_cell_of_ones_own_is_checked_by_its_name_alone(monkeypatch):
+def test_registered_cell_gets_gradient_checks(monkeypatch):
     monkeypatch.setitem(registry.CELLS, "leaky", Leaky)
     cases = runpy.run_path(checks.__file__)["CASES"]
     new = sorted(cases.keys() - checks.CASES.keys())

@@ -1,4 +1,4 @@
-"""The GRU against its equations in plain NumPy, in all conventions."""
+"""The GRU against its equations in plain NumPy, in every convention."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def sigmoid(x):
 
 
 def gates(cell, x, h):
-    """r, z, n."""
+    """Return r, z, n."""
     W_r, W_z, W_n = np.split(cell.W, 3, axis=1)
     U_r, U_z, U_n = np.split(cell.U, 3, axis=1)
     b_r, b_z, b_x = np.split(cell.b, 3)
@@ -28,7 +28,7 @@ def gates(cell, x, h):
 
 
 @every_convention
-def test_the_equations(rng, follows, reset, update):
+def test_equations(rng, follows, reset, update):
     cell = GRU.create(rng, I, H, reset, update, dtype=np.float64)
 
     def step(x, h):
@@ -39,7 +39,7 @@ def test_the_equations(rng, follows, reset, update):
 
 
 @every_convention
-def test_the_steps_hold_the_gates_of_the_equations(rng, reset, update):
+def test_steps_store_the_gates(rng, reset, update):
     cell = randomize(GRU.create(rng, I, H, reset, update, dtype=np.float64), rng)
     xs = rng.standard_normal((T, B, I))
     _, _, (_, steps) = cell.forward(xs)
@@ -49,7 +49,7 @@ def test_the_steps_hold_the_gates_of_the_equations(rng, reset, update):
 
 
 def test_update_new_is_update_old_with_z_negated(rng):
-    """1 − σ(x) = σ(−x): the two conventions are one another with z's weights negated."""
+    """1 − σ(x) = σ(−x), so negating the weights of z turns one convention into the other."""
     old = randomize(GRU.create(rng, I, H, "after", "old", dtype=np.float64), rng)
     new = GRU(old.W.copy(), old.U.copy(), old.b.copy(), old.b_n.copy(), "after", "new")
     for array in (new.W, new.U, new.b):
@@ -58,7 +58,7 @@ def test_update_new_is_update_old_with_z_negated(rng):
     np.testing.assert_allclose(new.forward(xs)[0], old.forward(xs)[0], atol=1e-14)
 
 
-def test_unknown_conventions_and_a_misplaced_bias_are_refused(rng):
+def test_invalid_convention_or_bias_raises(rng):
     cell = GRU.create(rng, I, H)
     with pytest.raises(ValueError, match="reset must be 'after' or 'before'"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "later", "old")

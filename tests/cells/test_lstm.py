@@ -13,12 +13,12 @@ def sigmoid(x):
 
 
 def gates(cell, x, h):
-    """i, f, g, o."""
+    """Return i, f, g, o."""
     i, f, g, o = np.split(x @ cell.W + h @ cell.U + cell.b, 4, axis=1)
     return sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
 
 
-def test_the_equations(rng, follows):
+def test_equations(rng, follows):
     cell = LSTM.create(rng, I, H, dtype=np.float64)
 
     def step(x, state):
@@ -30,7 +30,7 @@ def test_the_equations(rng, follows):
     follows(cell, step)
 
 
-def test_the_steps_hold_the_gates_and_the_cells(rng):
+def test_steps_store_gates_and_cell_states(rng):
     cell = randomize(LSTM.create(rng, I, H, dtype=np.float64), rng)
     xs = rng.standard_normal((3, 2, I))
     _, (_, c), (_, steps) = cell.forward(xs)
@@ -39,6 +39,6 @@ def test_the_steps_hold_the_gates_and_the_cells(rng):
     assert (steps.cs[3] == c).all() and not steps.cs[0].any()
 
 
-def test_forgets_little_at_first(rng):
+def test_forget_bias_starts_at_1(rng):
     b = LSTM.create(rng, I, H).b
     assert (b[H:2 * H] == 1).all() and b.sum() == H

@@ -1,4 +1,4 @@
-"""Padding a batch further changes nothing, forward or backward, whatever the padding holds."""
+"""More padding does not change outputs or gradients of recurrent layers, whatever it contains."""
 
 import laws
 import numpy as np
@@ -26,7 +26,7 @@ def run(layer, xs, mask, dys, state, dstate):
 
 
 def call(layer, xs, mask, state):
-    """`forward`, a stack's with dropout."""
+    """Call `forward`; a stack gets dropout as well."""
     if not isinstance(layer, Stacked):
         return layer.forward(xs, state, mask)
     row_ids = position_ids(len(xs), np.arange(B))
@@ -42,11 +42,11 @@ def test_padding_changes_nothing(rng, name):
     dys, dstate = laws.upstream_of((ys, last))
     dys *= MASK[:, :, None]
     garbage = 100 * rng.standard_normal((MORE, B, I))
-    nothing = np.zeros((MORE,) + dys.shape[1:])
+    zeros = np.zeros((MORE,) + dys.shape[1:])
     short = run(layer, xs, MASK, dys, state, dstate)
     long = run(layer, np.concatenate([xs, garbage]),
                np.concatenate([MASK, np.zeros((MORE, B), bool)]),
-               np.concatenate([dys, nothing]), state, dstate)
+               np.concatenate([dys, zeros]), state, dstate)
     assert not long["dxs"][T:].any() and not long["dxs"][:T][~MASK].any()
     long |= {"ys": long["ys"][:T], "dxs": long["dxs"][:T]}
     laws.padding_changes_nothing(short, long, lambda r: r)

@@ -1,4 +1,4 @@
-"""Cells and stacks of them offer what RecurrentCell asks, under the same names."""
+"""Cells and stacks of cells implement RecurrentCell with the same argument names."""
 
 import inspect
 
@@ -14,7 +14,7 @@ KINDS = [resolve("cell", name, CELLS) for name in CELLS]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cell_and_a_stack_of_it(rng, kind):
+def test_cells_and_stacks_implement_the_protocol(rng, kind):
     one = kind.create(rng, 2, 3)
     stack = Stacked([one, kind.create(rng, 3, 4)], Dropout())
     assert isinstance(one, RecurrentCell) and isinstance(stack, RecurrentCell)
@@ -26,13 +26,13 @@ def defaults(method):
 
 
 @pytest.mark.parametrize("kind", KINDS + [Stacked])
-def test_parameters_have_the_names_and_defaults_of_the_protocol(kind):
+def test_argument_names_and_defaults_match_the_protocol(kind):
     methods = [name for name in vars(RecurrentCell)
                if not name.startswith("_") and callable(getattr(RecurrentCell, name))]
     assert {"project", "begin", "step", "step_backward", "end_backward", "forward"} <= set(methods)
     for name in methods:
-        asked = defaults(getattr(RecurrentCell, name))
+        expected = defaults(getattr(RecurrentCell, name))
         given = defaults(getattr(kind, name))
-        assert list(given)[:len(asked)] == list(asked), name
-        assert {parameter: given[parameter] for parameter in asked} == asked, name
-        assert all(given[parameter] is None for parameter in given.keys() - asked.keys()), name
+        assert list(given)[:len(expected)] == list(expected), name
+        assert {parameter: given[parameter] for parameter in expected} == expected, name
+        assert all(given[parameter] is None for parameter in given.keys() - expected.keys()), name

@@ -1,11 +1,11 @@
-"""Elman's network against its equation in plain NumPy."""
+"""The Elman network against its equation in plain NumPy."""
 
 import numpy as np
 
 from numpy_attention.cells.rnn import RNN
 
 
-def test_the_equation(rng, follows):
+def test_equation(rng, follows):
     cell = RNN.create(rng, 2, 4, dtype=np.float64)
 
     def step(x, h):
@@ -14,6 +14,6 @@ def test_the_equation(rng, follows):
     follows(cell, step)
 
 
-def test_its_recurrent_weights_start_orthogonal(rng):
+def test_recurrent_weights_start_orthogonal(rng):
     U = RNN.create(rng, 2, 4, dtype=np.float64).U
     np.testing.assert_allclose(U @ U.T, np.eye(4), atol=1e-14)

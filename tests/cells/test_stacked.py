@@ -1,4 +1,4 @@
-"""A stack is a cell: layer by layer and step by step are the same."""
+"""Stacked: running it layer by layer or step by step gives the same results."""
 
 import laws
 import numpy as np
@@ -16,7 +16,7 @@ from numpy_attention.trees import leaves
 T, B = 5, 3
 SIZES = [2, 5, 4, 3]
 MASK = ragged(T, [5, 2, 4])
-NAMES = position_ids(T, np.array([4, 0, 7]))
+ROW_IDS = position_ids(T, np.array([4, 0, 7]))
 
 every_kind = pytest.mark.parametrize("kind", [resolve("cell", name, CELLS) for name in CELLS])
 
@@ -59,15 +59,15 @@ def generator(seed):
 @every_kind
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("seed", [None, 5])
-@pytest.mark.parametrize("row_ids", [None, NAMES])
-def test_step_by_step_is_layer_by_layer(rng, kind, depth, seed, row_ids):
+@pytest.mark.parametrize("row_ids", [None, ROW_IDS])
+def test_step_by_step_equals_layer_by_layer(rng, kind, depth, seed, row_ids):
     stack = stack_of(rng, kind, depth)
     xs = rng.standard_normal((T, B, SIZES[0]))
     laws.assert_close(by_steps(stack, xs, seed, row_ids), by_layers(stack, xs, seed, row_ids),
                       1e-13)
 
 
-def test_dropout_stands_between_layers_alone(rng):
+def test_dropout_is_applied_only_between_layers(rng):
     stack = stack_of(rng, RNN)
     xs = rng.standard_normal((T, B, SIZES[0]))
     plain, dropped, other = (stack.begin(stack.project(xs), None, MASK, generator(seed))
@@ -85,21 +85,21 @@ def test_dropout_stands_between_layers_alone(rng):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_a_key_for_each_layer_but_the_first_is_drawn_at_begin(rng, depth):
+def test_begin_draws_one_key_per_layer_after_the_first(rng, depth):
     stack = stack_of(rng, RNN, depth)
     xs = rng.standard_normal((T, B, SIZES[0]))
-    asked, whole, alone = (np.random.default_rng(5) for _ in range(3))
-    steps = stack.begin(stack.project(xs), None, MASK, asked)
-    drawn = asked.bit_generator.state
+    stepwise, whole, keys_only = (np.random.default_rng(5) for _ in range(3))
+    steps = stack.begin(stack.project(xs), None, MASK, stepwise)
+    after_begin = stepwise.bit_generator.state
     for t in range(T):
         stack.step(t, steps)
     stack.forward(xs, None, MASK, whole)
-    assert steps.keys == [stack.dropout.draw(alone) for _ in range(depth - 1)]
-    for generator in (asked, whole, alone):
-        assert generator.bit_generator.state == drawn
+    assert steps.keys == [stack.dropout.draw(keys_only) for _ in range(depth - 1)]
+    for generator in (stepwise, whole, keys_only):
+        assert generator.bit_generator.state == after_begin
 
 
-def test_sizes_and_states_are_the_layers(rng):
+def test_sizes_and_states_match_the_layers(rng):
     stack = stack_of(rng, resolve("cell", "lstm", CELLS))
     assert stack.hidden_size == SIZES[-1] and stack.gates_size == 4 * SIZES[1]
     zero = stack.zero_state(B)
@@ -108,7 +108,7 @@ def test_sizes_and_states_are_the_layers(rng):
     assert steps.hs.shape == (T + 1, B, stack.hidden_size) and not steps.hs[0].any()
 
 
-def test_a_stack_of_both_directions_reads_whole_sequences(rng):
+def test_stack_of_bidirectional_layers(rng):
     layers = [Bidirectional(*(RNN.create(rng, inputs, 3, dtype=np.float64) for _ in range(2)))
               for inputs in (2, 6)]
     stack = Stacked(layers, Dropout())
@@ -119,7 +119,7 @@ def test_a_stack_of_both_directions_reads_whole_sequences(rng):
     assert (ys == above).all() and len(last) == 2 and (last[1][1] == end[1]).all()
 
 
-def test_what_is_refused(rng):
+def test_invalid_arguments(rng):
     stack = stack_of(rng, RNN)
     a = stack.project(rng.standard_normal((T, B, SIZES[0])))
     message = "state is .*; expected a tuple of 3 states, one for each layer"

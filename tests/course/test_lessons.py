@@ -1,4 +1,4 @@
-"""The course: found in a checkout and where it was installed; copies in which nothing is lost."""
+"""Lessons of the course: found in a checkout or an installation, and copied completely."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from lesson_files import FILES, LESSONS, cells
 from numpy_attention.course import lessons as course
 
 
-def test_the_lessons_are_those_beside_the_package():
+def test_lessons_next_to_the_package():
     assert course.lessons_folder() == LESSONS
     found = course.lessons()
     assert [lesson.path.name for lesson in found] == [path.name for path in FILES]
@@ -18,35 +18,35 @@ def test_the_lessons_are_those_beside_the_package():
 
 
 class Installed:
-    """A file of an installed package, as importlib.metadata tells it."""
+    """A file of an installed package, like those of importlib.metadata."""
 
     def __init__(self, path):
         self.name = path.name
         self.locate = lambda: path
 
 
-def test_without_a_checkout_they_are_where_they_were_installed(tmp_path, monkeypatch):
+def test_installed_lessons(tmp_path, monkeypatch):
     monkeypatch.setattr(course, "CHECKOUT", tmp_path / "lessons")
     monkeypatch.setattr(course.metadata, "files", lambda name: None)
     with pytest.raises(FileNotFoundError, match="neither next to the package nor installed"):
         course.lessons_folder()
-    gone = Installed(tmp_path / "gone" / course.FIRST)
-    there = tmp_path / "share" / course.FIRST
-    there.parent.mkdir()
-    there.write_text("# %% [markdown]\n# # Lesson 00: attention\n")
-    monkeypatch.setattr(course.metadata, "files", lambda name: [gone, Installed(there)])
-    assert course.lessons_folder() == there.parent.resolve()
+    missing = Installed(tmp_path / "missing" / course.FIRST)
+    present = tmp_path / "share" / course.FIRST
+    present.parent.mkdir()
+    present.write_text("# %% [markdown]\n# # Lesson 00: attention\n")
+    monkeypatch.setattr(course.metadata, "files", lambda name: [missing, Installed(present)])
+    assert course.lessons_folder() == present.parent.resolve()
     assert [lesson.title for lesson in course.lessons()] == ["attention"]
 
 
-def test_lessons_are_chosen_by_number():
+def test_chosen():
     assert [lesson.number for lesson in course.chosen(["6", "00"])] == ["00", "06"]
     assert len(course.chosen([])) == len(FILES)
     with pytest.raises(ValueError, match="no lesson has the number '99'; choose from 00 01 "):
         course.chosen(["99", "1"])
 
 
-def test_a_copy_has_all_that_a_lesson_needs(tmp_path):
+def test_copy_contains_every_file(tmp_path):
     folder = tmp_path / "mine"
     assert course.copy(folder) == [folder / path.name for path in FILES]
     for path in LESSONS.rglob("*"):
@@ -55,7 +55,7 @@ def test_a_copy_has_all_that_a_lesson_needs(tmp_path):
             assert (folder / inside).read_bytes() == path.read_bytes(), inside
 
 
-def test_every_lesson_is_a_notebook_with_all_its_cells(tmp_path):
+def test_copy_as_notebooks(tmp_path):
     pytest.importorskip("jupytext", reason="jupytext makes the notebooks")
     made = course.copy(tmp_path, notebooks=True)
     assert made == [tmp_path / f"{path.stem}.ipynb" for path in FILES]
@@ -72,7 +72,7 @@ def test_every_lesson_is_a_notebook_with_all_its_cells(tmp_path):
         assert (tmp_path / name).read_bytes() == (LESSONS / name).read_bytes()
 
 
-def test_what_a_learner_has_written_stays(tmp_path):
+def test_existing_files_are_not_overwritten(tmp_path):
     kept = tmp_path / "04_gru.py"
     kept.write_text("mine")
     with pytest.raises(FileExistsError, match=r"already contains 04_gru\.py; choose another"):
@@ -80,12 +80,12 @@ def test_what_a_learner_has_written_stays(tmp_path):
     assert kept.read_text() == "mine" and list(tmp_path.iterdir()) == [kept]
     course.copy(tmp_path, ["4"], force=True)
     assert kept.read_bytes() == (LESSONS / kept.name).read_bytes()
-    with pytest.raises(FileExistsError, match="already contains"):     # course.py and its like
+    with pytest.raises(FileExistsError, match="already contains"):     # course.py, for example
         course.copy(tmp_path, ["5"])
     assert not (tmp_path / FILES[5].name).exists()
 
 
-def test_nothing_is_written_where_a_copy_is_refused(tmp_path, monkeypatch):
+def test_nothing_is_written_if_a_copy_raises(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(NotADirectoryError, match="is a file; pass the path of a folder"):

@@ -1,4 +1,4 @@
-"""Every lesson says what it needs and how long it takes, and uses the field's terms."""
+"""Lessons state their requirements and reading time, and use standard terms and letters."""
 
 import math
 import re
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 LESSONS = {path.name[:2]: path.read_text(encoding="utf-8")
            for path in sorted((ROOT / "lessons").glob("[0-9][0-9]_*.py"))}
 GLOSSARY = (ROOT / "docs/site/glossary.md").read_text(encoding="utf-8")
-# in bold where they are introduced
+# terms set in bold where a lesson introduces them
 TERMS = {
     "00": ["query"],
     "01": ["upstream gradient"],
@@ -23,8 +23,8 @@ TERMS = {
            "KV cache", "cross-attention", "logits", "rank collapse"],
     "10": ["hypothesis", "reference translation", "length penalty"],
 }
-# From 06 to 10 a letter has one meaning. It is described by its row in a table of symbols, by the
-# rows of arrays whose shape has this letter, or by the sentence in which the letter is in bold.
+# From lesson 06 to 10 a letter has one meaning. Its description is the row in the table of symbols,
+# the rows of arrays whose shape has this letter, or the sentence with the letter in bold.
 LETTERS = {
     "j": "^positions in the source", "t": "^positions in the source and in the target",
     "S": "source", "T": "target", "D": "source words", "N": "^annotations",
@@ -35,8 +35,8 @@ LETTERS = {
     "v": "^values:", "p": "^centre of a window", "x": "^input of a layer",
     "y": "^the sentence written",
 }
-# the sentence in which a lesson says that it uses a letter for something else
-ELSE = {
+# the sentence in which a lesson gives a letter another meaning
+EXCEPTIONS = {
     ("06", "x"): "hidden layer, before and after its tanh; x is not a word",
     ("07", "D"): "The length of an annotation, which was D in lesson 06, is N here, because D is "
                  "the paper's letter for the window.",
@@ -55,7 +55,7 @@ every = pytest.mark.parametrize("number", LESSONS)
 
 
 def reading_minutes(text):
-    """180 words of prose, or 12 lines of code, a minute; up to the next multiple of 5."""
+    """Return the time for 180 words or 12 lines of code a minute, rounded up to a multiple of 5."""
     heads = re.findall(r"^# %%.*$", text, re.MULTILINE)
     bodies = re.split(r"^# %%.*$", text, flags=re.MULTILINE)[1:]
     words = lines = 0
@@ -69,7 +69,7 @@ def reading_minutes(text):
 
 
 @every
-def test_the_head_says_what_for_what_it_needs_and_how_long(number):
+def test_head_states_goal_requirements_and_time(number):
     head = " ".join(LESSONS[number].split("# %%")[1].replace("\n# ", " ").split())
     for part in ("**You will be able to** ", "**Needs:** ", "**Time:** "):
         assert part in head
@@ -78,7 +78,7 @@ def test_the_head_says_what_for_what_it_needs_and_how_long(number):
 
 
 @every
-def test_its_words_are_put_next_to_those_of_others(number):
+def test_table_of_other_names(number):
     text = LESSONS[number]
     table = text.partition("## What others call it")[2].partition("# %%")[0]
     assert len(re.findall(r"^# \| .+ \| .+ \|$", table, re.MULTILINE)) >= 5
@@ -87,14 +87,14 @@ def test_its_words_are_put_next_to_those_of_others(number):
 
 @pytest.mark.parametrize("number, term", [(number, term) for number, terms in TERMS.items()
                                           for term in terms])
-def test_a_term_is_introduced_in_bold_and_is_in_the_glossary(number, term):
+def test_terms_are_bold_and_in_the_glossary(number, term):
     text = LESSONS[number].replace("\n# ", " ")
     assert f"**{term}" in text or f"**{term.capitalize()}" in text
     assert re.search(rf"^{re.escape(term)}$", GLOSSARY, re.MULTILINE | re.IGNORECASE)
 
 
 def letters_of(text):
-    """{letter: its descriptions} of a lesson's table of symbols and of its letters in bold."""
+    """Return {letter: descriptions} from the table of symbols and from letters in bold."""
     table = text.partition("# | symbol |")[2].partition("\n#\n")[0].replace("**", "")
     symbols, sizes = {}, {}
     for names, shape, meaning in re.findall(r"^# \| (.+?) \| (.*?) ?\| (.+) \|$", table, re.M):
@@ -110,18 +110,18 @@ def letters_of(text):
     return sizes | bold | symbols
 
 
-def test_a_letter_has_one_meaning():
-    seen = {number: letters_of(LESSONS[number]) for number in ("06", "07", "08", "09", "10")}
-    found = [letter for table in seen.values() for letter in table]
+def test_letters_have_one_meaning():
+    tables = {number: letters_of(LESSONS[number]) for number in ("06", "07", "08", "09", "10")}
+    found = [letter for table in tables.values() for letter in table]
     assert {letter for letter in found if found.count(letter) > 1} <= set(LETTERS) <= set(found)
-    other = {(number, letter) for number, table in seen.items() for letter in table
+    other = {(number, letter) for number, table in tables.items() for letter in table
              if not any(re.search(LETTERS.get(letter, ""), one) for one in table[letter])}
-    assert other == set(ELSE)
-    for (number, letter), sentence in ELSE.items():
+    assert other == set(EXCEPTIONS)
+    for (number, letter), sentence in EXCEPTIONS.items():
         assert sentence in LESSONS[number].replace("\n# ", " "), (number, letter)
 
 
-def test_letters_are_those_of_symbols_shapes_and_bold_text():
+def test_letters_of():
     text = ("# | symbol | shape | what it is |\n# |---|---|---|\n"
             "# | q, its rows q_t | (T, D) | a window, not a query |\n"
             "# | log p = 1 … S | | **one** |\n#\n# A stack of it. It has **N** layers.")

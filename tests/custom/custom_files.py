@@ -1,4 +1,4 @@
-"""Files of a reader's own, for the tests: an attention, and what may be wrong with one."""
+"""User-defined files for the tests: valid attentions, and helpers that break them."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ class Mine(SoftmaxAttention):
         dmemory.defer("W", query, dp)
         return dp @ self.W.T
 '''
-# over a model's own past
+# a score of a language model
 PAST = '''
 from dataclasses import dataclass
 
@@ -65,7 +65,7 @@ class Past(HistoryAttention):
         grads.W += np.tensordot(queries, dp, ((0, 1), (0, 1)))
         return dp @ self.W.T, np.matmul(by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))
 '''
-# the same without a matrix between
+# the same without a matrix
 PRODUCT = '''
 from dataclasses import dataclass
 
@@ -96,13 +96,13 @@ CELL = (ADDED / "minimal_gated.py").read_text(encoding="utf-8")
 
 
 def changed(old, new, text=MINE):
-    """A file with one place changed."""
+    """Return a file with one change."""
     assert text.count(old) == 1
     return text.replace(old, new)
 
 
 def in_score(line, text=MINE):
-    """A file whose score begins with this line."""
+    """Return a file with this line at the start of its score."""
     return changed("        p = query @ self.W\n", f"        {line}\n        p = query @ self.W\n",
                    text)
 

@@ -1,4 +1,4 @@
-"""A file of a reader's own: read without being run, run once, and what is wrong with one."""
+"""Files with user code: reading without running, running once, and errors."""
 
 import hashlib
 import sys
@@ -11,7 +11,7 @@ from numpy_attention.custom import code
 from numpy_attention.custom.code import NAME, custom_class_of, parted, place_in_code, read
 
 
-def test_a_file_is_read_and_not_run(tmp_path):
+def test_read_does_not_run_the_file(tmp_path):
     marker = tmp_path / "ran"
     found = read(written(tmp_path, f"open({str(marker)!r}, 'a').write('x')\n"))
     assert found.name == "mine.py"
@@ -20,14 +20,14 @@ def test_a_file_is_read_and_not_run(tmp_path):
     assert found.module is found.module and marker.read_text() == "x"
 
 
-def test_what_was_read_is_what_is_run(tmp_path):
+def test_later_changes_of_the_file_are_ignored(tmp_path):
     path = written(tmp_path, "class A:\n    x = 1\n")
     found = read(path)
     path.write_text("class A:\n    x = 2\n")
     assert found.found("A").x == 1
 
 
-def test_what_it_defines(tmp_path):
+def test_defined_names(tmp_path):
     found = read(written(tmp_path, "from pathlib import Path\nclass A: pass\ndef f(): pass\nx = 1"))
     assert list(found.defined()) == ["A", "f"]
     assert found.found("x") == 1
@@ -35,10 +35,10 @@ def test_what_it_defines(tmp_path):
         found.found("B")
 
 
-def test_files_beside_it_may_be_imported(tmp_path):
-    (tmp_path / "beside_mine.py").write_text("x = 3\n")
+def test_modules_in_the_same_folder_can_be_imported(tmp_path):
+    (tmp_path / "mine_helper.py").write_text("x = 3\n")
     before = list(sys.path)
-    assert read(written(tmp_path, "from beside_mine import x\n")).found("x") == 3
+    assert read(written(tmp_path, "from mine_helper import x\n")).found("x") == 3
     assert sys.path == before
 
 
@@ -50,7 +50,7 @@ def test_files_beside_it_may_be_imported(tmp_path):
     ("import sys\nsys.exit(3)\n", r"line 2 of mine\.py raises SystemExit: 3$"),
     ("raise ValueError('x' * 500)\n", "raises ValueError: x{100,200}…$"),
 ])
-def test_a_file_that_cannot_be_run(text, message, tmp_path):
+def test_files_that_cannot_run(text, message, tmp_path):
     path = written(tmp_path, text)
     modules, before = set(sys.modules), list(sys.path)
     with pytest.raises(ValueError, match=message) as error:
@@ -59,12 +59,12 @@ def test_a_file_that_cannot_be_run(text, message, tmp_path):
     assert sys.path == before and set(sys.modules) == modules
 
 
-def test_an_interrupt_stays_one(tmp_path):
+def test_keyboard_interrupt_propagates(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         read(written(tmp_path, "raise KeyboardInterrupt\n")).module
 
 
-def test_what_is_no_file_of_code(tmp_path, monkeypatch):
+def test_invalid_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"^no\.py does not exist"):
         read("no.py")
@@ -78,7 +78,7 @@ def test_what_is_no_file_of_code(tmp_path, monkeypatch):
     assert read(written(tmp_path, "x" * 10)).text == b"x" * 10
 
 
-@pytest.mark.parametrize("name, good", [
+@pytest.mark.parametrize("name, valid", [
     ("mine.py:A", True), ("m-1.x+y.py:Ü_1", True), ("x" * 100 + ".py:A", True),
     ("x" * 101 + ".py:A", False), ("m.py:A" + "a" * 99, True), ("m.py:A" + "a" * 100, False),
     ("../m.py:A", False), ("a/m.py:A", False), ("a\\m.py:A", False), ("c:m.py:A", False),
@@ -86,21 +86,21 @@ def test_what_is_no_file_of_code(tmp_path, monkeypatch):
     ("m.py:1", False), ("m.py:A.B", False), ("m.py:A\n", False), ("m.py:", False), (".py:A", False),
     ("http://x/m.py:A", False),
 ])
-def test_names_of_a_run(name, good):
-    assert bool(NAME.fullmatch(name)) is good
+def test_name_pattern(name, valid):
+    assert bool(NAME.fullmatch(name)) is valid
 
 
-def test_names_in_parts():
+def test_parted():
     assert parted("a/mine.py:Mine") == ("a/mine.py", "Mine")
     assert parted("c:/mine.py") == ("c:/mine.py", "")
 
 
-def test_a_class_with_its_file(tmp_path):
+def test_custom_class_of(tmp_path):
     path = written(tmp_path)
     found = read(path)
     one = custom_class_of(found.found("Mine"))
     assert one.name == "mine.py:Mine" and one.kind is found.found("Mine")
-    path.write_text("")                     # what was run counts, not what stands there now
+    path.write_text("")                     # the code that was run counts
     assert custom_class_of(one.kind).code.digest == found.digest
     here = custom_class_of(Here)
     assert here.name == "test_code.py:Here"
@@ -111,21 +111,21 @@ class Here:
     pass
 
 
-def test_a_class_in_no_file():
+def test_class_outside_a_file_raises():
     with pytest.raises(ValueError, match="int is not defined at the top level of a file"):
         custom_class_of(int)
 
-    class Within:
+    class Local:
         pass
-    with pytest.raises(ValueError, match="Within is not defined at the top level of a file"):
-        custom_class_of(Within)
+    with pytest.raises(ValueError, match="Local is not defined at the top level of a file"):
+        custom_class_of(Local)
     with pytest.raises(ValueError, match="DotAttention belongs to numpy_attention; pass its name"):
         custom_class_of(DotAttention)
     with pytest.raises(TypeError, match="a user-defined class is 'x'"):
         custom_class_of("x")
 
 
-def test_where_an_error_was(tmp_path):
+def test_place_in_code(tmp_path):
     kind = read(written(tmp_path, in_score("raise KeyError"))).found("Mine")
     with pytest.raises(KeyError) as error:
         kind.score(None, None, None)

@@ -1,4 +1,4 @@
-"""The kind of a class by its methods, the methods it lacks, and the choice of a class in a file."""
+"""The kind of a class by its methods, missing methods, and selecting a class from a file."""
 
 import pytest
 from custom_files import CELL, MINE, PAST, PRODUCT, changed, written
@@ -21,7 +21,7 @@ class A(Cell):
 """
 
 
-def test_the_packages_own():
+def test_kinds_of_package_classes():
     assert mechanism_kind(GRU) == kinds.CELL
     assert mechanism_kind(Linear) == kinds.LAYER
     assert mechanism_kind(LuongTranslator) == kinds.MODEL
@@ -30,7 +30,7 @@ def test_the_packages_own():
 @pytest.mark.parametrize("text, kind", [
     (MINE, kinds.ATTENTION), (PAST, kinds.SCORE), (CELL, kinds.CELL),
 ])
-def test_a_file_with_one_class(text, kind, tmp_path):
+def test_file_with_one_class(text, kind, tmp_path):
     path = str(written(tmp_path, text))
     one = custom_class(path)
     assert mechanism_kind(one) == kind
@@ -45,7 +45,7 @@ def test_a_file_with_one_class(text, kind, tmp_path):
     ("def create", "def made", r"^Mine has no create; .* create\(cls, rng, query_size, value_size"),
     ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which the lib"),
 ])
-def test_what_a_class_lacks(old, new, message, tmp_path):
+def test_incomplete_classes(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
         custom_class(str(written(tmp_path, changed(old, new))))
     assert "\n" not in str(error.value)
@@ -62,18 +62,18 @@ def test_what_a_class_lacks(old, new, message, tmp_path):
     (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell needs the fields W"),
     ("def A(): pass", r"mine\.py:A is not a class; mine\.py defines no class"),
 ])
-def test_a_class_that_is_no_part(text, message, tmp_path):
+def test_unsuitable_classes(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         custom_class(f"{written(tmp_path, text)}:A")
 
 
-def test_a_class_without_parameters_is_a_dataclass_too(tmp_path):
+def test_class_without_parameters_must_be_a_dataclass(tmp_path):
     text = changed("@dataclass(eq=False)\n", "", PRODUCT)
     with pytest.raises(ValueError, match="^Product is not a dataclass; write @dataclass"):
         custom_class(str(written(tmp_path, text)))
 
 
-def test_another_kind_than_wanted(tmp_path):
+def test_unexpected_kind(tmp_path):
     path = str(written(tmp_path))
     with pytest.raises(ValueError, match="mine.py:Mine is an attention, expected a score of a "
                                          "language model; derive it from HistoryAttention, or"):
@@ -83,7 +83,7 @@ def test_another_kind_than_wanted(tmp_path):
         custom_class(path, kinds.CELL)
 
 
-def test_a_file_with_several(tmp_path):
+def test_file_with_several_classes(tmp_path):
     path = str(written(tmp_path, MINE + CELL + MINE.replace("Mine(", "Other(")))
     assert custom_class(path, kinds.CELL).__name__ == "MinimalGatedUnit"
     with pytest.raises(ValueError, match="2 suitable classes; .* one of Mine, Other$"):
@@ -92,13 +92,13 @@ def test_a_file_with_several(tmp_path):
         custom_class(path)
 
 
-def test_what_the_only_class_lacks_is_reported(tmp_path):
+def test_only_class_is_reported_if_incomplete(tmp_path):
     path = str(written(tmp_path, changed("def score(", "def sore(")))
     with pytest.raises(ValueError, match="not define score"):
         custom_class(path, kinds.ATTENTION)
 
 
-def test_functions_that_give_a_case(tmp_path):
+def test_cases(tmp_path):
     text = "def case(rng): pass\ndef case_two(rng): pass\ndef cases(rng): pass\ncase_x = 1\n"
     assert kinds.cases(read(written(tmp_path, text))) == ["case", "case_two"]
 

@@ -1,4 +1,4 @@
-"""A mechanism written outside the package is checked, trained, decoded and plotted unchanged."""
+"""User-defined mechanisms are checked, trained, decoded and plotted like those of the package."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ from numpy_attention.module import Module
 
 @dataclass(eq=False)
 class CosineAttention(Module):
-    """e_j = g · cos(W q, h_j), α = softmax(e), c = Σ_j α_j h_j, with a learned sharpness g."""
+    """e_j = g · cos(W q, h_j), α = softmax(e), c = Σ_j α_j h_j; g is a learned sharpness."""
 
     W: np.ndarray   # (Q, D)
     g: np.ndarray   # (1,)
@@ -63,7 +63,7 @@ class CosineAttention(Module):
 
 @dataclass(eq=False)
 class DistanceAttention(SoftmaxAttention):
-    """e_j = W q · h_j − |h_j|² / 2: the nearer h_j is to W q, the higher; a score and no more."""
+    """e_j = W q · h_j − |h_j|² / 2, which grows as h_j approaches W q; only a score."""
 
     W: np.ndarray   # (Q, D)
 
@@ -89,7 +89,7 @@ class DistanceAttention(SoftmaxAttention):
 
 @dataclass(eq=False)
 class DotHistory(HistoryAttention):
-    """e_ti = g q_t · k_i for all steps in one product, whose axes stand as (B, T, S) in memory."""
+    """e_ti = g q_t · k_i for all steps in one product, stored in memory as (B, T, S)."""
 
     g: np.ndarray   # (1,)
 
@@ -106,8 +106,8 @@ class DotHistory(HistoryAttention):
         return dqueries, np.matmul(by_row.transpose(0, 2, 1), queries.transpose(1, 0, 2))
 
 
-class Turned(RNN):
-    """A cell that gives its outputs in another order of memory."""
+class FortranOrder(RNN):
+    """A cell whose outputs have another memory order."""
 
     def forward(self, xs, state=None, mask=None):
         ys, state, cache = super().forward(xs, state, mask)
@@ -123,7 +123,7 @@ def translator(vocabulary, hidden, dtype, **sizes):
     return model
 
 
-def test_its_gradients_and_the_whole_models(rng):
+def test_gradients_of_the_attention_and_a_whole_model(rng):
     attention = randomize(CosineAttention(np.zeros((3, 4)), np.zeros(1)), rng, 1.0)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]], bool)
     forward, backward = protocol(attention, mask)
@@ -149,7 +149,7 @@ def check(build):
                      backward=case.backward)
 
 
-def test_a_score_in_the_table_is_built_checked_and_put_under_the_laws(monkeypatch):
+def test_registered_score_gets_checks_and_laws(monkeypatch):
     known = score_cases()
     monkeypatch.setitem(registry.SCORES, "distance", DistanceAttention)
     new = {name: build for name, build in score_cases().items() if name not in known}
@@ -159,13 +159,13 @@ def test_a_score_in_the_table_is_built_checked_and_put_under_the_laws(monkeypatc
         laws.backward_twice_doubles(build(np.random.default_rng(1), np.float64))
         laws.arguments_unchanged(build(np.random.default_rng(2), np.float64))
         laws.float32_agrees(build)
-    choice = AttentionConfig("distance", "local-p", width=2)
-    built = choice.create(np.random.default_rng(0), 3, 4)
+    config = AttentionConfig("distance", "local-p", width=2)
+    built = config.create(np.random.default_rng(0), 3, 4)
     assert type(built.attention) is DistanceAttention
     assert built.attention.W.shape == (3, 4)
 
 
-def test_a_wrong_score_in_the_table_is_caught(monkeypatch):
+def test_wrong_registered_score_fails_its_check(monkeypatch):
     class Forgetful(DistanceAttention):
         def score_backward(self, dscores, cache, memory, dmemory, grads):
             dquery = super().score_backward(dscores, cache, memory, dmemory, grads)
@@ -177,16 +177,16 @@ def test_a_wrong_score_in_the_table_is_caught(monkeypatch):
         check(score_cases()["Forgetful"])
 
 
-def test_values_added_by_a_score_count_once_if_its_file_adds_them_too(monkeypatch):
-    class AsIn10(DistanceAttention):
+def test_value_gradients_are_not_added_twice(monkeypatch):
+    class AddsValues(DistanceAttention):
         def read_backward(self, memory, dmemory, grads):
             return super().read_backward(memory, dmemory, grads) + dmemory.values
 
-    monkeypatch.setitem(registry.SCORES, "distance", AsIn10)
-    check(score_cases()["AsIn10"])
+    monkeypatch.setitem(registry.SCORES, "distance", AddsValues)
+    check(score_cases()["AddsValues"])
 
 
-def test_a_history_score_may_be_a_transposed_product(rng):
+def test_history_score_may_be_a_transposed_product(rng):
     attention = DotHistory(np.full(1, 0.7))
     visible = causal(np.ones((2, 4), bool), 4)
     queries = rng.standard_normal((4, 2, 3))
@@ -202,10 +202,10 @@ def test_a_history_score_may_be_a_transposed_product(rng):
               forward=lambda *three: attention.forward(*three, visible))
 
 
-def test_a_cell_may_give_its_outputs_in_any_order_of_memory(rng):
+def test_cell_outputs_may_have_any_memory_order(rng):
     model = language_model(rng, np.float64, cell="rnn")
     vectors = []
-    for kind in (RNN, Turned):
+    for kind in (RNN, FortranOrder):
         model.cells.cells = [kind(cell.W, cell.U, cell.b) for cell in model.cells.cells]
         grads = model.zeros_like()
         model.loss_and_grad(TEXT, None, 1.0, grads)
@@ -214,7 +214,7 @@ def test_a_cell_may_give_its_outputs_in_any_order_of_memory(rng):
     assert (vectors[0] == vectors[1]).all()
 
 
-def test_it_is_trained_decoded_and_plotted(tmp_path):
+def test_training_decoding_and_plotting(tmp_path):
     matplotlib.use("Agg")
     from numpy_attention import plotting
     from numpy_attention.data.batching import PairBatches

@@ -1,4 +1,4 @@
-"""Translators and a batch for searches to run on."""
+"""Fixtures for the tests of searches: translators and a batch."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A translator out of tables: every search can be checked by enumeration."""
+"""A translator that reads probabilities from a table, so that searches can be enumerated."""
 
 import itertools
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class TableState:
 
 
 class Table:
-    """p(next | previous) from a table, another one for each sentence."""
+    """p(next | previous) from a table, with a separate table for each sentence."""
 
     def __init__(self, rng, sentences):
         logits = 2 * rng.standard_normal((sentences, V, V))
-        logits[:, :, :2] = 30                       # <pad> and <s> tempt, and must never be chosen
+        logits[:, :, :2] = 30                       # <pad> and <s> must never be chosen
         self.log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
 
     def start(self, source, mask):
@@ -37,7 +37,7 @@ class Table:
 
 
 def every_translation(table, b, longest):
-    """(ids, log p) of all translations that end in </s> or have the greatest length."""
+    """Yield (ids, log p) of all translations that end in </s> or have the maximum length."""
     for length in range(1, longest + 1):
         for ids in itertools.product(range(2, V), repeat=length):
             if EOS in ids[:-1] or (ids[-1] != EOS and length < longest):
@@ -45,7 +45,7 @@ def every_translation(table, b, longest):
             yield list(ids), sum(table.log_p[b, p, t] for p, t in zip((1,) + ids, ids))
 
 
-def searches(model, source, max_length=None):
-    """Greedy's and the best of a beam's hypotheses."""
+def greedy_and_beam(model, source, max_length=None):
+    """Return the hypotheses of greedy search and the best ones of beam search."""
     beams = beam_search(model, source, source > 0, 3, max_length=max_length)
     return greedy(model, source, source > 0, max_length), [best[0] for best in beams]

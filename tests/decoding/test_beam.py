@@ -1,4 +1,4 @@
-"""Beam search on models whose best translation is known, and on translators."""
+"""Beam search: enumerable models with known best translations, translators, invalid arguments."""
 
 import inspect
 
@@ -15,7 +15,7 @@ from numpy_attention.decoding.greedy import greedy
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
-def test_a_beam_as_wide_as_the_tree_finds_the_best(rng, penalty):
+def test_exhaustive_beam_finds_the_best_translation(rng, penalty):
     table = Table(rng, 3)
     source = np.full((4, 3), 4)
 
@@ -30,7 +30,7 @@ def test_a_beam_as_wide_as_the_tree_finds_the_best(rng, penalty):
         assert found[b][0].log_probability == pytest.approx(log_p, abs=1e-12)
 
 
-def test_beam_one_is_greedy(model, batch):
+def test_beam_1_equals_greedy(model, batch):
     beams = beam_search(model, batch.source, batch.source_mask, beam=1)
     for one, other in zip(greedy(model, batch.source, batch.source_mask), beams):
         assert len(other) == 1 and one.ids == other[0].ids
@@ -39,19 +39,19 @@ def test_beam_one_is_greedy(model, batch):
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_the_result_does_not_depend_on_the_batch(model, batch, beam):
-    together = beam_search(model, batch.source, batch.source_mask, beam)
+def test_result_does_not_depend_on_the_batch(model, batch, beam):
+    whole = beam_search(model, batch.source, batch.source_mask, beam)
     for b in range(batch.size):
         n = batch.source_mask[:, b].sum()
         source = batch.source[:n, b:b + 1]
-        alone = beam_search(model, source, batch.source_mask[:n, b:b + 1], beam)[0]
-        assert [h.ids for h in alone] == [h.ids for h in together[b]]
-        for h, other in zip(alone, together[b]):
+        single = beam_search(model, source, batch.source_mask[:n, b:b + 1], beam)[0]
+        assert [h.ids for h in single] == [h.ids for h in whole[b]]
+        for h, other in zip(single, whole[b]):
             np.testing.assert_allclose(h.weights, other.weights, atol=1e-12)
 
 
 def test_weights_log_probability_and_order(model, batch):
-    """log p and weights are those of teacher forcing on the hypothesis."""
+    """log p and weights equal those of teacher forcing on the hypothesis."""
     compared = 0
     found = beam_search(model, batch.source, batch.source_mask, beam=5, length_penalty=0.7)
     for b, hypotheses in enumerate(found):
@@ -60,7 +60,7 @@ def test_weights_log_probability_and_order(model, batch):
         assert len({tuple(h.ids) for h in hypotheses}) == len(hypotheses)
         n = batch.source_mask[:, b].sum()
         for h in hypotheses:
-            if h.ids[-1] != EOS or len(h.ids) == 1:         # cut short, or without a word to force
+            if h.ids[-1] != EOS or len(h.ids) == 1:         # incomplete, or without words
                 continue
             compared += 1
             forced = pair_batch([list(batch.source[:n - 1, b])], [h.words])
@@ -70,25 +70,25 @@ def test_weights_log_probability_and_order(model, batch):
     assert compared >= 15                                   # of 20
 
 
-def test_a_wider_beam_scores_no_worse_on_sums(model, batch):
+def test_wider_beam_does_not_lower_log_probability(model, batch):
     narrow, wide = (beam_search(model, batch.source, batch.source_mask, beam, 0.0, max_length=4)
                     for beam in (1, 500))
     for few, many in zip(narrow, wide):
         assert many[0].log_probability >= few[0].log_probability - 1e-9
 
 
-def test_refused(model, batch):
+def test_invalid_beam(model, batch):
     with pytest.raises(ValueError, match="beam = 0"):
         beam_search(model, batch.source, batch.source_mask, 0)
 
 
-def test_a_penalty_that_is_none_is_refused_before_the_model_is_asked():
+def test_invalid_penalty_raises_before_the_model_is_called():
     class Model:
         def start(self, source, source_mask):
-            pytest.fail("the model was asked to read")
+            pytest.fail("start was called")
 
         def next(self, tokens, state):
-            pytest.fail("the model was asked for a word")
+            pytest.fail("next was called")
 
     source = np.full((3, 1), 4)
     with pytest.raises(ValueError, match="^length_penalty = 101; expected a number from -100 to"):
@@ -97,33 +97,33 @@ def test_a_penalty_that_is_none_is_refused_before_the_model_is_asked():
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble, object])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 40, 60, 61])
-def test_the_largest_come_first_and_the_earlier_of_equals(count, dtype, rng):
+def test_largest_sums_come_first_and_ties_keep_their_order(count, dtype, rng):
     so_far = rng.integers(-2, 0, 3).astype(float)
-    log_p = rng.integers(-4, 0, (3, 20)).astype(float)              # most are equal to some other
+    log_p = rng.integers(-4, 0, (3, 20)).astype(float)              # with many ties
     log_p[rng.random((3, 20)) < 0.2] = -np.inf
     totals = so_far[:, None] + log_p
-    log_p = log_p.astype(dtype)                                     # as a user-defined model may
+    log_p = log_p.astype(dtype)                                 # user-defined models may do this
     order = sorted(np.ndindex(3, 20), key=lambda place: (-totals[place], place))
     wanted = [(*place, totals[place]) for place in order if np.isfinite(totals[place])][:count]
     assert _largest(so_far, log_p, count) == wanted
-    equals = np.full((2, 40), -1.0, dtype)
-    assert _largest(np.zeros(2), equals, 2) == [(0, 0, -1.0), (0, 1, -1.0)]
+    ties = np.full((2, 40), -1.0, dtype)
+    assert _largest(np.zeros(2), ties, 2) == [(0, 0, -1.0), (0, 1, -1.0)]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0.0, 0.6, 1.0, -1.0]))
-def test_the_order_of_a_beam_and_greedy_within_it(seed, beam, penalty):
+def test_hypotheses_are_sorted_and_beam_1_equals_greedy(seed, beam, penalty):
     table = Table(np.random.default_rng(seed), 2)
     source = np.full((3, 2), 4)
     found = beam_search(table, source, source > 0, beam, penalty, max_length=5)
     narrow = beam_search(table, source, source > 0, 1, penalty, max_length=5)
-    for hypotheses, one, alone in zip(found, greedy(table, source, source > 0, 5), narrow):
+    for hypotheses, one, single in zip(found, greedy(table, source, source > 0, 5), narrow):
         scores = [hypothesis.score(penalty) for hypothesis in hypotheses]
         assert scores == sorted(scores, reverse=True) and len(scores) == beam
         assert len({tuple(hypothesis.ids) for hypothesis in hypotheses}) == beam
-        assert [hypothesis.ids for hypothesis in alone] == [one.ids]
-        assert alone[0].log_probability == pytest.approx(one.log_probability, abs=1e-12)
+        assert [hypothesis.ids for hypothesis in single] == [one.ids]
+        assert single[0].log_probability == pytest.approx(one.log_probability, abs=1e-12)
 
 
-def test_five_hypotheses_ranked_by_their_means_by_default():
-    how = inspect.signature(beam_search).parameters
-    assert (how["beam"].default, how["length_penalty"].default) == (5, 1.0)
+def test_defaults():
+    parameters = inspect.signature(beam_search).parameters
+    assert (parameters["beam"].default, parameters["length_penalty"].default) == (5, 1.0)

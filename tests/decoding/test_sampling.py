@@ -1,4 +1,4 @@
-"""Sampling from a table of probabilities, where frequencies are known, and from language models."""
+"""Sampling: frequencies from a table with known probabilities, and log p of language models."""
 
 import itertools
 import re
@@ -16,11 +16,11 @@ V = 9
 
 
 class Table:
-    """p(next | previous) from a table; the state counts steps since it was empty: weights tell."""
+    """p(next | previous) from a table. The state counts steps; the weights show the count."""
 
     def __init__(self, rng):
         logits = 1.5 * rng.standard_normal((V, V))
-        logits[:, [PAD, BOS]] = 9                       # they tempt, and must never be chosen
+        logits[:, [PAD, BOS]] = 9                       # must never be chosen
         self.log_p = logits - np.log(np.exp(logits).sum(1, keepdims=True))
         self.calls = 0
 
@@ -35,12 +35,12 @@ def table(rng):
     return Table(rng)
 
 
-def written(table, rng, **settings):
+def sampled_ids(table, rng, **settings):
     return [choice.id for choice in sample(table, read(table, [EOS]), rng, **settings)]
 
 
 def expected(log_p, temperature=1.0, top_k=None, top_p=None, never=(UNK,)):
-    """The distribution that is sampled from, by its definition: the smallest set, tried out."""
+    """Return the distribution to sample from, straight from its definition."""
     p = np.exp(log_p / temperature)
     p[[PAD, BOS, *never]] = 0
     order = sorted(range(V), key=lambda id: -p[id])[:top_k]
@@ -59,43 +59,43 @@ def expected(log_p, temperature=1.0, top_k=None, top_p=None, never=(UNK,)):
     {"never": ()}, {"never": (UNK, EOS)},
     {"temperature": 2.0, "top_k": 4, "top_p": 0.7},
 ])
-def test_frequencies_are_the_probabilities(table, rng, settings):
+def test_frequencies_match_probabilities(table, rng, settings):
     count = 3_000
-    ids = [EOS] + written(table, rng, length=count, **settings)
+    ids = [EOS] + sampled_ids(table, rng, length=count, **settings)
     assert len(ids) == count + 1
     checked = 0
     for previous in range(V):
-        seen = np.bincount([b for a, b in itertools.pairwise(ids) if a == previous], minlength=V)
+        counts = np.bincount([b for a, b in itertools.pairwise(ids) if a == previous], minlength=V)
         p = expected(table.log_p[previous], **settings)
-        assert not seen[p == 0].any()
-        if seen.sum() < 150:
+        assert not counts[p == 0].any()
+        if counts.sum() < 150:
             continue
-        wanted = seen.sum() * p[p > 0]
-        chi_square = ((seen[p > 0] - wanted)**2 / wanted).sum()
+        wanted = counts.sum() * p[p > 0]
+        chi_square = ((counts[p > 0] - wanted)**2 / wanted).sum()
         freedom = (p > 0).sum() - 1
         assert chi_square <= freedom + 6 * np.sqrt(2 * freedom)
         checked += 1
     assert checked
 
 
-def test_temperature_0_takes_the_most_probable(table, rng):
+def test_temperature_0_takes_the_most_probable_token(table, rng):
     previous = EOS
-    for id in written(table, rng, temperature=0, length=20, top_k=5, top_p=0.3):
+    for id in sampled_ids(table, rng, temperature=0, length=20, top_k=5, top_p=0.3):
         row = table.log_p[previous].copy()
         row[[PAD, BOS, UNK]] = -np.inf
         assert id == row.argmax()
         previous = id
-    almost = written(table, rng, temperature=1e-9, length=20)
-    assert almost == written(table, rng, temperature=0, length=20)
+    almost = sampled_ids(table, rng, temperature=1e-9, length=20)
+    assert almost == sampled_ids(table, rng, temperature=0, length=20)
 
 
-def test_the_same_seed_writes_the_same(table):
-    texts = [written(table, np.random.default_rng(seed), length=50) for seed in (1, 1, 2)]
+def test_same_seed_gives_the_same_text(table):
+    texts = [sampled_ids(table, np.random.default_rng(seed), length=50) for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_one_token_at_a_time(table, rng):
-    """A token is there before the next is computed, with the model's own log p and weights."""
+def test_tokens_are_computed_one_at_a_time(table, rng):
+    """Each token is available before the next is computed, with the model's log p and weights."""
     start = read(table, [EOS, 5, 6])
     previous = 6
     assert table.calls == 3 and [len(weights) for weights in start.weights] == [1, 2, 3]
@@ -104,16 +104,16 @@ def test_one_token_at_a_time(table, rng):
         assert table.calls == 3 + step and len(choice.weights) == 3 + step
         assert choice.log_probability == pytest.approx(table.log_p[previous, choice.id])
         previous = choice.id
-    assert step == 3 and table.calls == 6               # and none is computed that is not wanted
+    assert step == 3 and table.calls == 6               # no token is computed in advance
 
 
 def test_stops_after_sentences(table, rng):
-    ids = written(table, rng, length=10_000, sentences=3)
+    ids = sampled_ids(table, rng, length=10_000, sentences=3)
     assert ids.count(EOS) == 3 and ids[-1] == EOS
-    assert len(written(table, rng, length=2, sentences=100)) == 2
+    assert len(sampled_ids(table, rng, length=2, sentences=100)) == 2
 
 
-def test_the_state_begins_anew_after_a_sentence(table, rng):
+def test_reset_after_a_sentence(table, rng):
     for reset in (True, False):
         before = None
         steps = 0
@@ -123,7 +123,7 @@ def test_the_state_begins_anew_after_a_sentence(table, rng):
             before = choice.id
 
 
-def test_extremes_are_drawn_without_overflow(rng):
+def test_extreme_values_do_not_overflow(rng):
     log_p = np.array([-np.inf, 0.0, -1e4, -1e-4, -np.inf])
     for temperature in (1e-300, 1e-3, 1.0, 1e300):
         for top_p in (None, 1.0, 1e-12):
@@ -145,7 +145,7 @@ def test_extremes_are_drawn_without_overflow(rng):
     lambda rng: AttentiveLanguageModel.create(rng, V, "key-value-predict", 6, window=2),
     lambda rng: AttentiveLanguageModel.create(rng, V, "ngram", 6, cell="gru"),
 ])
-def test_models_give_the_log_p_of_teacher_forcing(create, rng):
+def test_log_p_equals_teacher_forcing(create, rng):
     model = create(rng)
     choices = list(sample(model, read(model, [EOS, 4, 5]), rng, length=12))
     ids = np.array([EOS, 4, 5] + [choice.id for choice in choices])[:, None]
@@ -156,8 +156,8 @@ def test_models_give_the_log_p_of_teacher_forcing(create, rng):
     if hasattr(model, "reader") and choices[0].weights is not None:
         forced, _ = model.weights(TextBatch(ids[:-1], targets, np.arange(1)))
         for t, choice in enumerate(choices, 2):
-            seen = len(choice.weights)                  # a window's memory holds what it can see
-            np.testing.assert_allclose(choice.weights, forced[t, 0, t - seen:t], atol=1e-6)
+            size = len(choice.weights)                  # a window keeps only visible states
+            np.testing.assert_allclose(choice.weights, forced[t, 0, t - size:t], atol=1e-6)
 
 
 @pytest.mark.parametrize("settings, message", [
@@ -172,13 +172,13 @@ def test_models_give_the_log_p_of_teacher_forcing(create, rng):
     ({"length": 0}, "length = 0"),
     ({"sentences": 0}, "sentences = 0"),
 ])
-def test_settings_out_of_range_are_refused_before_the_first_step(table, rng, settings, message):
+def test_settings_out_of_range_raise_before_the_first_step(table, rng, settings, message):
     start = read(table, [EOS])
     with pytest.raises(ValueError, match=message):
         sample(table, start, rng, **settings)
 
 
-def test_refused(table, rng):
+def test_invalid_arguments(table, rng):
     start = read(table, [EOS])
     with pytest.raises(TypeError, match="expected numpy.random.default_rng"):
         sample(table, start, 7)
@@ -192,12 +192,12 @@ def test_refused(table, rng):
         sample(table, start, rng, reset="no")
 
 
-def test_sixty_tokens_by_default(table, rng):
+def test_default_length(table, rng):
     assert len(list(sample(table, read(table, [EOS]), rng))) == 60
 
 
-class Draws(np.random.Generator):
-    """A generator that draws one number, again and again."""
+class ConstantGenerator(np.random.Generator):
+    """A generator that always draws the same number."""
 
     def __init__(self, number):
         super().__init__(np.random.PCG64(0))
@@ -209,40 +209,40 @@ class Draws(np.random.Generator):
 
 @pytest.mark.parametrize("number, temperature, chosen", [
     (0.0, 1.0, 0), (0.49, 1.0, 0), (0.5, 1.0, 1), (0.74, 1.0, 1), (0.75, 1.0, 2),
-    (0.49, 2.0, 1),             # 2 : √2 : √2 of 2 + 2 √2, which is flatter
-    (0.99, 1e-320, 0),          # what divides by so little overflows, and says nothing
+    (0.49, 2.0, 1),             # ratios 2 : √2 : √2, which is flatter
+    (0.99, 1e-320, 0),          # the division overflows, so argmax
 ])
-def test_a_draw_on_a_border_belongs_to_the_next_token(number, temperature, chosen):
+def test_draw_on_a_boundary_selects_the_next_token(number, temperature, chosen):
     log_p = np.log([0.5, 0.25, 0.25])
-    assert choose(log_p, Draws(number), temperature) == chosen
+    assert choose(log_p, ConstantGenerator(number), temperature) == chosen
     if temperature == 1.0:
-        assert choose(log_p, Draws(number)) == chosen
+        assert choose(log_p, ConstantGenerator(number)) == chosen
 
 
-def test_of_equals_the_earlier_stays():
+def test_ties_keep_the_earlier_token():
     log_p = np.random.default_rng(0).integers(-3, 0, 60).astype(float)
     first, second, third, *_ = np.flatnonzero(log_p == -1)
     for number, chosen in ((0.1, first), (0.5, second), (0.9, third)):
-        assert choose(log_p, Draws(number), top_k=3) == chosen
-        assert choose(log_p, Draws(number), top_p=1e-9) == first
+        assert choose(log_p, ConstantGenerator(number), top_k=3) == chosen
+        assert choose(log_p, ConstantGenerator(number), top_p=1e-9) == first
 
 
 @pytest.mark.parametrize("shape", [(), (1, V)])
-def test_one_token_alone_is_chosen(shape, rng):
+def test_choose_accepts_one_row_only(shape, rng):
     message = fr"log_p (V,) has shape {shape}, expected (any); pass those of a single token"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         choose(np.zeros(shape), rng)
 
 
-def test_of_no_token_at_all_none_is_chosen(rng):
+def test_choose_from_no_tokens_raises(rng):
     with pytest.raises(ArithmeticError, match="log_p is −inf for every token"):
         choose(np.zeros(0), rng)
 
 
-def test_a_start_without_an_array_is_refused():
+def test_start_without_an_array_raises():
     class Model:
         def next(self, tokens, state):
-            pytest.fail("the model was asked for a word")
+            pytest.fail("next was called")
 
     with pytest.raises(TypeError, match=r"start.log_probabilities is \[0.5\].*; expected an array"):
         sample(Model(), Reading([0.5], [], None), np.random.default_rng(0), 3)

@@ -1,4 +1,4 @@
-"""Gradient checks of planted mistakes, each run once for all tests that look at its report."""
+"""Gradient checks of planted mistakes. Each runs once, and all tests share its report."""
 
 from functools import cache
 
@@ -13,7 +13,7 @@ MISTAKES = {one.name: one for mistakes in SETS.values() for one in mistakes}
 
 
 def check(mistake):
-    """Return the GradientError of a mistake's check."""
+    """Run the check of a mistake and return its GradientError."""
     target, inputs, forward, backward = plant(mistake).case(np.random.default_rng(0))
     with pytest.raises(GradientError) as caught, np.errstate(all="ignore"):
         gradcheck(target, *inputs, rng=np.random.default_rng(1), forward=forward,

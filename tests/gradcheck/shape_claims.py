@@ -1,12 +1,12 @@
-"""The shapes that a source promises, read from it: comments behind code, and docstrings.
+"""Parse the array shapes that source code documents in comments and docstrings.
 
-    x = …               # (B, S, A)         behind an assignment or a return, also among words
-    W_a: Array          # (Q, A)            behind a field of a class
-    query (B, Q) → context (B, D), cache    in a docstring: of a function, arguments and results; of
-                                            a class, on its methods' arguments, the arrays it holds,
-                                            and what `forward` or `step` returns
+    x = …               # (B, S, A)         after an assignment or a return, also between words
+    W_a: Array          # (Q, A)            after a field of a class
+    query (B, Q) → context (B, D), cache    in a docstring: arguments and results of a function;
+                                            for a class, arguments of its methods, arrays it
+                                            holds, and the results of `forward` or `step`
 
-A shape that is none of these, or that no name can be found for, is kept as unread.
+A shape in another place, or one without a name, is recorded as unread.
 """
 
 import ast
@@ -21,16 +21,16 @@ LETTER = r"(?:[A-Z](?:_\w+)?|[a-z]\w*)(?!\w)"
 FACTOR = rf"(?:\d*{LETTER}|\d+)"
 SIZE = re.compile(rf"…|{FACTOR}(?:(?: ?[+−·/] ?| (?=[A-Z])){FACTOR})*")
 COMMENT = re.compile(r"(?<!\S)\(([^()]*)\)")
-PROSE = re.compile(r"(?<!\S)\((…[^()]*|[^()]*[A-Z][^()]*)\)")        # not (output, cache)
+PROSE = re.compile(r"(?<!\S)\((…[^()]*|[^()]*[A-Z][^()]*)\)")        # excludes (output, cache)
 UNREADABLE = re.compile(r"# *\([A-Z…\d]\w*,")
 
 
 @dataclass(eq=False)
 class Claim:
-    """A shape that a source promises, and what became of it when code ran."""
+    """A documented shape, and whether it was checked when the code ran."""
 
     text: str           # "Shapes: query q (B, Q)"
-    names: tuple        # of what, the first of these that there is: "Shapes", "query", "q"
+    names: tuple        # candidate names, the first that exists: "Shapes", "query", "q"
     shape: tuple        # ("B", "Q")
     written: str = ""   # "(B, Q)"
     kind: str = "docstring"
@@ -40,17 +40,17 @@ class Claim:
     def __str__(self):
         return f"{self.place}: {self.text}"
 
-    def unchecked(self, why):
+    def mark_unchecked(self, why):
         if self.state != "checked":
             self.state = why
 
 
 @dataclass
 class Promises:
-    """The claims of a docstring."""
+    """The claims of one docstring."""
 
     arguments: list = field(default_factory=list)
-    results: list = field(default_factory=list)     # of an arrow: (first names, [claim or None])
+    results: list = field(default_factory=list)     # for each arrow: (first names, [claim or None])
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Function:
 
 
 def shape_of(inside):
-    """The sizes of what parentheses hold: "B, S" → ("B", "S"); None where that is no shape."""
+    """Return the sizes inside parentheses, "B, S" → ("B", "S"), or None if they are not a shape."""
     sizes = tuple(size.strip() for size in inside.split(","))
     sizes = sizes[:-1] if sizes[-1] == "" else sizes
     if inside != "…" and ("," not in inside or sizes.count("…") > 1):
@@ -72,27 +72,27 @@ def shape_of(inside):
     return sizes if all(map(SIZE.fullmatch, sizes)) else None
 
 
-def outside(pattern, text):
-    """The matches of a pattern that stand in no parentheses."""
+def outside_parentheses(pattern, text):
+    """Return the matches of a pattern that are not inside parentheses."""
     return [match for match in re.finditer(pattern, text)
             if text.count("(", 0, match.start()) <= text.count(")", 0, match.start())]
 
 
 def split(text, pattern):
-    cuts = [place for match in outside(pattern, text) for place in match.span()]
+    cuts = [place for match in outside_parentheses(pattern, text) for place in match.span()]
     return [text[i:j].strip() for i, j in zip([0] + cuts[1::2], cuts[::2] + [len(text)])]
 
 
 def sentences(docstring):
-    """A docstring cut at full stops, semicolons and wide gaps; an indented line is one."""
+    """Split a docstring at full stops, semicolons and wide gaps; keep an indented line whole."""
     lines = [f"   {line}   " if line.startswith("    ") or not line else line
              for line in docstring.split("\n")]
     return split(" ".join(lines), r"[.;](?=\s|$)|\s{3,}")
 
 
-def claimed(text):
-    """The claim of a part of a sentence with one shape, or None: what is broadcast has another."""
-    found = [match for match in outside(PROSE, text) if shape_of(match[1])]
+def parse_claim(text):
+    """Return the claim of a phrase with one shape, or None; broadcast arrays have another shape."""
+    found = [match for match in outside_parentheses(PROSE, text) if shape_of(match[1])]
     if len(found) != 1 or "broadcast" in text:
         return None
     words = [word.replace("∂L/∂", "d").strip("`") for word in text[:found[0].start()].split()]
@@ -101,17 +101,17 @@ def claimed(text):
     return Claim(text, names, shape_of(found[0][1]), found[0][0])
 
 
-def read_sentence(sentence):
-    """Claims left of an arrow, and for each result right of it a claim or None."""
+def parse_sentence(sentence):
+    """Return the claims before an arrow, and a claim or None for each result after it."""
     left, *right = split(sentence, r"→(?=\s|$)")
     arguments, bare = [], []
     for element in split(left, ","):
-        claim = claimed(element)
+        claim = parse_claim(element)
         if claim and len(set(claim.names)) == 1:                    # x, y (N, D)
             arguments += [replace(claim, names=(name,)) for name in bare]
         arguments += [claim] if claim else []
         bare = bare + [element] if element.isidentifier() else []
-    results = [claimed(element) for element in split(right[0], ",")] if len(right) == 1 else []
+    results = [parse_claim(element) for element in split(right[0], ",")] if len(right) == 1 else []
     return arguments, results
 
 
@@ -123,21 +123,21 @@ def shapes_in(comment):
 
 
 class Reader(ast.NodeTransformer):
-    """Reads one file: its claims, which `watch` gets, and its code with a probe behind each."""
+    """Collect the claims of one file in `watch`, and insert a probe after each statement."""
 
     def __init__(self, watch, path, module):
         self.watch, self.path, self.module = watch, path, module
-        self.around = []                # the classes and functions that stand around a node
-        self.fields = []                # claims of the class that is being read
-        self.lines = [""] + path.read_text(encoding="utf-8").split("\n")     # as they are counted
-        self.comments = {}              # line: the comment behind its code
+        self.enclosing = []             # enclosing classes and functions
+        self.fields = []                # claims of the current class
+        self.lines = [""] + path.read_text(encoding="utf-8").split("\n")     # numbered from 1
+        self.comments = {}              # {line: trailing comment}
         with tokenize.open(path) as file:
             for token in tokenize.generate_tokens(file.readline):
                 if token.type == tokenize.COMMENT and token.line[:token.start[1]].strip():
                     self.comments[token.start[0]] = token.string
 
     def read(self):
-        """The rewritten tree."""
+        """Return the rewritten tree."""
         tree = self.visit(ast.parse("\n".join(self.lines[1:])))
         for line, comment in self.comments.items():
             if shapes_in(comment) or UNREADABLE.match(comment):
@@ -150,8 +150,8 @@ class Reader(ast.NodeTransformer):
 
     # ---- comments
 
-    def commented(self, node, kind, targets):
-        """Claims from the comment behind a statement, about its targets in their order."""
+    def comment_claims(self, node, kind, targets):
+        """Return the claims in the comment after a statement, one per target."""
         comment = self.comments.get(node.end_lineno, "")
         shapes = shapes_in(comment)
         if not shapes or len(shapes) > len(targets):
@@ -165,11 +165,11 @@ class Reader(ast.NodeTransformer):
 
     def probes(self, claims, targets, node):
         first = len(self.watch.claims) - len(claims)
-        return [located(f"_shapes.probe({first + i}, {targets[i]}, locals())", node)
+        return [statement_at(f"_shapes.probe({first + i}, {targets[i]}, locals())", node)
                 for i in range(len(claims))]
 
     def in_class(self):
-        return self.around and isinstance(self.around[-1], ast.ClassDef)
+        return self.enclosing and isinstance(self.enclosing[-1], ast.ClassDef)
 
     def visit_Assign(self, node):
         if self.in_class():
@@ -177,21 +177,21 @@ class Reader(ast.NodeTransformer):
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         targets = [ast.unparse(part) for part in getattr(target, "elts", [target])]
         targets = [] if any(target.startswith("*") for target in targets) else targets
-        return [node] + self.probes(self.commented(node, "assignment", targets), targets, node)
+        return [node] + self.probes(self.comment_claims(node, "assignment", targets), targets, node)
 
     visit_AugAssign = visit_Assign
 
     def visit_AnnAssign(self, node):
         if not self.in_class():
             return self.visit_Assign(node) if node.value else node
-        self.fields += self.commented(node, "field", [ast.unparse(node.target)])
+        self.fields += self.comment_claims(node, "field", [ast.unparse(node.target)])
         return node
 
     def visit_Return(self, node):
-        result = located("_shapes_result = None", node)
+        result = statement_at("_shapes_result = None", node)
         result.value = node.value or result.value
-        claims = self.commented(node, "assignment", ["return"])
-        leave = located("return _shapes.leave(_shapes_result)", node)
+        claims = self.comment_claims(node, "assignment", ["return"])
+        leave = statement_at("return _shapes.leave(_shapes_result)", node)
         return [result] + self.probes(claims, ["_shapes_result"], node) + [leave]
 
     # ---- functions, classes and their docstrings
@@ -202,27 +202,27 @@ class Reader(ast.NodeTransformer):
         parameters = [a.arg for a in node.args.posonlyargs + node.args.args + node.args.kwonlyargs]
         promises = self.promises(node, parameters)
         self.watch.functions.append(Function(node.name, parameters, promises))
-        self.around.append(node)
+        self.enclosing.append(node)
         self.generic_visit(node)
-        self.around.pop()
+        self.enclosing.pop()
         if len(self.watch.claims) == claims and "self" not in parameters:
             return unchanged
-        enter = located(f"_shapes = _shapes_call({number}, locals())", node.body[0])
+        enter = statement_at(f"_shapes = _shapes_call({number}, locals())", node.body[0])
         node.body.insert(ast.get_docstring(node) is not None, enter)
         return node
 
     def visit_ClassDef(self, node):
-        self.around.append(node)
+        self.enclosing.append(node)
         outer, self.fields = self.fields, []
         self.generic_visit(node)
-        name = ".".join(around.name for around in self.around)
+        name = ".".join(enclosing.name for enclosing in self.enclosing)
         self.watch.classes[self.module, name] = self.fields, self.promises(node, None)
-        self.around.pop()
+        self.enclosing.pop()
         self.fields = outer
         return node
 
     def promises(self, node, parameters):
-        """The claims of a docstring; parameters: of a function, None for a class."""
+        """Return the claims of a docstring. For a class, `parameters` is None."""
         docstring = ast.get_docstring(node) or ""
         unread = [match[0] for match in PROSE.finditer(docstring) if shape_of(match[1])]
         lines = range(node.body[0].lineno, node.body[0].end_lineno + 1)
@@ -233,9 +233,9 @@ class Reader(ast.NodeTransformer):
 
         found = Promises()
         for sentence in sentences(docstring):
-            arguments, results = read_sentence(sentence)
+            arguments, results = parse_sentence(sentence)
             if parameters is not None:
-                arguments, results = of_function(node, parameters, arguments, results)
+                arguments, results = split_function_claims(node, parameters, arguments, results)
             arguments = [claim for claim in arguments if claim.names]
             found.arguments += arguments
             if any(results):
@@ -243,28 +243,28 @@ class Reader(ast.NodeTransformer):
             for claim in filter(None, arguments + results):
                 claim.place, claim.text = place(claim.written), f"{node.name}: {claim.text}"
                 self.watch.claims.append(claim)
-                if claim.written in unread:                         # one for "x, y (N, D)"
+                if claim.written in unread:                         # "x, y (N, D)" counts once
                     unread.remove(claim.written)
         self.watch.unread += [f"{place(written)}: {node.name}: {written}" for written in unread]
         return found
 
 
-def of_function(node, parameters, arguments, results):
-    """The claims about parameters, and those about what a function returns."""
-    own = [name for name in parameters if name not in ("self", "cls")]
+def split_function_claims(node, parameters, arguments, results):
+    """Split claims into those about parameters and those about return values."""
+    names = [name for name in parameters if name not in ("self", "cls")]
     if not any(isinstance(inner, ast.Return) and inner.value for inner in ast.walk(node)):
-        arguments += filter(None, results)          # an array that it writes into
+        arguments += filter(None, results)          # an array that it fills
         results = []
     for claim in arguments:
-        claim.names = tuple(name for name in claim.names if name in own)
-    if results and len(own) == len(arguments) == 1:
-        arguments[0].names = tuple(own)
+        claim.names = tuple(name for name in claim.names if name in names)
+    if results and len(names) == len(arguments) == 1:
+        arguments[0].names = tuple(names)
     return arguments, results
 
 
-def located(code, like):
-    """A statement that stands where another one stands."""
-    made = ast.parse(code).body[0]
-    for node in ast.walk(made):
+def statement_at(code, like):
+    """Parse a statement and give it the location of another."""
+    statement = ast.parse(code).body[0]
+    for node in ast.walk(statement):
         ast.copy_location(node, like)
-    return made
+    return statement

@@ -1,18 +1,18 @@
-"""The shapes that a source promises, held against the arrays they speak of while its code runs.
+"""Compare documented shapes with the arrays they describe while the code runs.
 
     watch = Watch()
-    tree = watch.read(path, module_name)    its claims (shape_claims.py), and its code with probes
+    tree = watch.read(path, module_name)    collects its claims and inserts probes into its code
     with watch.running():
-        …                                   whatever calls its functions, in modules imported before
-    watch.lies                              {claim: why it is not true}
+        …                                   calls its functions, from modules imported before
+    watch.wrong_claims                      {claim: why it is wrong}
 
-Within one call a letter has one size: in the arguments, the results, the assignments, the fields
-of `self` and those of every cache among the arguments and results. So has `…`, any number of axes,
-and a size of several letters, `gates · H`, which also gives the last of them that is not known
-yet. A whole number among the arguments, in `self` or, for capitals, among the local variables is
-the size of its name. Only what assignments alone call by a name in lower case, `rows`, may change
-where a loop begins again. Another module than `self` has letters of its own. None is passed over:
-it has no shape. Kernels run as plain Python.
+Within one call a letter has one size: in arguments, results, assignments, fields of `self`, and
+fields of every cache among the arguments and results. The same holds for `…`, any number of axes,
+and for a product such as `gates · H`, which determines its last unknown letter. An integer in the
+arguments or in `self`, or a local one in capitals, gives the size of its name. A lower-case name
+that occurs only in assignments, such as `rows`, may change in the next pass of a loop. Modules
+other than `self` have their own letters. None has no shape and is skipped. Kernels run as plain
+Python.
 """
 
 import builtins
@@ -30,19 +30,19 @@ from shape_letters import Letters
 from numpy_attention.kernels.guard import Guarded
 from numpy_attention.module import Module
 
-AGAIN = 10      # calls with arguments of the same shapes that are looked at, of a check's thousands
+MAX_CALLS = 10  # checked calls with the same argument shapes; a gradient check makes thousands
 
 
 class Watch:
-    """All claims of the sources read, and what became of them."""
+    """All claims of the sources read, and the result of each."""
 
     def __init__(self):
         self.claims = []
-        self.unread = []                # "place: text" of what looks like a shape
-        self.lies = {}
+        self.unread = []                # "place: text" of unparsed shapes
+        self.wrong_claims = {}
         self.functions = []
         self.classes = {}               # (module, name): (claims of fields, Promises)
-        self.codes = {}                 # place_of a function: its rewritten code
+        self.codes = {}                 # {place_of(function): rewritten code}
         self.calls = Counter()
 
     def read(self, path, module):
@@ -54,35 +54,35 @@ class Watch:
         for inner in code.co_consts:
             if isinstance(inner, CodeType):
                 self._keep(inner)
-                if inner.co_name != "<lambda>":         # of which a line may have two
+                if inner.co_name != "<lambda>":         # one line may have two lambdas
                     self.codes[place_of(inner)] = inner
 
     def call(self, number, names):
-        """What a rewritten function begins with."""
+        """Start recording a call; every rewritten function begins with this."""
         shapes = [np.shape(value) for value in names.values() if isinstance(value, np.ndarray)]
-        alike = number, id(names.get("self")), *shapes
-        self.calls[alike] += 1
-        if self.calls[alike] > AGAIN:
-            return Unwatched()
+        key = number, id(names.get("self")), *shapes
+        self.calls[key] += 1
+        if self.calls[key] > MAX_CALLS:
+            return UncheckedCall()
         return Call(self, self.functions[number], names)
 
     def cell(self, names):
-        """The same for statements outside of functions."""
+        """Start recording statements outside functions."""
         return Call(self, Function("a cell", [], Promises()), names)
 
     def report(self):
-        """How many claims there are and how many were checked; the others, the unread, the lies."""
+        """Return a text: how many claims were checked, and those not checked, unread or wrong."""
         lines = []
         for kind in sorted({claim.kind for claim in self.claims}):
             states = [claim.state for claim in self.claims if claim.kind == kind]
             lines.append(f"{kind}: {states.count('checked')} of {len(states)} shapes checked")
         lines += [f"{claim.state}: {claim}" for claim in self.claims if claim.state != "checked"]
         lines += [f"unread: {text}" for text in self.unread]
-        return "\n".join(lines + [f"LIE: {lie}" for lie in self.lies.values()])
+        return "\n".join(lines + [f"WRONG: {text}" for text in self.wrong_claims.values()])
 
     @contextlib.contextmanager
     def running(self):
-        """For a while, the functions of the sources read run their rewritten code."""
+        """Run the rewritten code of all functions read, until the block ends."""
         functions = [(held, held.__code__) for held in gc.get_objects()
                      if type(held) is FunctionType and place_of(held.__code__) in self.codes]
         guarded = [held for held in gc.get_objects() if type(held) is Guarded]
@@ -110,30 +110,30 @@ def place_of(code):
 
 
 class Call:
-    """One call of a function and the shape comments on it."""
+    """One call of a function, with the claims about it."""
 
     def __init__(self, watch, function, names):
         self.watch = watch
         self.function = function
         self.arguments = dict(names)
         self.locals = {}
-        self.passed = set()             # claims of statements that ran in this pass of a loop
+        self.passed = set()             # claims checked in this pass of a loop
         self.owner = self.arguments.get("self")
         self.letters = Letters(self.arguments.get, self.held, self.locals.get)
         self.check_fields(self.owner, self.letters)
         for claim in function.promises.arguments:
             self.check(claim, self.arguments[claim.names[0]], self.letters)
-        for promises in self.of_classes():
+        for promises in self.class_promises():
             for claim in promises.arguments:
                 values = [self.arguments.get(name) for name in claim.names]
                 values += [self.held(name) for name in claim.names]
                 arrays = [value for value in values if isinstance(value, np.ndarray)]
                 self.check(claim, arrays[0] if arrays else None, self.letters)
         for value in self.arguments.values():
-            self.touched(value)
+            self.check_value_fields(value)
 
     def probe(self, number, value, names):
-        """What stands behind a statement with a comment."""
+        """Check a claim after its statement."""
         self.locals.update((name, held) for name, held in names.items() if name[0].isupper())
         claim = self.watch.claims[number]
         if claim in self.passed:
@@ -143,34 +143,34 @@ class Call:
         self.check(claim, value, self.letters)
 
     def leave(self, value):
-        """What stands around a result."""
+        """Check the claims about a return value, and return the value."""
         parts = value if type(value) is tuple else (value,)
         for _, claims in self.function.promises.results:
             self.check_results(claims, parts, value, len(claims) == len(parts))
-        for promises in self.of_classes():
+        for promises in self.class_promises():
             for names, claims in promises.results:
-                if self.function.name == speaker(type(self.owner), names):
+                if self.function.name == described_method(type(self.owner), names):
                     self.check_results(claims, parts, value, len(claims) <= len(parts))
         for part in parts:
-            self.touched(part)
+            self.check_value_fields(part)
         return value
 
-    # ---- what is looked at
+    # ---- where values come from
 
     def held(self, name):
-        """A field of self or of its class; what a property computes has its own meaning."""
+        """Return a field of self or of its class. Properties are not evaluated."""
         return getattr(self.owner, "__dict__", {}).get(name, getattr(type(self.owner), name, None))
 
-    def of_classes(self):
-        """What the docstrings of self's classes promise."""
+    def class_promises(self):
+        """Return the docstring claims of self's classes."""
         known = self.watch.classes
         return [known[place][1] for place in classes(self.owner) if place in known]
 
-    def touched(self, value):
-        """An argument or a result: a cache has the call's letters, a module or state its own."""
+    def check_value_fields(self, value):
+        """Check the fields of an argument or result. A module or state has its own letters."""
         if value is not self.owner:
-            apart = isinstance(value, (Module, type(self.owner))) and value is not None
-            self.check_fields(value, Letters() if apart else self.letters)
+            separate = isinstance(value, (Module, type(self.owner))) and value is not None
+            self.check_fields(value, Letters() if separate else self.letters)
 
     def check_fields(self, value, letters):
         for place in classes(value):
@@ -178,29 +178,29 @@ class Call:
                 self.check(claim, getattr(value, claim.names[0], None), letters)
 
     def check_results(self, claims, parts, value, fits):
-        """Hold the claims of an arrow against what returns, where it is clear which is which."""
-        alone = len(parts) == 1 and not any(claims[1:])         # "→ dx (N, D), or None where …"
-        if fits and type(value) is tuple or alone:
+        """Check the claims after an arrow if it is clear which return value each describes."""
+        single = len(parts) == 1 and not any(claims[1:])        # "→ dx (N, D), or None where …"
+        if fits and type(value) is tuple or single:
             for claim, part in zip(claims, parts):
                 if claim:
                     self.check(claim, part, self.letters)
         else:
             for claim in filter(None, claims):
-                claim.unchecked(f"one of {len(claims)} parts, where {len(parts)} return")
+                claim.mark_unchecked(f"one of {len(claims)} parts, where {len(parts)} return")
 
     def check(self, claim, value, letters):
         if isinstance(value, (np.ndarray, np.generic)):
             claim.state = "checked"
-            for wrong, shape, why in letters.disagreements(claim, np.shape(value)):
+            for wrong, shape, why in letters.contradictions(claim, np.shape(value)):
                 message = f"the array is {shape}: {why}; letters: {letters}"
                 message = f"{wrong}\n    in a call of {self.function.name} {message}"
-                self.watch.lies.setdefault(wrong, message)
+                self.watch.wrong_claims.setdefault(wrong, message)
         elif value is not None:
-            claim.unchecked(f"no array, but of type {type(value).__name__}")
+            claim.mark_unchecked(f"no array, but of type {type(value).__name__}")
 
 
-class Unwatched:
-    """A call that is not looked at any more."""
+class UncheckedCall:
+    """A call that is not checked."""
 
     def probe(self, *_):
         pass
@@ -210,12 +210,12 @@ class Unwatched:
 
 
 def classes(value):
-    """(module, name) of each class that a value is of."""
+    """Return (module, name) of each class of a value."""
     return [(one.__module__, one.__qualname__) for one in type(value).__mro__]
 
 
-def speaker(owner, names):
-    """Whose results a class's docstring gives after such arguments: `forward` or `step`."""
+def described_method(owner, names):
+    """Return the method whose results a class docstring describes: `forward` or `step`."""
     if not hasattr(owner, "step"):
         return "forward"
     code = owner.forward.__code__ if hasattr(owner, "forward") else None

@@ -1,4 +1,4 @@
-"""The sizes of shape letters in one call, found from the arrays that have the shapes."""
+"""Infer the sizes of shape letters in one call from arrays whose shapes are documented."""
 
 import functools
 import re
@@ -8,17 +8,17 @@ from shape_claims import LETTER
 
 
 class Letters:
-    """The sizes of letters within one call; numbers: functions from a name to its value there."""
+    """The sizes of letters in one call; numbers: functions that return the value of a name."""
 
     def __init__(self, *numbers):
         self.sizes = {}
         self.numbers = numbers
-        self.whole = set()              # letters of which such a number is the size
-        self.loose = set()              # those that only assignments speak of, in lower case
-        self.waiting = []               # (claim, shape, size, length) where two letters are unknown
+        self.whole = set()              # letters whose size is an integer variable
+        self.loose = set()              # lower-case letters that occur only in assignments
+        self.pending = []               # (claim, shape, size, length) with two unknown letters
 
-    def disagreements(self, claim, shape):
-        """Hold a claim against a shape; yield (claim, shape, why) of what is now seen wrong."""
+    def contradictions(self, claim, shape):
+        """Compare a claim with a shape, and yield (claim, shape, why) for each contradiction."""
         if claim.kind == "assignment":
             met = {name for size in claim.shape for name in formula(size)[0]}
             self.loose |= {name for name in met if name.islower() and name not in self.sizes}
@@ -28,13 +28,13 @@ class Letters:
             after = max(before, len(shape) - (len(sizes) - 1 - before))
             lengths = shape[:before] + (shape[before:after],) + shape[after:]
         if len(sizes) != len(lengths):
-            yield claim, shape, f"{len(sizes)} axes are said"
+            yield claim, shape, f"{len(sizes)} axes are documented"
             return
-        self.waiting += [(claim, shape, size, length) for size, length in zip(sizes, lengths)]
+        self.pending += [(claim, shape, size, length) for size, length in zip(sizes, lengths)]
         known, wrong = -1, set()
-        while known < len(self.sizes):                      # another letter may have become known
-            known, waiting, self.waiting = len(self.sizes), self.waiting, []
-            for claim, shape, size, length in waiting:
+        while known < len(self.sizes):                      # repeat while new letters are found
+            known, pending, self.pending = len(self.sizes), self.pending, []
+            for claim, shape, size, length in pending:
                 if claim not in wrong and not self._agrees(claim, shape, size, length):
                     wrong.add(claim)
                     value = self._value(size)
@@ -42,7 +42,7 @@ class Letters:
                     yield claim, shape, why
 
     def next_pass(self):
-        """A loop begins again: sizes in lower case may have another length, `rows` or `t`."""
+        """Forget lower-case sizes, such as `rows`, which may differ in the next pass of a loop."""
         for size in list(self.sizes):
             if formula(size)[0] & (self.loose - self.whole):
                 del self.sizes[size]
@@ -53,10 +53,10 @@ class Letters:
         unknown = [name for name in formula(size)[0] if self._number(name) is None]
         if not unknown:
             return self._value(size) == length
-        if self.sizes.setdefault(size, length) != length:   # gates · H, of which only this is known
+        if self.sizes.setdefault(size, length) != length:   # only the product gates · H is known
             return False
         if len(unknown) > 1:
-            self.waiting.append((claim, shape, size, length))
+            self.pending.append((claim, shape, size, length))
         elif size != unknown[0]:
             for n in range("/" in size, 10 * length + 10):
                 if self._value(size, {unknown[0]: n}) == length:
@@ -67,7 +67,7 @@ class Letters:
         return True
 
     def _number(self, name):
-        """A letter's size; that of a whole number of this name where no shape has given one."""
+        """Return a letter's size; without one, use the integer variable with its name."""
         if name not in self.sizes:
             for number in self.numbers:
                 value = number(name)
@@ -77,7 +77,7 @@ class Letters:
         return self.sizes.get(name)
 
     def _value(self, size, also={}):
-        """A size's length, as far as it is known."""
+        """Return the length of a size, or None if it is unknown."""
         known = self.sizes | also
         names, code = formula(size)
         if size == "…" or not names <= known.keys():
@@ -91,7 +91,7 @@ class Letters:
 
 @functools.cache
 def formula(size):
-    """The letters of a size, and it as Python: "2A" → 2*A, "B S" → B*S."""
+    """Return the letters of a size and its code in Python: "2A" → 2*A, "B S" → B*S."""
     code = size.replace("·", "*").replace("−", "-").replace("…", "...")
     code = re.sub(r"(?<=\w) (?=[A-Z])", "*", code)
     code = re.sub(r"\b(\d+)(?=[A-Za-z])", r"\1*", code)

@@ -1,4 +1,4 @@
-"""What is offered instead of a statement or an expression, by kind of mistake."""
+"""Edits that the search for mistakes proposes for a statement or expression, by kind."""
 
 import ast
 import importlib
@@ -64,13 +64,13 @@ NAMES = {name: {FULL} for name in ("dys", "dstate", "x", "dh", "dz", "dw", "memo
 NAMES |= {"dv": {(2,)}, "z": {(3,)}, "self.U": {(4, 3)}, "self.V": {(3, 3)}}
 
 
-def printed(code):
-    """Code as this Python prints it: which tuples have brackets differs."""
+def normalized(code):
+    """Return code as this Python version prints it: parentheses of tuples differ."""
     return written(ast.parse(code))
 
 
 @pytest.fixture(scope="module")
-def offered():
+def proposed():
     edits = Editing(plain, NAMES, {"mask": {FULL}}, {"length"}, Written([plain], [given])).edits
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
@@ -92,7 +92,7 @@ def offered():
     ("missing term", "dz = dys * x * x", "dz = dys * x * x; dys += dz @ self.V.T"),
     ("axis", "dz[1:steps + 1] = dys[:steps]", "dz[:steps] = dys[:steps]"),
     ("axis", "dw[:, 0] += dz[:, -1]", "dw[:, 1] += dz[:, -1]"),
-    # what is handed over
+    # arguments
     ("output ignored", "np.zeros_like(dstate)", "dstate.copy()"),
     ("missing term", "np.zeros_like(dstate)", "dys.copy()"),
     ("missing term", "given(dz, 0, x, dys)", "given(dz, dh, x, dys)"),
@@ -108,7 +108,7 @@ def offered():
     ("mask backward", "np.add.at(grads.E, steps, dz * self.rate)",
      "np.add.at(grads.E, steps, mask * (dz * self.rate))"),
     ("factor", "self.rate", "1 - self.rate"),
-    # order
+    # order of steps and arguments
     ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps[::-1])"),
     ("wrong step", "zip(dys, steps)", "zip(dys[::-1], steps)"),
     ("wrong step", "np.stack(dp)", "np.stack(dp[::-1])"),
@@ -139,38 +139,38 @@ def offered():
     ("extra term", "dh + dw * z", "dw * z"),
     ("extra term", "dys + memory", "dys"),
 ])
-def test_what_is_offered(offered, kind, old, new):
-    assert (kind, printed(old), printed(new)) in offered
+def test_proposed_edits(proposed, kind, old, new):
+    assert (kind, normalized(old), normalized(new)) in proposed
 
 
 @pytest.mark.parametrize("kind, old, new", [
-    ("missing term", "given(dz, 0, x, dys)", "given(dz, 0, x + dw, dys)"),      # x is no gradient
-    ("missing term", "dys * x * x", "dys * x * x + do @ self.U.T"),             # of other sizes
-    ("factor", "dys * x * x", "dys * x * x * memory"),                          # of as many axes
-    ("jacobian", "dz.mean(1)", "(z * dz).sum(1)"),                              # of other sizes
+    ("missing term", "given(dz, 0, x, dys)", "given(dz, 0, x + dw, dys)"),  # x is not a gradient
+    ("missing term", "dys * x * x", "dys * x * x + do @ self.U.T"),             # wrong shape
+    ("factor", "dys * x * x", "dys * x * x * memory"),                      # same number of axes
+    ("jacobian", "dz.mean(1)", "(z * dz).sum(1)"),                              # wrong shape
     ("derivative", "dz", "np.exp(dz)"),
     ("factor", "self.W", "1 - self.W"),
     ("factor", "dys * x * x", "dys * x * x * mask"),
-    ("missing term", "dz = dys * x * x", "dz = dys * x * x; dx += dz @ self.V.T"),  # not yet there
-    ("wrong step", "given(dz, dh, x, dys)", "given(dz[::-1], dh, x, dys)"),     # not at hand
+    ("missing term", "dz = dys * x * x", "dz = dys * x * x; dx += dz @ self.V.T"),  # undefined
+    ("wrong step", "given(dz, dh, x, dys)", "given(dz[::-1], dh, x, dys)"),     # unknown name
     ("exchanged", "given(dz, grads.W, x, dys)", "given(dz, grads.W, x, dys)"),
 ])
-def test_what_is_not_offered(offered, kind, old, new):
-    assert (kind, printed(old), printed(new)) not in offered
+def test_edits_that_are_not_proposed(proposed, kind, old, new):
+    assert (kind, normalized(old), normalized(new)) not in proposed
 
 
-def test_every_kind_that_is_offered_has_its_place(offered):
-    assert {kind for kind, _, _ in offered} <= {*KINDS, "nudge"}
+def test_every_kind_of_edit_is_ranked(proposed):
+    assert {kind for kind, _, _ in proposed} <= {*KINDS, "nudge"}
 
 
-def test_what_a_function_at_hand_returns_is_exchanged_there_alone():
+def test_returned_values_are_exchanged_only_in_the_function_itself():
     edits = Editing(plain, NAMES, {}, set(), Written([plain, given])).edits
     assert not any(edit.new.startswith("dv, dk") for edit in edits)
     assert any(edit.new == "given(dz[::-1], dh, x, dys)" for edit in edits)
 
 
-def test_entries_of_what_is_written_as_a_dict():
-    """Those of the dict that has one of the keys by which a name is read; of no other."""
+def test_entries_of_dicts():
+    """Include the keys of the dict that has the key being read, and of no other dict."""
     def forward(x, y):
         return [dict(c=x, q=y), {"c": x, "r": y}, dict(other=x)]
 
@@ -185,11 +185,11 @@ def test_entries_of_what_is_written_as_a_dict():
     ("t", (3, 4)), ("0", (3, 4)), (":, 0", (2, 4)), (":, :, 1", (2, 3)), ("1:", None),
     ("0, 1, 2, 3", None),
 ])
-def test_the_shape_of_a_part(index, part):
+def test_shape_of_a_part(index, part):
     assert part_of((2, 3, 4), ast.parse(f"x[{index}]", mode="eval").body.slice) == part
 
 
-def test_what_lies_over_an_array():
+def test_broadcasting_rules():
     assert lies_over((3,), (2, 3)) and not lies_over((2,), (2, 3))
     assert not lies_over((2, 3), (2, 3)) and not lies_over((), (2, 3))
     assert not lies_over((4, 3), (1, 2, 3))
@@ -197,7 +197,7 @@ def test_what_lies_over_an_array():
     assert not fits((2,), "[:, :, None]", (2, 3)) and not fits((3, 2), "[t]", (1,))
 
 
-# ---- of whatever is written ---------------------------------------------------------------------
+# ---- edits of any code ---------------------------------------------------------------------------
 
 
 def functions_of(module):
@@ -209,7 +209,7 @@ def functions_of(module):
 @pytest.mark.parametrize("part, kind", [("layers", Editing), ("cells", EditingForward),
                                         ("models", Editing)])
 def test_every_function_of_the_package_can_be_edited(part, kind):
-    """Whatever their statements are, each edit has a place, and the function compiles with it."""
+    """Every edit has a place, and the edited function compiles."""
     edited = []
     for info in pkgutil.iter_modules([str(Path(numpy_attention.__file__).parent / part)]):
         module = importlib.import_module(f"numpy_attention.{part}.{info.name}")

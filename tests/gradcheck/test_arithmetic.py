@@ -1,4 +1,4 @@
-"""The arithmetic of one element, for the forms of statements that are explained."""
+"""The arithmetic behind a single element, in explained statements."""
 
 import ast
 
@@ -24,7 +24,7 @@ from numpy_attention.gradcheck.report.arithmetic import assigned_expression, for
     ("m.sum(axis=(0, 2))", "+", 6),
     ("m.sum(axis=-1, keepdims=True)", "+", 3),
 ])
-def test_the_terms_make_every_element(rng, text, between, count):
+def test_terms_add_up_to_every_element(rng, text, between, count):
     arrays = {"np": np, "a": rng.standard_normal((3, 4)), "b": rng.standard_normal((3, 4)),
               "m": rng.standard_normal((2, 4, 3)), "n": rng.standard_normal((2, 3, 5))}
     found = np.asarray(eval(text, arrays))
@@ -37,14 +37,14 @@ def test_the_terms_make_every_element(rng, text, between, count):
         assert total == pytest.approx(found[at], rel=1e-12)
 
 
-def test_the_element_shown_is_one_that_fails():
+def test_reported_element_is_wrong():
     right = np.array([0.5, 100.0, 3.0, 1e-6])
     assert arithmetic.furthest(right + [1e-4, 1e-3, 0, 0], right) == (0,)
     assert arithmetic.furthest(2 * right, right) == (1,)
     assert arithmetic.furthest(np.where(right == 3, np.nan, right), right) == (2,)
 
 
-def test_no_more_than_two_terms_are_written():
+def test_at_most_two_terms_are_printed():
     assert format_terms([(0.5, -2.0)], "/") == "0.5 / -2"
     assert format_terms([(0.5, 2.0), (1.0, 3.0)], "*") == "0.5 * 2 + 1 * 3"
     assert format_terms([(0.5, 2.0)] * 3, "*") == "0.5 * 2 + 0.5 * 2 + … (3 products)"
@@ -54,7 +54,7 @@ def test_no_more_than_two_terms_are_written():
 @pytest.mark.parametrize("line, expected", [("da = dx * 2", True), ("da = np.exp(dx) * 2", True),
                                            ("da = count(dx) * 2", False), ("da += dx * 2", False),
                                            ("if dx: da = dx * 2", False), ("da = (dx *", False)])
-def test_statements_that_may_be_computed_twice(tmp_path, line, expected):
+def test_statements_that_can_be_evaluated_again(tmp_path, line, expected):
     file = tmp_path / "one.py"
     file.write_text(line + "    # ∂L/∂a\n")
     place = Place("f", str(file), 1, "assign", "da", line)
@@ -68,5 +68,5 @@ def test_statements_that_may_be_computed_twice(tmp_path, line, expected):
     ("heads: d without its root",
      "found -0.37177805, right -1.0515471; "
      "computed as -0.05501 * 2.912 + 0.05501 * -3.846 + … (5 products)")])
-def test_it_stands_in_the_report(name, words):
+def test_arithmetic_is_in_the_report(name, words):
     assert words in str(failure(name))

@@ -1,9 +1,9 @@
-"""How much a search may try."""
+"""Limits on the number of edits a search tries."""
 
 from numpy_attention.gradcheck.locate.budget import Budget, limited_search
 
 
-def test_a_budget_is_spent_by_number():
+def test_budget_counts_edits():
     budget = Budget(3)
     budget.take(2)
     assert not budget.is_spent and budget.left == 1
@@ -11,7 +11,7 @@ def test_a_budget_is_spent_by_number():
     assert budget.is_spent
 
 
-def test_a_part_of_it_within_and_the_whole_again_behind():
+def test_limited_search_is_undone_afterwards():
     with limited_search(0.3):
         assert Budget(10).left == 3
         with limited_search(0.5):

@@ -1,4 +1,4 @@
-"""Every layer, cell, attention and model of the package: its gradient check and the laws."""
+"""Gradient checks and laws for every layer, cell, attention and model of the package."""
 
 import laws
 import numpy as np
@@ -15,7 +15,7 @@ def test_gradients(name):
     report = CHECKS[name](np.random.default_rng(0))
     assert report.title == name and 0 <= report.worst < TOLERANCE
     case = CASES[name](np.random.default_rng(0), np.float64)
-    # nothing is left out
+    # no parameter is left out
     assert {n for n, _ in case.target.named_parameters()} <= report.errors.keys()
 
 
@@ -35,27 +35,27 @@ def test_float32_agrees(name):
 
 
 @each
-def test_no_case_is_idle(name):
-    """Every parameter and input gets a gradient that is not 0: zeros would prove nothing."""
+def test_no_gradient_is_zero_everywhere(name):
+    """Every parameter and input has a nonzero gradient: zeros would prove nothing."""
     case = CASES[name](np.random.default_rng(0), np.float64)
     *_, grads, dinputs = laws.run(case)
     for part, array in list(grads.named_parameters()) + list(laws.leaves(dinputs, "input")):
-        # forward stops before the output layer
-        beyond = part.startswith("output.") and not name.endswith("loss")
-        assert array.size == 0 or array.any() or beyond, part
+        # forward ends before the output layer
+        unused = part.startswith("output.") and not name.endswith("loss")
+        assert array.size == 0 or array.any() or unused, part
 
 
 def test_the_laws_can_fail(rng):
     case = CASES["Linear"](rng, np.float64)
-    honest = case.backward
+    correct = case.backward
 
     def overwrites_dy(dy, cache, grads):
-        dx = honest(dy, cache, grads)
+        dx = correct(dy, cache, grads)
         dy *= 2
         return dx
 
     def forgets_to_add(dy, cache, grads):
-        dx = honest(dy, cache, grads)
+        dx = correct(dy, cache, grads)
         grads.b[:] = dy.sum((0, 1))
         return dx
 
@@ -65,12 +65,12 @@ def test_the_laws_can_fail(rng):
     case.backward = forgets_to_add
     with pytest.raises(AssertionError, match="grads"):
         laws.backward_twice_doubles(case)
-    case.backward = lambda dy, cache, grads: (honest(dy, cache, grads), dy)
+    case.backward = lambda dy, cache, grads: (correct(dy, cache, grads), dy)
     with pytest.raises(AssertionError, match="view of upstream"):
         laws.arguments_unchanged(case)
 
 
-def test_a_planted_bug_fails_its_check(rng, monkeypatch):
+def test_planted_bug_fails_its_check(rng, monkeypatch):
     from numpy_attention.cells.gru import GRU
     end = GRU.end_backward
 

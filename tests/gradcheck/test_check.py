@@ -1,4 +1,4 @@
-"""The gradient check itself: it passes what is right, and its report leads to what is wrong."""
+"""The gradient check: correct layers pass, and reports of wrong ones lead to the mistake."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,14 @@ def linear(rng, *sizes):
     return randomize(Linear.create(rng, *sizes, dtype=np.float64), rng)
 
 
-def test_a_right_layer_passes_and_reports_every_gradient(rng):
+def test_correct_layer_passes_and_reports_every_gradient(rng):
     report = gradcheck(linear(rng, 3, 2), rng.standard_normal((4, 3)), rng=rng)
     assert list(report.errors) == ["W", "b", "input[0]"]
     assert report.worst == max(report.errors.values()) < 1e-8
     assert "Linear: 3 gradients" in repr(report) and "input[0]" in repr(report)
 
 
-def test_a_function_without_parameters(rng):
+def test_function_without_parameters(rng):
     def forward(x, y):
         return x * y, np.sin(x), (x, y)
 
@@ -38,7 +38,7 @@ def test_a_function_without_parameters(rng):
     assert gradcheck(None, x, y, rng=rng, forward=forward, backward=backward).worst < 1e-8
 
 
-def test_numeric_gradient_of_a_cubic_and_restores_the_array():
+def test_numeric_gradient_of_a_cubic():
     x = np.array([[1.0, -2.0], [0.5, 3.0]])
     kept = x.copy()
     np.testing.assert_allclose(numeric_gradient(lambda: (x**3).sum(), x), 3 * x**2, rtol=1e-10)
@@ -62,7 +62,7 @@ def test_relative_errors():
     (lambda g: g * np.array([1, 1, 1.5]), "wrong only at .2. along axis 1"),    # no gates
     (lambda g: np.full_like(g, np.nan), "not finite"),
 ])
-def test_a_wrong_gradient_is_reported_with_its_line_and_its_kind(rng, spoil, suspect):
+def test_wrong_gradient_is_reported_with_line_and_kind(rng, spoil, suspect):
     layer = linear(rng, 3, 3)
 
     def backward(dy, cache, grads):
@@ -81,7 +81,7 @@ def test_a_wrong_gradient_is_reported_with_its_line_and_its_kind(rng, spoil, sus
     assert "W, backward:" in full and "W, central differences:" in full
 
 
-def test_one_wrong_element_is_found_and_named(rng):
+def test_single_wrong_element_is_reported(rng):
     layer = linear(rng, 4, 3)
 
     def backward(dy, cache, grads):
@@ -94,7 +94,7 @@ def test_one_wrong_element_is_found_and_named(rng):
     assert "grads.W[2, 1] *= 1 + 1e-4" in str(caught.value).splitlines()[2]
 
 
-def test_shapes_and_missing_gradients_are_reported(rng):
+def test_wrong_shapes_and_missing_gradients_are_reported(rng):
     layer = linear(rng, 4, 3)
     x = rng.standard_normal((5, 4))
     with pytest.raises(GradientError, match=r"input\[0\] has shape \(4, 5\), expected \(5, 4\)"):
@@ -103,7 +103,7 @@ def test_shapes_and_missing_gradients_are_reported(rng):
         gradcheck(layer, x, rng=rng, backward=lambda *args: None)
 
 
-def test_float32_and_infinite_outputs_are_refused(rng):
+def test_float32_and_nonfinite_outputs_raise(rng):
     layer = linear(rng, 4, 3)
     with pytest.raises(TypeError, match=r"input\[0\] is float32"):
         gradcheck(layer, np.ones((5, 4), np.float32), rng=rng)
@@ -114,7 +114,7 @@ def test_float32_and_infinite_outputs_are_refused(rng):
                   backward=lambda dy, cache, grads: dy)
 
 
-def test_the_callers_arrays_are_left_alone(rng):
+def test_arrays_of_the_caller_are_unchanged(rng):
     layer = linear(rng, 4, 3)
     x = rng.standard_normal((5, 4))
     weights_before = layer.vector.copy()
@@ -123,15 +123,15 @@ def test_the_callers_arrays_are_left_alone(rng):
     assert (layer.vector == weights_before).all() and (x == x_before).all()
 
 
-def test_protocol_sends_gradients_through_weights_too(rng):
-    """An attention whose backward drops dweights passes with contexts alone."""
+def test_protocol_checks_gradients_of_the_weights(rng):
+    """An attention whose backward ignores dweights must not pass."""
     from numpy_attention.attention.additive import AdditiveAttention
 
-    class Deaf(AdditiveAttention):
+    class IgnoresWeights(AdditiveAttention):
         def step_backward(self, dcontext, dweights, cache, dmemory, grads):
             return super().step_backward(dcontext, None, cache, dmemory, grads)
 
-    attention = randomize(Deaf.create(rng, 3, 4, 5, dtype=np.float64), rng)
+    attention = randomize(IgnoresWeights.create(rng, 3, 4, 5, dtype=np.float64), rng)
     forward, backward = protocol(attention, np.ones((2, 6), bool))
     with pytest.raises(GradientError):
         gradcheck(attention, rng.standard_normal((3, 2, 3)), rng.standard_normal((2, 6, 4)),

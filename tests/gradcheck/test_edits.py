@@ -1,4 +1,4 @@
-"""Edits of a backward pass: which are offered, what they change, and that one repairs it."""
+"""Edits of a backward pass: which are proposed, what they change, and the one that repairs it."""
 
 import numpy as np
 import pytest
@@ -19,11 +19,11 @@ def edits_of(function, names=None, masks=None):
     return Editing(function, names or {}, masks or {}, set(), Written([function])).edits
 
 
-def news(edits, kind):
+def replacements(edits, kind):
     return [edit.new for edit in edits if edit.kind == kind]
 
 
-def test_each_line_has_its_edits():
+def test_every_line_has_edits():
     first = plain.__code__.co_firstlineno
     edits = edits_of(plain)
     assert {edit.place.line for edit in edits} == {first + 1, first + 2, first + 3}
@@ -35,29 +35,29 @@ def test_each_line_has_its_edits():
     ("transpose", "dy"), ("sign", "-(dy @ W)"), ("batch sum", "(dy @ W).sum(0)"),
     ("factor", "2 * (dy @ W)"), ("assigned", "dx += dy @ W"), ("exchanged", "(dW, dx)"),
 ])
-def test_what_is_offered(kind, new):
-    assert new in news(edits_of(plain), kind)
+def test_proposed_edits(kind, new):
+    assert new in replacements(edits_of(plain), kind)
 
 
-def test_names_of_the_same_shape_are_offered_for_one_another():
+def test_names_of_the_same_shape_are_exchanged():
     names = {"dy": {(2, 3)}, "x": {(2, 3)}, "W": {(3, 3)}}
-    offered = [(edit.old, edit.new) for edit in edits_of(plain, names)
-               if edit.kind == "wrong variable"]
-    assert ("x", "dy") in offered and ("x", "W") not in offered
+    proposed = [(edit.old, edit.new) for edit in edits_of(plain, names)
+                if edit.kind == "wrong variable"]
+    assert ("x", "dy") in proposed and ("x", "W") not in proposed
 
 
-def test_a_mask_is_offered_where_there_is_one():
+def test_masks_are_proposed_if_there_is_one():
     edits = edits_of(plain, {"dx": {(2, 3)}}, {"keep": {(2,)}})
-    assert "keep[:, None] * (dy @ W)" in news(edits, "mask backward")
-    assert "~keep[:, None] * (dy @ W)" in news(edits, "mask backward")
-    assert not news(edits_of(plain), "mask backward")
+    assert "keep[:, None] * (dy @ W)" in replacements(edits, "mask backward")
+    assert "~keep[:, None] * (dy @ W)" in replacements(edits, "mask backward")
+    assert not replacements(edits_of(plain), "mask backward")
 
 
-def test_a_mask_is_laid_only_over_what_it_fits():
-    offered = news(edits_of(plain, {"dx": {(4, 3)}, "dW": {(9, 9)}}, {"keep": {(4, 3)}}),
-                   "mask backward")
-    assert "keep * (dy @ W)" in offered and "keep[:, None] * (dy @ W)" not in offered
-    assert "keep * (dy.T @ x)" not in offered
+def test_masks_are_proposed_only_where_they_fit():
+    proposed = replacements(edits_of(plain, {"dx": {(4, 3)}, "dW": {(9, 9)}}, {"keep": {(4, 3)}}),
+                            "mask backward")
+    assert "keep * (dy @ W)" in proposed and "keep[:, None] * (dy @ W)" not in proposed
+    assert "keep * (dy.T @ x)" not in proposed
 
 
 def numbers(a, b):
@@ -81,21 +81,20 @@ def numbers(a, b):
     ("wrong step", "e[t - 1]", "e[t]"), ("derivative", "(1 - c) ** 2", "1 - c ** 2"),
     ("assigned", "dz[t] = e[t - 1]", "dz[t] += e[t - 1]"),
 ])
-def test_an_edit_says_what_it_exchanges(kind, old, new):
+def test_edits_describe_their_change(kind, old, new):
     assert (kind, old, new) in [(edit.kind, edit.old, edit.new) for edit in edits_of(numbers)]
 
 
-def lost(dy, x):
+def without_return(dy, x):
     dx = dy * x
     dx *= 2
 
 
-def test_a_function_that_returns_nothing_may_have_been_meant_to():
-    assert [(edit.kind, edit.new) for edit in edits_of(lost) if edit.kind == "no return"] == [
-        ("no return", "return dx")]
+def test_missing_return_is_proposed():
+    assert replacements(edits_of(without_return), "no return") == ["return dx"]
 
 
-# ---- tried --------------------------------------------------------------------------------------
+# ---- trying edits -------------------------------------------------------------------------------
 
 
 def backward(dy, x):
@@ -120,7 +119,7 @@ def repairs_of(function=backward):
                    {"x": x})
 
 
-def test_the_edit_that_makes_all_right_is_found():
+def test_correct_edit_is_found():
     repairs = repairs_of()
     chosen = repairs.elsewhere(set(), ["x"], repairs.reach())
     edit = repairs.first(chosen, ["x"])
@@ -130,13 +129,13 @@ def test_the_edit_that_makes_all_right_is_found():
 
 
 @pytest.mark.parametrize("spent", [{"left": 0}, {"until": -np.inf}])
-def test_no_edit_is_tried_when_number_or_time_is_spent(spent):
+def test_no_edit_is_tried_without_budget_or_time(spent):
     repairs = repairs_of()
     vars(repairs.budget).update(spent)
     assert repairs.first(repairs.elsewhere(set(), ["x"], {}), ["x"]) is None
 
 
-def test_edits_are_tried_as_long_as_some_are_left():
+def test_budget_counts_edits_and_skips_known_failures():
     repairs = repairs_of()
     chosen = repairs.elsewhere(set(), ["x"], repairs.reach())
     before = repairs.budget.left
@@ -146,12 +145,12 @@ def test_edits_are_tried_as_long_as_some_are_left():
     short = repairs_of()
     short.budget.left = needed - 1
     assert short.first(chosen, ["x"]) is None and short.budget.left == 0
-    assert short.first(chosen[:needed - 1], ["x"]) is None      # those that do not help are known
+    assert short.first(chosen[:needed - 1], ["x"]) is None      # failed edits are remembered
     short.budget.left = 1
     assert short.first(chosen, ["x"]) is not None
 
 
-def test_lines_that_are_innocent_or_have_no_part_in_what_is_wrong_are_left_out():
+def test_correct_and_unrelated_lines_are_skipped():
     repairs = repairs_of()
     line = backward.__code__.co_filename, backward.__code__.co_firstlineno + 1
     assert repairs.reach() == {line: {"x"}}
@@ -160,7 +159,7 @@ def test_lines_that_are_innocent_or_have_no_part_in_what_is_wrong_are_left_out()
     assert repairs.elsewhere(set(), ["x"], {line: {"x", "y"}}) != []
 
 
-def test_the_functions_are_as_before_and_an_edit_spoils_no_input():
+def test_functions_and_inputs_are_restored():
     repairs = repairs_of()
     code = backward.__code__
     for one in repairs.edits:
@@ -169,14 +168,14 @@ def test_the_functions_are_as_before_and_an_edit_spoils_no_input():
     assert backward.__code__ is code
 
 
-def test_what_calls_compiled_code_is_not_edited_nor_what_is_of_the_package():
+def test_package_code_and_callers_of_compiled_code_are_not_edited():
     from numpy_attention.layers.linear import Linear
     assert editable([backward]) == [backward]
     assert editable([backward, calls_compiled]) == []
     assert editable([Linear.backward, backward]) == [backward]
 
 
-def test_a_listener_that_copies():
+def test_copying_listener():
     x = np.ones(2)
     assert Copying(3).moved(x, 2) is x and Copying(3).used(7, 3) == 7
     copy = Copying(3).moved(x, 3)

@@ -1,4 +1,4 @@
-"""Errors for what cannot be checked, and warnings for numbers that are not parameters."""
+"""Errors for targets that cannot be checked, and warnings for numbers that are not parameters."""
 
 import contextlib
 import inspect
@@ -32,7 +32,7 @@ def one_line(error):
 # ---- missing methods ----------------------------------------------------------------------------
 
 
-def test_an_attention_is_to_be_wrapped(rng):
+def test_attention_must_be_wrapped(rng):
     attention = AdditiveAttention.create(rng, 2, 3, 4, dtype=np.float64)
     with pytest.raises(TypeError) as error:
         gradcheck(attention, np.ones((2, 3)), rng=rng)
@@ -41,7 +41,7 @@ def test_an_attention_is_to_be_wrapped(rng):
                                "forward, backward = protocol(attention, mask)")
 
 
-def test_a_cell_that_only_steps(rng):
+def test_cell_without_forward(rng):
     class Cell(Module):
         def _step(self, t, steps):
             """"""
@@ -56,7 +56,7 @@ def test_a_cell_that_only_steps(rng):
             gradcheck(kind(), np.ones((2, 3)), rng=rng)
 
 
-def test_the_pass_that_is_missing_is_named(rng):
+def test_missing_pass_is_named(rng):
     class Half:
         def forward(self, x):
             return x, x
@@ -71,7 +71,7 @@ def test_the_pass_that_is_missing_is_named(rng):
         gradcheck(Half(), np.ones(2), rng=rng, backward=7)
 
 
-def test_targets_that_are_none(rng):
+def test_invalid_targets(rng):
     with pytest.raises(TypeError, match="^target is the class GRU; expected an instance, or"):
         gradcheck(GRU, np.ones(2), rng=rng)
 
@@ -82,7 +82,7 @@ def test_targets_that_are_none(rng):
         gradcheck(Bare(), np.ones(2), rng=rng)
 
 
-def test_an_attention_without_one_of_its_methods(rng):
+def test_attention_with_a_missing_method(rng):
     class Half:
         read = step = step_backward = len
 
@@ -90,13 +90,13 @@ def test_an_attention_without_one_of_its_methods(rng):
         protocol(Half(), MASK)
     assert one_line(error) == ("Half has no read_backward: an attention needs read, step, "
                                "step_backward, read_backward")
-    for nothing in (None, 7, AdditiveAttention):
+    for invalid in (None, 7, AdditiveAttention):
         with pytest.raises(TypeError, match="^attention is .*; expected an object with read, "):
-            protocol(nothing, MASK)
+            protocol(invalid, MASK)
 
 
-def test_an_attention_that_does_not_look_at_the_query(rng):
-    """Its gradient is 0, in the shape of the queries."""
+def test_attention_that_ignores_the_query(rng):
+    """The gradient of the query is 0, in the shape of the queries."""
     class Mean(AdditiveAttention):
         def step(self, query, memory, t):
             weights = memory.mask / memory.mask.sum(1, keepdims=True)
@@ -120,7 +120,7 @@ def test_an_attention_that_does_not_look_at_the_query(rng):
 
 
 @pytest.mark.parametrize("found", [None, 3.0, (np.ones(2),)])
-def test_a_forward_without_a_cache(rng, found):
+def test_forward_without_a_cache(rng, found):
     words = (r"^forward returns .*; expected a tuple \(output, …, cache\), "
              "so end it with: return y, cache$")
     with pytest.raises(TypeError, match=words):
@@ -138,7 +138,7 @@ def test_a_forward_without_a_cache(rng, found):
      "an array of floats"),
     ((np.ones(2), np.ones(2, int)), r"int64 for input\[1\]"),
 ])
-def test_gradients_that_are_not_one_for_each_input(rng, found, words):
+def test_wrong_number_or_type_of_gradients(rng, found, words):
     with pytest.raises(GradientError, match=rf"^backward returns {words}; expected gradients for "
                        r"input\[0\], input\[1\], got .*\. Return one for each") as error:
         gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
@@ -149,13 +149,13 @@ def test_gradients_that_are_not_one_for_each_input(rng, found, words):
 @pytest.mark.parametrize("found, words", [
     ((np.ones(2),), "a tuple of length 1"), ([np.ones(2)], "a list of length 1"),
 ])
-def test_the_gradient_of_one_input_is_an_array_alone(rng, found, words):
+def test_single_gradient_must_not_be_in_a_sequence(rng, found, words):
     with pytest.raises(GradientError, match=f"^backward returns {words}, but the gradient "):
         gradcheck(None, np.ones(2), rng=rng, forward=lambda x: (2 * x, None),
                   backward=lambda dy, cache, grads: found)
 
 
-def test_a_gradient_for_what_has_none(rng):
+def test_gradient_of_a_boolean_input_raises(rng):
     words = r"^backward returns a gradient for input\[1\], which is not an array of floats; "
     with pytest.raises(GradientError, match=words):
         gradcheck(None, np.ones(2), np.array([True, False]), rng=rng,
@@ -163,13 +163,13 @@ def test_a_gradient_for_what_has_none(rng):
                   backward=lambda dy, cache, grads: (dy, dy))
 
 
-def test_an_integer_input_is_named_where_it_gets_a_gradient(rng):
+def test_gradient_of_an_integer_input_raises(rng):
     with pytest.raises(GradientError, match=r"input\[0\] is int64; convert it with astype"):
         gradcheck(None, np.arange(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
                   backward=lambda dy, cache, grads: (dy, dy))
 
 
-def test_one_input_may_be_a_pair(rng):
+def test_input_may_be_a_tuple(rng):
     pair = rng.standard_normal(2), rng.standard_normal(3)
     forward = lambda pair: (*pair, None)
     report = gradcheck(None, pair, rng=rng, forward=forward, backward=lambda a, b, *_: (a, b))
@@ -191,7 +191,7 @@ def test_arrays_without_elements(rng):
         gradcheck(empty, np.ones((4, 3)), rng=rng)
 
 
-def test_nan_is_reported_before_anything_runs(rng):
+def test_nan_raises_before_the_check(rng):
     layer, x = linear(rng)
     layer.b[1] = np.nan
     with pytest.raises(ValueError) as error:
@@ -204,20 +204,20 @@ def test_nan_is_reported_before_anything_runs(rng):
         gradcheck(layer, x, rng=rng)
 
 
-def test_infinity_may_be_meant(rng):
-    """Scores that a sum leaves at −∞, whose exponential is 0."""
+def test_infinite_inputs_are_allowed(rng):
+    """A mask may set scores to −∞, whose exponential is 0."""
     scores = np.array([0.5, -np.inf])
     report = gradcheck(None, scores, rng=rng, forward=lambda e: (np.exp(e), np.exp(e)),
                        backward=lambda dy, cache, grads: dy * cache)
     assert report.right
 
 
-# ---- numbers that are no parameters -------------------------------------------------------------
+# ---- numbers that are not parameters -------------------------------------------------------------
 
 
 @dataclass(eq=False)
-class Sharp(Module):
-    """y = Σ of its numbers · W x."""
+class Scaled(Module):
+    """y = W x times all its numbers."""
 
     W: Array  # (2,)
     number: object = 1.0
@@ -240,7 +240,7 @@ class Sharp(Module):
 
 @dataclass(eq=False)
 class Around(Module):
-    inner: Sharp
+    inner: Scaled
 
     def forward(self, x):
         return self.inner.forward(x)
@@ -250,17 +250,17 @@ class Around(Module):
 
 
 def nothing_measured(zero):
-    """Times 0 every gradient is 0, and the check does not pass."""
+    """Multiplying by 0 makes every gradient 0, and then the check must not pass."""
     return pytest.raises(ValueError, match="checked") if zero else contextlib.nullcontext()
 
 
 @pytest.mark.parametrize("number, kind", [
     (0.7, "float"), (np.float64(0.7), "float64"), ([0.5, 2], "list"), ((0.5,), "tuple"),
     (0.0, "float")])
-def test_numbers_that_the_forward_uses(rng, number, kind):
-    layer = Sharp(rng.standard_normal(2), number)
-    line = inspect.getsourcelines(Sharp)[1] + [one.strip() for one in inspect.getsource(
-        Sharp).splitlines()].index("number: object = 1.0")
+def test_number_used_by_forward_warns(rng, number, kind):
+    layer = Scaled(rng.standard_normal(2), number)
+    line = inspect.getsourcelines(Scaled)[1] + [one.strip() for one in inspect.getsource(
+        Scaled).splitlines()].index("number: object = 1.0")
     with pytest.warns(NotAParameter) as warned, nothing_measured(not number):
         gradcheck(layer, rng.standard_normal(2), rng=rng)
     assert len(warned) == 1 and warned[0].filename == __file__
@@ -271,15 +271,15 @@ def test_numbers_that_the_forward_uses(rng, number, kind):
     assert layer.number == number and type(layer.number) is type(number)
 
 
-def test_numbers_of_a_part(rng):
-    layer = Around(Sharp(rng.standard_normal(2), 0.7))
+def test_number_of_a_submodule_warns(rng):
+    layer = Around(Scaled(rng.standard_normal(2), 0.7))
     with pytest.warns(NotAParameter, match=r"^inner.number \(line \d+\) is a float"):
         gradcheck(layer, rng.standard_normal(2), rng=rng)
 
 
 @pytest.mark.parametrize("number", [2, np.array([0.5]), [1, 2], True, []])
-def test_integers_and_arrays_are_not_warned_of(rng, number):
-    layer = Sharp(rng.standard_normal(2), number)
+def test_integers_and_arrays_do_not_warn(rng, number):
+    layer = Scaled(rng.standard_normal(2), number)
     if isinstance(number, np.ndarray):
         layer.backward = lambda dy, x, grads: wrapped(layer, dy, x, grads)
     with warnings.catch_warnings(), nothing_measured(not np.any(number)):
@@ -289,22 +289,22 @@ def test_integers_and_arrays_are_not_warned_of(rng, number):
 
 def wrapped(layer, dy, x, grads):
     grads.number += (layer.scale() / layer.number) * (dy * layer.W * x).sum()
-    return Sharp.backward(layer, dy, x, grads)
+    return Scaled.backward(layer, dy, x, grads)
 
 
-def test_thresholds_are_not_warned_of(rng):
-    """A number that is compared with, and one that stops the forward when it is moved."""
-    class Threshold(Sharp):
+def test_thresholds_do_not_warn(rng):
+    """Thresholds are compared with, or make the forward raise if they change."""
+    class Threshold(Scaled):
         def scale(self):
             return 1.0 if self.number > 0.5 else 2.0
 
-    class Exact(Sharp):
+    class Exact(Scaled):
         def scale(self):
             if self.number not in (0.5, 0.7):
                 raise ValueError("a number that is known")
             return 1.0
 
-    class Jumping(Sharp):
+    class Jumping(Scaled):
         def scale(self):
             return 1.0 if self.number == 0.5 else 5.0
 
@@ -316,7 +316,7 @@ def test_thresholds_are_not_warned_of(rng):
         assert layer.number == 0.5
 
 
-def test_the_packages_own_settings_are_not_warned_of(rng):
+def test_settings_of_package_layers_do_not_warn(rng):
     layer = Dropout(0.4)
     kept = np.array([1.0, 0, 1])
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What the report lists first for planted mistakes: the line and the kind."""
+"""The first finding of the report for planted mistakes: line and kind."""
 
 import re
 
@@ -43,14 +43,14 @@ from numpy_attention.gradcheck.report.kinds import along
     ("rnn: not divided by the length", "scale in time"),
     ("rnn: gain in its own gradient", "cache"),
     ("lstm: c updated in place", "argument changed"),
-    # wrong because the forward is
+    # mistakes in the forward
     ("bidirectional: mask not turned", "mask forward"),
     ("scaled_dot: softmax over the queries", "axis"),
     ("scaled_dot: np.dot in three dimensions", "shape"),
     ("scaled_dot: one key too many is visible", "future"),
     ("key_value: a step reads itself", "wrong step"),
 ])
-def test_the_line_and_the_kind_are_named(name, kind):
+def test_line_and_kind(name, kind):
     error, mistake = failure(name), MISTAKES[name]
     answer = exam.answer_of(error)
     assert answer.line_of(mistake) == answer.judge_kind(mistake) == "right", answer.message
@@ -62,40 +62,40 @@ def test_the_line_and_the_kind_are_named(name, kind):
     ("additive: key path forgotten", "keys = values @ self.U_a"),
     ("dot: key path forgotten", 'e = np.einsum("bd,bsd->bs", q, memory)'),
 ])
-def test_of_a_missing_term_the_line_of_the_forward_is_named(name, line):
+def test_missing_term_names_the_line_of_the_forward(name, line):
     report = report_of(name)
     kind = report.kinds[0][0]
     assert kind.name == "missing term" and kind.text.endswith(line)
     assert kind.line == MISTAKES[name]._line_with(line, MISTAKES[name].source.splitlines())
 
 
-def test_what_is_right_and_what_follows_is_reported():
+def test_correct_gradients_and_consequences_are_reported():
     text = str(report_of("additive: no derivative of tanh"))
     assert re.search("right: v_a$", text.splitlines()[0])
     assert "line 47 of planted_additive" in text and "a local derivative: `dx`" in text
     assert "every other error follows from it" in text
 
 
-def test_the_x_of_a_wrong_dx_and_an_element_of_it_are_reported():
+def test_variable_and_element_of_a_wrong_gradient_are_reported():
     text = str(report_of("dot: no second term in the Jacobian"))
     assert "de should be ∂L/∂(e) of line 35; its inputs are right" in text
     assert "element [0, 1] of (2, 6): found -2.4310911, right -0.053654226" in text
 
 
-def test_what_would_be_right_is_only_in_the_full_report():
+def test_correction_is_only_in_the_full_report():
     report = report_of("additive: no derivative of tanh")
     assert "1 - x" not in str(report)
     assert "line 47: right with `dx * (1 - x ** 2)`" in report.full
 
 
-def test_a_backward_that_raises_is_reported_with_its_line_and_fixed_by_another():
+def test_backward_that_raises_is_reported_with_its_line():
     report = report_of("additive: W_a untransposed")
     first = str(report).splitlines()[0]
     assert first.startswith("PlainAttention: backward raises ValueError in line 54 of planted")
     assert ": matmul" in first
 
 
-def test_two_mistakes_are_two_findings():
+def test_two_mistakes_give_two_findings():
     both = MISTAKES["additive: no derivative of tanh"], MISTAKES["additive: v_a assigned"]
     source = both[0].source.replace(both[1].old, both[1].new)
     module = run(source, "two_mistakes", None)
@@ -109,12 +109,12 @@ def test_two_mistakes_are_two_findings():
     assert {kinds[0].name for kinds in found.kinds} == {"derivative", "assigned"}
 
 
-def test_the_same_report_twice():
+def test_report_is_deterministic():
     name = "additive: no derivative of tanh"
     assert str(failure(name)) == str(check(MISTAKES[name]))
 
 
-def test_the_gradients_may_be_called_grad_as_in_version_1_0():
+def test_gradients_may_be_named_grad_as_in_1_0():
     mistake = MISTAKES["additive: v_a assigned"]
     module = run(re.sub(r"\bgrads\b", "grad", mistake.source), "as_in_1_0", None)
     target, inputs, forward, backward = module.case(np.random.default_rng(0))
@@ -126,7 +126,7 @@ def test_the_gradients_may_be_called_grad_as_in_version_1_0():
     assert found.kinds[0][0].name == "assigned"
 
 
-def test_the_functions_are_as_they_were_afterwards():
+def test_functions_and_parameters_are_restored():
     target, inputs, forward, backward = plant(MISTAKES["rnn: derivative at the state before"]).case(
         np.random.default_rng(0))
     codes = type(target).forward.__code__, type(target).backward.__code__
@@ -140,12 +140,12 @@ def test_the_functions_are_as_they_were_afterwards():
         np.testing.assert_array_equal(array, kept[name])
 
 
-# ---- what cannot be proven ----------------------------------------------------------------------
+# ---- mistakes without a proof --------------------------------------------------------------------
 
 DOUBT = "no small change to this line corrects it"
 
 
-def test_a_value_that_the_backward_makes_otherwise_is_reported():
+def test_value_recomputed_differently_in_the_backward():
     mistake = MISTAKES["local: words counted from 1 in the forward alone"]
     first = report_of(mistake.name).findings[0]
     assert first.edit is None and first.is_proven
@@ -154,21 +154,21 @@ def test_a_value_that_the_backward_makes_otherwise_is_reported():
     assert not np.array_equal(first.found, first.right)
 
 
-def test_a_wrong_scale_is_blamed_on_the_statement_that_scales():
+def test_wrong_scale_points_to_the_scaling_statement():
     mistake = MISTAKES["model: mean of the sentences' means"]
     report = report_of(mistake.name)
     assert report.findings[0].place.line in mistake.lines()
     assert report.findings[0].place.is_scaling
 
 
-def test_what_is_wrong_before_it_is_scaled_is_blamed_on_the_line_before():
+def test_error_before_scaling_points_to_the_earlier_line():
     mistake = MISTAKES["model: the word itself as its target"]
     first = report_of(mistake.name).findings[0]
     assert first.place.line in mistake.lines()
     assert first.others and all(one.is_scaling for one in first.others)
 
 
-def test_no_line_of_an_incomplete_sum_is_reported_to_give_nothing():
+def test_incomplete_sum_is_not_reported_as_zero():
     report = report_of("local: state's way to the output forgotten")
     assert "nothing comes back" not in str(report)
     assert not report.findings[0].is_proven
@@ -181,7 +181,7 @@ def test_no_line_of_an_incomplete_sum_is_reported_to_give_nothing():
     ("heads: d without its root", "dQ of line 64, made of dE, should be ∂L/∂(Q) of line 27"),
     ("deep_output: scores without a gradient", "dnll of line 50 should be ∂L/∂(nll) of line 39"),
 ])
-def test_a_value_without_an_x_reports_what_was_compared_instead(name, note):
+def test_intermediate_value_reports_what_it_was_compared_with(name, note):
     report = report_of(name)
     assert f"  {note}\n" in str(report)
     first = report.findings[0]
@@ -189,7 +189,7 @@ def test_a_value_without_an_x_reports_what_was_compared_instead(name, note):
     assert first.compared.line != first.place.line
 
 
-def test_several_findings_are_cut_to_15_lines():
+def test_several_findings_are_limited_to_15_lines():
     report = report_of("heads: d without its root")
     lines = str(report).splitlines()
     assert len(report.findings) > 1 and len(lines) < 15
@@ -201,7 +201,7 @@ def test_several_findings_are_cut_to_15_lines():
     assert report.full.count("first wrong") == len(report.findings)
 
 
-def test_a_gradient_that_is_added_at_other_ids_has_a_line():
+def test_gradient_added_at_wrong_ids_has_a_line():
     mistake = MISTAKES["deep_output: gradient to the targets' words"]
     first = report_of(mistake.name).findings[0]
     assert first.place.text == "np.add.at(grads.E, targets, dy)"
@@ -209,7 +209,7 @@ def test_a_gradient_that_is_added_at_other_ids_has_a_line():
 
 
 class Forgetful(DotAttention):
-    """A score whose backward leaves out ∂L/∂values."""
+    """A score whose backward omits ∂L/∂values."""
 
     def score_backward(self, dscores, cache, memory, dmemory, grads):
         query, _ = cache
@@ -219,7 +219,7 @@ class Forgetful(DotAttention):
         return dot_scores(query, memory), (query, None)
 
 
-def test_a_line_of_the_package_is_not_accused_of_a_users_mistake(rng):
+def test_package_code_is_not_blamed_for_user_code(rng):
     inputs = rng.standard_normal((2, 3, 4)), rng.standard_normal((3, 5, 4))
     with pytest.raises(GradientError) as caught:
         gradcheck(Forgetful(), *inputs, rng=rng)
@@ -230,8 +230,8 @@ def test_a_line_of_the_package_is_not_accused_of_a_users_mistake(rng):
     assert "return dot_scores(query, memory), (query, None)" in message
 
 
-def test_a_masked_sentence_is_no_clue():
-    """Wrong for all sentences with a gradient: the one without says nothing of where to look."""
+def test_masked_sentence_does_not_mislead():
+    """All sentences with a gradient are wrong, so the one without a gradient is not a hint."""
     right = np.ones((3, 4))
     right[2] = 0
     assert along(2 * right, right, 1.0) == []

@@ -1,4 +1,4 @@
-"""A gradient that is wrong because the forward is: its line, and what kind of mistake it is."""
+"""Gradients that are wrong because of the forward: the line and the kind of mistake."""
 
 import exam
 import numpy as np
@@ -36,7 +36,7 @@ def wrong_axis(x):
     return (p * x).sum(1), (x, e, p)
 
 
-def test_right_passes_are_right():
+def test_correct_forward_passes():
     x = np.random.default_rng(0).standard_normal((3, 4))
     gradcheck(None, x, rng=np.random.default_rng(1), forward=right, backward=backward)
 
@@ -48,16 +48,16 @@ def test_right_passes_are_right():
     ("scaled_dot: np.dot in three dimensions", "another product: `np.dot("),
     ("scaled_dot: one key too many is visible", "np.tril(np.ones((T, T), bool), 1)"),
 ])
-def test_the_line_of_a_forward_is_named(name, words):
+def test_line_of_the_forward_is_named(name, words):
     answer = exam.answer_of(failure(name))
     assert answer.line_of(MISTAKES[name]) == "right", answer.message
     assert words in answer.message
 
 
-# ---- what is offered ----------------------------------------------------------------------------
+# ---- proposed edits -----------------------------------------------------------------------------
 
 
-def offered_for(function, names, masks):
+def proposed_for(function, names, masks):
     edits = EditingForward(function, names, masks, set(), Written([function])).edits
     return {(edit.kind, edit.old, edit.new) for edit in edits}
 
@@ -80,11 +80,11 @@ NAMES = {name: {(3, 4)} for name in ("x", "h", "e", "p", "y")}
 
 
 @pytest.fixture(scope="module")
-def offered():
-    return offered_for(plain, NAMES, {"mask": {(3, 4)}})
+def proposed():
+    return proposed_for(plain, NAMES, {"mask": {(3, 4)}})
 
 
-@pytest.mark.parametrize("one", [
+@pytest.mark.parametrize("edit", [
     ("mask forward", "x + h", "np.where(mask, x + h, -np.inf)"),
     ("mask forward", "x + h", "np.where(mask, x + h, h)"),
     ("mask forward", "x + h", "mask * (x + h)"),
@@ -101,12 +101,12 @@ def offered():
     ("axis", "y.sum(1)", "y.sum(0)"),
     ("cache", "p", "e"),
 ])
-def test_a_forward_is_offered(offered, one):
-    assert one in offered
+def test_proposed_edits(proposed, edit):
+    assert edit in proposed
 
 
-@pytest.mark.parametrize("one", [
-    ("extra term", "x + h", "x"),                   # then a backward that forgets h were right
+@pytest.mark.parametrize("edit", [
+    ("extra term", "x + h", "x"),                   # a backward without h would pass
     ("factor", "e[:, 0] * mask[:, 0]", "e[:, 0]"),
     ("axis", "y.sum(1)", "y"),
     ("mask forward", "np.where(mask, e, 0)", "e"),
@@ -114,15 +114,15 @@ def test_a_forward_is_offered(offered, one):
     ("exchanged", "steps.append(y)", "steps.insert(0, y)"),
     ("mask forward", "-1000000000.0", "np.where(mask, -1000000000.0, -np.inf)"),
 ])
-def test_a_forward_is_not_offered(offered, one):
-    assert one not in offered
+def test_edits_that_are_not_proposed(proposed, edit):
+    assert edit not in proposed
 
 
-def test_every_kind_has_its_place(offered):
-    assert {kind for kind, _, _ in offered} <= {*ForwardRepairs.kinds, "nudge"}
+def test_every_kind_of_edit_is_ranked(proposed):
+    assert {kind for kind, _, _ in proposed} <= {*ForwardRepairs.kinds, "nudge"}
 
 
-# ---- tried --------------------------------------------------------------------------------------
+# ---- trying edits -------------------------------------------------------------------------------
 
 
 def repairs_of(forward, laws=()):
@@ -132,14 +132,14 @@ def repairs_of(forward, laws=()):
     return ForwardRepairs(check, [forward], laws)
 
 
-def test_an_edit_is_right_where_the_backward_agrees_with_it():
+def test_edit_that_agrees_with_the_backward():
     repairs = repairs_of(wrong_axis)
     good = [edit for edit in repairs.edits if edit.new == "q.sum(1, keepdims=True)"]
     assert repairs.tried(good[0]) == (True, True)
     assert repairs.tried(None) == (False, False)
 
 
-def test_an_edit_must_keep_the_laws_that_were_broken():
+def test_edit_must_satisfy_the_broken_laws():
     repairs = repairs_of(wrong_axis, [lambda check: ["broken"]])
     good = [edit for edit in repairs.edits if edit.new == "q.sum(1, keepdims=True)"]
     assert repairs.tried(good[0]) == (True, False)
@@ -147,7 +147,7 @@ def test_an_edit_must_keep_the_laws_that_were_broken():
     assert repairs.best(repairs.kinds, keep_laws=True) is None
 
 
-def test_no_edit_is_tried_when_none_is_left_and_none_twice():
+def test_budget_and_remembered_edits():
     repairs = repairs_of(wrong_axis)
     repairs.budget.left = 0
     assert repairs.best(repairs.kinds) is None
@@ -159,14 +159,14 @@ def test_no_edit_is_tried_when_none_is_left_and_none_twice():
     assert repairs.best(repairs.kinds) is found
 
 
-def test_only_edits_of_the_kinds_are_tried():
+def test_only_the_given_kinds_are_tried():
     repairs = repairs_of(wrong_axis)
     assert repairs.best(("shape",)) is None
     assert repairs.best(("axis",)).kind == "axis"
 
 
-def test_an_edit_that_leaves_no_gradient_is_none():
-    """Of a constant, every gradient of 0 is right."""
+def test_edit_that_removes_the_gradient_is_rejected():
+    """If the output is constant, a gradient of 0 is correct everywhere."""
     repairs = repairs_of(right)
     repairs.size *= 1000
     assert not repairs.tried(None)[0]
@@ -174,7 +174,7 @@ def test_an_edit_that_leaves_no_gradient_is_none():
     assert repairs.tried(None) == (True, True)
 
 
-def test_inputs_are_as_before():
+def test_inputs_are_restored():
     repairs = repairs_of(wrong_axis)
     before = {name: array.copy() for name, array in repairs.variables.items()}
     for edit in repairs.edits:
@@ -183,5 +183,5 @@ def test_inputs_are_as_before():
         np.testing.assert_array_equal(repairs.variables[name], array)
 
 
-def test_directions_have_length_1():
+def test_directions_have_unit_norm():
     assert all(np.isclose(norm(one), 1) for one in repairs_of(right).directions)

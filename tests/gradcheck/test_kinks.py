@@ -1,4 +1,4 @@
-"""Inputs at which nothing can be measured: kinks, jumps, few digits, outputs that never change."""
+"""Inputs without a reliable numeric gradient: kinks, jumps, low precision, constant outputs."""
 
 import warnings
 
@@ -13,7 +13,7 @@ TIE = np.array([1.0, 1.0, 0.5, 2.0])
 
 
 def check(forward, backward, *inputs):
-    """The Report, and the text of the warnings."""
+    """Return the Report and the text of the warnings."""
     with warnings.catch_warnings(record=True) as warned, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         report = gradcheck(None, *inputs, rng=np.random.default_rng(1), forward=forward,
@@ -42,7 +42,7 @@ def relu(x):
     (lambda x: ((x > 0) + x**2, x), lambda dy, x, _: 2 * dy * x, PART, [0]),
     (lambda x: (x * (x > 1), x), lambda dy, x, _: dy * (x > 1), PART, [1]),
 ])
-def test_elements_on_kinks_are_left_out_with_a_warning(forward, backward, x, places):
+def test_elements_on_kinks_are_skipped_with_a_warning(forward, backward, x, places):
     report, warned = check(forward, backward, x)
     assert [at for at, in report.kinks["input[0]"]] == places
     for text in (warned, repr(report)):
@@ -58,7 +58,7 @@ def test_elements_on_kinks_are_left_out_with_a_warning(forward, backward, x, pla
     (lambda dy, x, _: 2 * dy * (x > 0), 2),
     (lambda dy, x, _: 0 * dy, 2),
 ])
-def test_what_is_wrong_at_a_kink_or_next_to_it_is_found(backward, wrong):
+def test_errors_at_or_near_a_kink_are_found(backward, wrong):
     with pytest.raises(GradientError, match=f"input.0.: {wrong} of 4 elements are wrong") as error:
         check(relu, backward, PART)
     kink = "kink at 1 of 4 elements of input[0], the first at [0] (slope 0 on the left, 0.346 on "
@@ -69,7 +69,7 @@ def test_what_is_wrong_at_a_kink_or_next_to_it_is_found(backward, wrong):
 
 
 @pytest.mark.parametrize("offset", [3e-7, 6.7e-7, 3e-5, 6.7e-5, 1.3e-4])
-def test_a_kink_next_to_an_element_is_out_of_reach_of_a_smaller_step(offset):
+def test_smaller_steps_avoid_a_nearby_kink(offset):
     for x in (PART + [offset, 0, 0, 0], PART - [offset, 0, 0, 0]):
         assert check(relu, lambda dy, x, _: dy * (x > 0), x)[0].right
         if offset > 1e-5:
@@ -77,7 +77,7 @@ def test_a_kink_next_to_an_element_is_out_of_reach_of_a_smaller_step(offset):
                 check(relu, lambda dy, x, _: dy * np.where(abs(x) < 1e-2, 0.5, x > 0), x)
 
 
-def test_a_row_of_zeros_is_on_the_kinks_of_all_units():
+def test_row_of_zeros_is_on_every_kink():
     def forward(x, W):
         y = np.maximum(x @ W, 0)
         return np.tanh(y @ np.ones((5, 1))), (x, W, y)
@@ -116,7 +116,7 @@ def test_steep_functions_are_measured_with_smaller_steps():
     (lambda x: (x[:0], x), PART, "outputs of forward have no elements"),
     (lambda x: (None, x), PART, "outputs of forward have no elements"),
 ])
-def test_a_check_without_a_measurement_does_not_pass(forward, x, words):
+def test_check_of_nothing_raises(forward, x, words):
     with pytest.raises(ValueError, match=f"nothing (was|can be) checked.*{words}"):
         check(forward, lambda dy, x, _: 0 * x, x)
 
@@ -132,12 +132,12 @@ def test_a_check_without_a_measurement_does_not_pass(forward, x, words):
     ([PART, np.array([1j])], r"^input\[1\] is complex128"),
     ([], "pass the arguments of forward"),
 ])
-def test_inputs_that_leave_nothing_to_check(inputs, words):
+def test_invalid_inputs(inputs, words):
     with pytest.raises(TypeError, match=words):
         check(lambda *x: (np.ones(2), x), lambda *_: -99 * np.ones(2), *inputs)
 
 
-def test_inputs_that_are_checked():
+def test_valid_inputs():
     square = lambda x: (x * x, x), lambda dy, x, _: 2 * dy * x
     fixed = PART + 0.5
     fixed.flags.writeable = False
@@ -150,7 +150,7 @@ def test_inputs_that_are_checked():
         np.stack([dy[1], dy[0]]), None), np.eye(2) + 1, ids)[0].right == ["input[0]"]
 
 
-def test_few_digits_are_named_with_their_line(tmp_path):
+def test_float32_inside_the_forward_is_named_with_its_line(tmp_path):
     module = run("import numpy as np\n\n\ndef forward(x):\n    y = x.astype(np.float32)\n"
                  "    return np.tanh(y).astype(np.float64), y\n", "digits", tmp_path)
     with pytest.raises(TypeError, match="float32, line 5 of digits.py"):

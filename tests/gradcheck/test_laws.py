@@ -1,4 +1,4 @@
-"""Laws that central differences cannot see: each is broken by one line, and reported with it."""
+"""Laws that central differences cannot test. One line breaks each law, and the report names it."""
 
 import warnings
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ EMPTY = np.empty, np.empty_like
 
 @dataclass(eq=False)
 class Squash(Module):
-    """y = tanh(x W), right; each test changes one of its passes."""
+    """y = tanh(x W), correct; each test changes one of its passes."""
 
     W: Array  # (I, H)
 
@@ -40,21 +40,21 @@ def squash(rng, kind=Squash):
 
 
 def broken(rng, target, *inputs, **passes):
-    """The broken laws of a check that fails by them alone, and its message."""
+    """Return the broken laws and the message of a check whose gradients are all correct."""
     with pytest.raises(GradientError) as caught:
         gradcheck(target, *inputs, rng=rng, **passes)
     assert not caught.value.report.wrong
     return caught.value.report.laws, str(caught.value)
 
 
-def one(rng, target, *inputs, **passes):
+def single_law(rng, target, *inputs, **passes):
     laws, message = broken(rng, target, *inputs, **passes)
     assert len(laws) == 1
     return laws[0], message
 
 
-def test_which_arrays_differ():
-    """By more than the tolerance of their largest value; of zeros, of all arrays' largest."""
+def test_differing():
+    """The tolerance is relative to the largest value of an array, or of all arrays if it is 0."""
     wanted = {"a": np.array([100.0, 0.0]), "rounding": np.zeros(2), "none": np.ones((0, 2))}
     found = {"a": np.array([100.0, 9e-5]), "rounding": np.full(2, 9e-11), "none": np.ones((0, 2))}
     assert differing(found, wanted, 1e-6) == []
@@ -67,7 +67,7 @@ def test_which_arrays_differ():
     assert differing({}, {}, 1e-6) == []
 
 
-def test_a_right_layer_breaks_no_law(rng):
+def test_correct_layer_breaks_no_law(rng):
     layer, x = squash(rng)
     check = Check(layer, [x], layer.forward, layer.backward, "Squash")
     check.draw(rng)
@@ -76,10 +76,10 @@ def test_a_right_layer_breaks_no_law(rng):
     assert (np.empty, np.empty_like) == EMPTY
 
 
-# ---- what is given stays ------------------------------------------------------------------------
+# ---- arguments stay unchanged --------------------------------------------------------------------
 
 
-def test_upstream_that_backward_changes(rng):
+def test_backward_that_changes_the_upstream(rng):
     layer, x = squash(rng)
 
     def backward(dy, cache, grads):
@@ -88,7 +88,7 @@ def test_upstream_that_backward_changes(rng):
         grads.W += x.T @ dy
         return dy @ layer.W.T
 
-    law, message = one(rng, layer, x, backward=backward)
+    law, message = single_law(rng, layer, x, backward=backward)
     assert law.kind == "argument changed"
     assert law.place.text == "dy *= 1 - y**2"
     assert law.place.function.endswith("backward") and law.place.file == __file__
@@ -99,8 +99,8 @@ def test_upstream_that_backward_changes(rng):
     assert "\n    dy *= 1 - y**2\n  arguments belong to the caller" in message
 
 
-def test_parts_of_the_cache_that_backward_changes(rng):
-    """In lists, dicts and objects; two lines are two laws, one line that changes two is one."""
+def test_backward_that_changes_the_cache(rng):
+    """Changes in lists, dicts and objects are found. Each changing line is one broken law."""
     layer, x = squash(rng)
 
     class Steps:
@@ -130,8 +130,8 @@ def test_parts_of_the_cache_that_backward_changes(rng):
 
 @pytest.mark.parametrize("line, name", [("x", "input[0]"), ("W", "W")])
 @pytest.mark.parametrize("where", ["forward", "backward"])
-def test_what_is_differentiated_stays(rng, where, line, name):
-    """No difference can be taken of a random output: an error, and the arrays are unchanged."""
+def test_passes_that_change_inputs_or_parameters(rng, where, line, name):
+    """A random output has no differences, so this raises. The arrays are restored."""
     layer, x = squash(rng)
 
     def spoil():
@@ -154,7 +154,7 @@ def test_what_is_differentiated_stays(rng, where, line, name):
         return found
 
     before = layer.W.copy()
-    law, message = one(rng, layer, x, forward=forward, backward=backward)
+    law, message = single_law(rng, layer, x, forward=forward, backward=backward)
     assert law.kind == "argument changed"
     assert law.text.startswith(f"{where} changes {name} in place\n")
     assert law.place.text == {("W", "forward"): "layer.W += 1", ("W", "backward"): "layer.W += 1",
@@ -164,7 +164,7 @@ def test_what_is_differentiated_stays(rng, where, line, name):
     assert (layer.W == before).all()
 
 
-def test_a_forward_that_gives_something_else_every_time(rng):
+def test_random_forward(rng):
     layer, x = squash(rng)
     noise = np.random.default_rng(0)
 
@@ -172,14 +172,14 @@ def test_a_forward_that_gives_something_else_every_time(rng):
         y, cache = layer.forward(x)
         return y + 1e-6 * noise.random(y.shape), cache
 
-    law, message = one(rng, layer, x, forward=forward)
+    law, message = single_law(rng, layer, x, forward=forward)
     assert law.kind == "random" and "forward gives a different output[0]" in message
 
 
 # ---- backward twice doubles ---------------------------------------------------------------------
 
 
-def test_assigned_for_added(rng):
+def test_assignment_instead_of_addition(rng):
     class Assigned(Squash):
         def backward(self, dy, cache, grads):
             x, y = cache
@@ -187,7 +187,7 @@ def test_assigned_for_added(rng):
             grads.W[...] = x.T @ da
             return da @ self.W.T
 
-    class ARow(Squash):
+    class OneRow(Squash):
         def backward(self, dy, cache, grads):
             x, y = cache
             da = dy * (1 - y**2)
@@ -195,15 +195,15 @@ def test_assigned_for_added(rng):
             grads.W[:1] += x.T[:1] @ da
             return da @ self.W.T
 
-    law, _ = one(rng, *squash(rng, ARow))
+    law, _ = single_law(rng, *squash(rng, OneRow))
     assert law.place.text == "grads.W[1:] = x.T[1:] @ da"
-    law, message = one(rng, *squash(rng, Assigned))
+    law, message = single_law(rng, *squash(rng, Assigned))
     assert law.kind == "assigned" and law.place.text == "grads.W[...] = x.T @ da"
     assert "called twice, backward does not double grads.W: use +=, not =" in message
 
 
-def test_a_backward_that_counts(rng):
-    """Neither doubled nor the same: something is kept."""
+def test_backward_with_hidden_state(rng):
+    """The second result is neither doubled nor equal, so backward keeps some state."""
     layer, x = squash(rng)
     layer.calls = 0
 
@@ -219,7 +219,7 @@ def test_a_backward_that_counts(rng):
     assert "a different result when it is called again with the same cache: input[0]\n" in law.text
 
 
-def test_a_cache_that_is_used_up(rng):
+def test_cache_that_works_only_once(rng):
     layer, x = squash(rng)
 
     def forward(x):
@@ -229,12 +229,12 @@ def test_a_cache_that_is_used_up(rng):
     def backward(dy, caches, grads):
         return layer.backward(dy, caches.pop(), grads)
 
-    law, message = one(rng, layer, x, forward=forward, backward=backward)
+    law, message = single_law(rng, layer, x, forward=forward, backward=backward)
     assert law.kind == "cache" and law.place.text.endswith("caches.pop(), grads)")
     assert "only once with a cache; the second call raises IndexError: pop" in message
 
 
-def test_a_cache_in_self(rng):
+def test_cache_stored_in_self(rng):
     class Remembers(Squash):
         def forward(self, x):
             y, self.cache = super().forward(x)
@@ -243,12 +243,12 @@ def test_a_cache_in_self(rng):
         def backward(self, dy, cache, grads):
             return super().backward(dy, self.cache, grads)
 
-    law, message = one(rng, *squash(rng, Remembers))
+    law, message = single_law(rng, *squash(rng, Remembers))
     assert law.kind == "cache"
     assert "of an earlier cache: W, input[0]\n" in message and "keep none in self" in message
 
 
-def test_arguments_of_functions_that_tell_nothing():
+def test_names_of_arguments():
     assert names_of(lambda dy, cache, grads: None) == ["dy", "cache", "grads"]
     assert names_of(lambda *given: None) == names_of(7) == names_of(max) == []
 
@@ -256,18 +256,18 @@ def test_arguments_of_functions_that_tell_nothing():
 # ---- linear in the upstream ---------------------------------------------------------------------
 
 
-def test_a_gradient_that_is_clipped(rng):
+def test_clipped_gradient(rng):
     class Clipped(Squash):
         def backward(self, dy, cache, grads):
             return super().backward(np.clip(dy, -20, 20), cache, grads)
 
-    law, message = one(rng, *squash(rng, Clipped))
+    law, message = single_law(rng, *squash(rng, Clipped))
     assert law.kind == "factor" and law.place is None
     assert "not linear in its upstream: W, input[0]\n" in message
 
 
-def test_an_upstream_that_is_not_looked_at(rng):
-    """With an upstream of 1, which a loss has, every gradient is right."""
+def test_ignored_upstream(rng):
+    """The gradients are correct for an upstream of 1, which a loss has."""
     layer, x = squash(rng)
 
     def forward(x):
@@ -281,7 +281,7 @@ def test_an_upstream_that_is_not_looked_at(rng):
     assert "gives the same W, input[0] for every upstream" in law.text
 
 
-def test_floats_in_integers(rng):
+def test_floats_stored_in_an_integer_array(rng):
     layer, x = squash(rng)
 
     def backward(dy, cache, grads):
@@ -299,8 +299,8 @@ def test_floats_in_integers(rng):
 # ---- uninitialized memory -----------------------------------------------------------------------
 
 
-def test_unwritten_gradients_are_reported_with_the_line(rng, monkeypatch):
-    """Whatever the memory happens to hold: here 0, with which every gradient is right."""
+def test_uninitialized_gradients_are_reported_with_their_line(rng, monkeypatch):
+    """Uninitialized memory may contain 0, with which every gradient is correct."""
     layer, x = squash(rng)
 
     def forward(x):
@@ -318,7 +318,7 @@ def test_unwritten_gradients_are_reported_with_the_line(rng, monkeypatch):
 
     check = Check(layer, [x], forward, backward, "Squash")
     check.draw(rng)
-    # of such a forward nothing else is asked, whose answer that memory may change
+    # after such a forward, no other law is tested: its result could depend on that memory
     monkeypatch.setattr(laws, "FORWARD_LAWS", (lambda check: [Broken("mask forward", "")],))
     law, = broken_laws(check)
     assert law.kind == "unwritten" and law.place.text == "dx = np.empty(x.shape)"
@@ -326,7 +326,7 @@ def test_unwritten_gradients_are_reported_with_the_line(rng, monkeypatch):
     assert (np.empty, np.empty_like) == EMPTY
 
 
-def test_empty_is_restored_where_a_pass_stops(rng):
+def test_empty_is_restored_after_an_exception(rng):
     layer, x = squash(rng)
 
     def backward(dy, cache, grads):
@@ -342,7 +342,7 @@ def test_empty_is_restored_where_a_pass_stops(rng):
 
 @dataclass(eq=False)
 class Dot(Module):
-    """c = Σ_j α_j h_j, α = softmax(q W · h_j) over what the mask shows, one question a sentence."""
+    """c = Σ_j α_j h_j, α = softmax(q W · h_j) over visible words, with one query per sentence."""
 
     W: Array  # (Q, D)
     hide: float = np.inf
@@ -379,7 +379,7 @@ class Unmasked(Dot):
 
 
 class Leaking(Dot):
-    """The scores are lowered a little."""
+    """Masked scores are only lowered a little."""
 
     def masked(self, e, mask):
         return np.where(mask, e, e - 3)
@@ -390,8 +390,8 @@ class HiddenByTrue(Dot):
         return np.where(mask, -np.inf, e)
 
 
-class NothingToRead(Dot):
-    """Finite: where nothing can be read, all weights are equal."""
+class UniformIfMasked(Dot):
+    """Weights are uniform if everything is masked."""
 
     def masked(self, e, mask):
         return np.where(mask, e, -1e9)
@@ -403,21 +403,21 @@ class NothingToRead(Dot):
 MASK = np.array([[1, 1, 1, 1], [1, 1, 0, 1], [1, 0, 0, 0]], bool)
 
 
-def asked(rng, kind):
+def masked_case(rng, kind):
     target = randomize(kind(np.zeros((2, 5))), rng)
     return target, rng.standard_normal((3, 2)), rng.standard_normal((3, 4, 5))
 
 
 @pytest.mark.parametrize("kind", [Unmasked, Leaking])
-def test_words_that_are_not_hidden(rng, kind):
-    law, message = one(rng, *asked(rng, kind), MASK)
+def test_missing_mask(rng, kind):
+    law, message = single_law(rng, *masked_case(rng, kind), MASK)
     assert law.kind == "mask forward"
     assert "is the weight of a masked word" in message
     assert "output[0], output[1] changes with masked values of input[1]" in message
 
 
-class Counting(Dot):
-    """The mean of all words in place of Σ: those that are hidden are counted."""
+class DividesByLength(Dot):
+    """Divide by the number of words, including masked ones."""
 
     def forward(self, q, values, mask):
         c, alpha, cache = super().forward(q, values, mask)
@@ -430,34 +430,34 @@ class Counting(Dot):
 PADDED = np.array([[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]], bool)
 
 
-def test_words_that_are_hidden_and_counted(rng):
-    law, message = one(rng, *asked(rng, Counting), PADDED)
+def test_masked_words_that_are_counted(rng):
+    law, message = single_law(rng, *masked_case(rng, DividesByLength), PADDED)
     assert law.kind == "mask forward"
     assert "output[0] changes with one more hidden position at the end" in message
     assert "neither be read nor counted" in message
 
 
-@pytest.mark.parametrize("kind, mask", [(Dot, PADDED), (Counting, MASK),
-                                        (HiddenByTrue, ~PADDED), (Counting, PADDED | True),
-                                        (Counting, PADDED[[1, 0, 2]])])
-def test_words_of_which_it_is_unknown_whether_they_are_counted(rng, kind, mask):
-    """At the end alone one more can be hidden, and only where the mask is known to hide."""
-    assert gradcheck(*asked(rng, kind), mask, rng=rng).right
+@pytest.mark.parametrize("kind, mask", [(Dot, PADDED), (DividesByLength, MASK),
+                                        (HiddenByTrue, ~PADDED), (DividesByLength, PADDED | True),
+                                        (DividesByLength, PADDED[[1, 0, 2]])])
+def test_counting_is_tested_only_for_padding_at_the_end(rng, kind, mask):
+    """Only padding at the end can be extended, and only if the mask is known to hide padding."""
+    assert gradcheck(*masked_case(rng, kind), mask, rng=rng).right
 
 
-def test_weights_of_several_heads_for_questions_that_are_hidden(rng):
+def test_at_mask_with_several_heads(rng):
     array = np.arange(2 * 3 * 4 * 4.0).reshape(2, 3, 4, 4)
     mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], bool)
-    seen = at_mask(array, mask)
-    assert seen.shape == (5, 3, 4)
-    np.testing.assert_array_equal(seen[3], array[1, :, 0])
+    selected = at_mask(array, mask)
+    assert selected.shape == (5, 3, 4)
+    np.testing.assert_array_equal(selected[3], array[1, :, 0])
     np.testing.assert_array_equal(at_mask(array[:, 0], mask), array[:, 0][mask.nonzero()])
     np.testing.assert_array_equal(at_mask(array[:, :, :, :3], mask), array[:, :, :, :3])
 
 
-def test_the_line_where_the_mask_is_missing(rng):
-    """The last that keeps hidden words apart and has the mask at hand: with it, the laws hold."""
-    law, message = one(rng, *asked(rng, Unmasked), MASK)
+def test_line_of_a_missing_mask(rng):
+    """Name the last line before the softmax where the mask could be applied."""
+    law, message = single_law(rng, *masked_case(rng, Unmasked), MASK)
     assert law.place is None
     line = 'e = np.einsum("bd,bsd->bs", p, values)'
     assert f"Dot.forward\n    {line}\n  right when it is changed in this line" in message
@@ -466,27 +466,27 @@ def test_the_line_where_the_mask_is_missing(rng):
 
 @pytest.mark.parametrize("kind, mask", [
     (Dot, MASK), (Dot, np.ones((3, 4), bool)), (HiddenByTrue, ~MASK),
-    (NothingToRead, MASK & np.array([[True], [False], [True]])),
+    (UniformIfMasked, MASK & np.array([[True], [False], [True]])),
     (Unmasked, np.ones((3, 4), bool)),
 ])
-def test_masks_that_are_kept(rng, kind, mask):
-    assert gradcheck(*asked(rng, kind), mask, rng=rng).right
+def test_correct_masks(rng, kind, mask):
+    assert gradcheck(*masked_case(rng, kind), mask, rng=rng).right
 
 
-def test_of_which_hidden_words_something_is_claimed():
-    """Not where nothing can be read, be sentences rows or columns."""
+def test_claims():
+    """Rows or columns without a visible position are excluded."""
     hidden_row = np.array([[1, 0, 1], [0, 0, 0]], bool)
-    beside, under = [[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1]]
-    assert [found.tolist() for found in claims(hidden_row)] == [beside, under]
-    assert [found.T.tolist() for found in claims(hidden_row.T)] == [under, beside]
+    in_row, in_column = [[0, 1, 0], [0, 0, 0]], [[0, 0, 0], [1, 0, 1]]
+    assert [found.tolist() for found in claims(hidden_row)] == [in_row, in_column]
+    assert [found.T.tolist() for found in claims(hidden_row.T)] == [in_column, in_row]
     assert [found.tolist() for found in claims(np.array([[1, 1], [0, 0]], bool))] == [[[0, 0],
                                                                                        [1, 1]]]
     assert claims(np.ones((2, 3), bool)) == claims(np.zeros((2, 3), bool)) == []
 
 
-def test_what_is_no_mask_says_nothing(rng):
-    """Another name, another kind, or axes that cannot be distinguished."""
-    target, q, values = asked(rng, Unmasked)
+def test_arrays_that_are_not_masks(rng):
+    """Arrays with another name or type, or with ambiguous axes, are not masks."""
+    target, q, values = masked_case(rng, Unmasked)
 
     def forward(q, values, kept):
         return target.forward(q, values, kept)
@@ -498,7 +498,7 @@ def test_what_is_no_mask_says_nothing(rng):
     assert gradcheck(target, q, values[:, :3], square, rng=rng).right
 
 
-def test_the_mask_that_a_forward_closes_over(rng):
+def test_mask_in_a_closure(rng):
     class Attention(Module):
         def read(self, values, mask):
             """"""
@@ -513,7 +513,7 @@ def test_the_mask_that_a_forward_closes_over(rng):
 
 
 def running_mean(leaks):
-    """States over time: a hidden step keeps the state it had."""
+    """Return a mean over time in which a hidden step keeps the state."""
     def forward(xs, mask):
         hs = np.zeros((len(xs) + 1, *xs.shape[1:]))
         for t, x in enumerate(xs):
@@ -535,20 +535,20 @@ def running_mean(leaks):
 
 
 def test_hidden_steps(rng):
-    """Of a mask (T, B) with a hole; at hidden steps themselves the outputs may be anything."""
+    """The mask (T, B) has a gap. Outputs at hidden steps are not compared."""
     xs = rng.standard_normal((4, 3, 2))
     mask = np.array([[1, 0, 1, 1], [1, 1, 0, 0], [1, 1, 1, 0]], bool).T
     assert gradcheck(None, xs, mask, rng=rng, **running_mean(False)).right
-    law, message = one(rng, None, xs, mask, **running_mean(True))
+    law, message = single_law(rng, None, xs, mask, **running_mean(True))
     assert law.kind == "mask forward" and law.place is None
     assert "\noutput[0] changes with masked values of input[0]\n" in message
-    # behind the last word nothing is read
+    # nothing is read after the last word
     ragged = np.arange(4)[:, None] < np.array([4, 2, 1])
     assert gradcheck(None, xs, ragged, rng=rng, **running_mean(True)).right
 
 
 def test_hidden_ids(rng):
-    """Integers become others that occur, so that no id comes from nowhere."""
+    """Hidden ids are replaced by other ids that occur, which are valid."""
     table = rng.standard_normal((3, 2))
     ids = np.array([[0, 2, 1, 1], [2, 0, 0, 1], [1, 1, 2, 0]])
 
@@ -559,7 +559,8 @@ def test_hidden_ids(rng):
         ids, scale = cache
         return None, None, (table[ids].sum(1) * dy).sum(0)
 
-    law, _ = one(rng, None, ids, MASK, rng.standard_normal(2), forward=forward, backward=backward)
+    inputs = ids, MASK, rng.standard_normal(2)
+    law, _ = single_law(rng, None, *inputs, forward=forward, backward=backward)
     assert "output[0] changes with masked values of input[0]\n" in law.text
 
 
@@ -567,7 +568,7 @@ def test_hidden_ids(rng):
 
 
 def window(ahead):
-    """y_t = x_t + 2 x_{t + ahead}, over axis 1."""
+    """Return passes of y_t = x_t + 2 x_{t + ahead}, along axis 1."""
     def forward(xs):
         return xs + 2 * np.roll(xs, -ahead, 1), np.array(1.0), None
 
@@ -577,16 +578,16 @@ def window(ahead):
     return {"forward": forward, "backward": backward}
 
 
-def test_what_reads_the_future(rng):
+def test_future(rng):
     xs = rng.standard_normal((2, 5, 3))
     assert gradcheck(None, xs, rng=rng, **window(1)).right
     assert gradcheck(None, xs, rng=rng, causal=1, **window(0)).right
-    law, message = one(rng, None, xs, causal=1, **window(1))
+    law, message = single_law(rng, None, xs, causal=1, **window(1))
     assert law.kind == "future"
     assert "output[0] before step 1 (from 0) changes with input[0] from step 1 on" in message
 
 
-def test_the_future_of_ids(rng):
+def test_future_of_ids(rng):
     table = rng.standard_normal((4, 2))
     ids = np.array([[1, 3], [0, 2], [2, 0]])
     later = lambda ids, scale: (scale * table[ids[::-1]], (ids, scale))
@@ -595,7 +596,7 @@ def test_the_future_of_ids(rng):
     late = lambda dy, cache, grads: (None, (dy * table[cache[0][::-1]]).sum((0, 1)))
     scale = rng.standard_normal(2)
     assert gradcheck(None, ids, scale, rng=rng, causal=0, forward=forward, backward=backward).right
-    law, _ = one(rng, None, ids, scale, causal=0, forward=later, backward=late)
+    law, _ = single_law(rng, None, ids, scale, causal=0, forward=later, backward=late)
     assert law.kind == "future"
 
 
@@ -603,12 +604,12 @@ def test_the_future_of_ids(rng):
     (3, ValueError, "causal = 3 is not an axis of the first input"),
     (-1, ValueError, "causal = -1"), (True, ValueError, "causal = True"),
     (0.5, ValueError, "causal = 0.5")])
-def test_an_axis_of_time_that_is_none(rng, causal, error, words):
+def test_invalid_time_axis(rng, causal, error, words):
     with pytest.raises(error, match=words):
         gradcheck(None, rng.standard_normal((2, 5, 3)), rng=rng, causal=causal, **window(0))
 
 
-def test_an_axis_of_time_that_no_output_has(rng):
+def test_time_axis_missing_from_the_outputs(rng):
     layer, x = squash(rng)
     with pytest.raises(ValueError, match="length 3 along this axis, but no output does"):
         gradcheck(layer, x, rng=rng, causal=1)
@@ -617,7 +618,7 @@ def test_an_axis_of_time_that_no_output_has(rng):
 # ---- wrong gradients ----------------------------------------------------------------------------
 
 
-def test_broken_laws_stand_beside_wrong_gradients(rng):
+def test_broken_laws_are_reported_with_wrong_gradients(rng):
     class Both(Squash):
         def backward(self, dy, cache, grads):
             x, y = cache
@@ -633,8 +634,8 @@ def test_broken_laws_stand_beside_wrong_gradients(rng):
     assert "backward changes dy in place" in str(caught.value)
 
 
-def test_a_pass_that_stops_is_not_judged(rng):
-    """By a law; the check itself reports its line."""
+def test_laws_skip_a_pass_that_raises(rng):
+    """The check itself reports the line of the exception."""
     layer, x = squash(rng)
 
     def backward(dy, cache, grads):
@@ -647,7 +648,7 @@ def test_a_pass_that_stops_is_not_judged(rng):
         check.compare()
 
 
-def test_where_nan_comes_from(rng):
+def test_line_where_nan_first_appears(rng):
     layer, x = squash(rng)
 
     def forward(x):
@@ -664,7 +665,7 @@ def test_where_nan_comes_from(rng):
 
 
 class Scaled(Squash):
-    """y = tanh(x W) / √I, with a NumPy scalar of float64."""
+    """y = tanh(x W) / √I, where √I is a NumPy scalar of type float64."""
 
     def forward(self, x):
         y = np.tanh(x @ self.W)
@@ -682,7 +683,7 @@ class Returned(Scaled):
 
 
 class ScaledBack(Scaled):
-    """The same with float64 inside of the function alone."""
+    """Use float64 only inside the functions."""
 
     def forward(self, x):
         scaled, cache = super().forward(x)
@@ -696,7 +697,7 @@ class ScaledBack(Scaled):
     (Scaled, "scaled = y / np.sqrt(x.shape[1])"),
     (Returned, "return y / np.sqrt(x.shape[1]), (x, y)"),
 ])
-def test_a_scalar_of_float64(rng, kind, line):
+def test_float64_scalar_warns(rng, kind, line):
     with pytest.warns(NotFloat32) as warned:
         gradcheck(*squash(rng, kind), rng=rng)
     message = str(warned[0].message)
@@ -704,13 +705,13 @@ def test_a_scalar_of_float64(rng, kind, line):
     assert "output[0] and the gradient of input[0] are float64" in message
 
 
-def test_float64_inside_of_a_function_is_allowed(rng):
+def test_float64_inside_a_function_is_allowed(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gradcheck(*squash(rng, ScaledBack), rng=rng)
 
 
-def test_an_attention_that_cannot_be_trained_in_float32(rng):
+def test_attention_that_returns_float64_warns(rng):
     class Slow(DotAttention):
         def score(self, query, memory):
             scores, cache = super().score(query, memory)

@@ -1,4 +1,4 @@
-"""The letters of axes in the report of a wrong shape."""
+"""Axis letters in the report of a wrong shape."""
 
 import numpy as np
 import pytest
@@ -28,12 +28,12 @@ def place(line):
     return Place("forward", __file__, forward.__code__.co_firstlineno + line, "assign", "e", "")
 
 
-def test_the_letters_behind_a_line():
+def test_letters_of_a_line():
     assert letters_of_line(place(2)) == ("B", "A")
     assert letters_of_line(place(3)) == ()
 
 
-def test_the_letters_of_inputs():
+def test_letters_of_inputs():
     assert letters_of_input(forward, "input[0]") == ("B", "H")
     assert letters_of_input(forward, "input[1]") == ("H", "A")
     for name in ("input[2]", "input[0][1]", "W"):
@@ -44,16 +44,16 @@ def test_the_letters_of_inputs():
 @pytest.mark.parametrize("shape, text", [
     ((2, 3), "(2, 3) or (A, H)"), ((3, 2), "(3, 2) or (H, A)"), ((2,), "(2,) or (A,)"),
     ((5, 3), "(5, 3) or (5, H)"), ((5, 7), "(5, 7)")])
-def test_a_shape_in_letters(shape, text):
+def test_shape_in_letters(shape, text):
     assert lettered(shape, (3, 2), ("H", "A")) == text
 
 
-def test_letters_of_one_size_say_nothing():
+def test_ambiguous_letters_are_omitted():
     assert lettered((3, 3), (3, 3), ("H", "A")) == "(3, 3)"
     assert lettered((3, 2), (3, 2), ("H",)) == "(3, 2)"
 
 
-def test_the_report_has_the_letters_of_both_shapes(rng):
+def test_report_contains_letters_of_both_shapes(rng):
     with pytest.raises(GradientError) as caught:
         gradcheck(None, rng.standard_normal((4, 3)), rng.standard_normal((3, 2)), rng=rng,
                   forward=forward, backward=transposed)

@@ -1,4 +1,4 @@
-"""Code of a notebook's cells: its source is only where Python keeps lines, by names of no file."""
+"""Gradient checks of notebook cells, whose source is only in linecache, under a made-up name."""
 
 import linecache
 import sys
@@ -40,7 +40,7 @@ STALE = "Tanh.backward differs from the source in its file; import it again"
 
 @pytest.fixture
 def run():
-    """Runs the text of a cell by a file's name in a namespace, as a notebook does."""
+    """Run the text of a cell in a namespace under a file name, as a notebook does."""
     names = []
 
     def run_cell(space, text, name=KERNEL):
@@ -73,11 +73,11 @@ def report(space):
     return caught.value.report
 
 
-# ---- what is found in a cell ---------------------------------------------------------------------
+# ---- findings in a cell --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name, label", [(KERNEL, "a cell"), (SHELL, "cell In[4]")])
-def test_the_line_of_a_cell_is_named(name, label, run):
+def test_line_of_a_cell_is_named(name, label, run):
     run(space := notebook(), WRONG, name)
     text = str(report(space)).splitlines()
     assert text[:4] == [
@@ -87,20 +87,20 @@ def test_the_line_of_a_cell_is_named(name, label, run):
         "  da should be ∂L/∂(a) of line 10; its inputs are right"]
 
 
-def test_a_right_one_passes(run):
+def test_correct_cell_passes(run):
     run(space := notebook(), RIGHT)
     assert list(check(space).errors) == ["w", "input[0]"]
 
 
-def test_a_cell_that_stops(run):
+def test_cell_that_raises(run):
     run(space := notebook(), STOPS)
     text = str(report(space))
     assert "raises ValueError in line 15 of a cell, Tanh.backward: " in text
     assert "x, y = cache[0]" in text
 
 
-def test_the_statements_of_a_cell_are_compiled_one_by_one(run):
-    """np.tanh(a) is other code where the import of np is not compiled with it."""
+def test_statements_of_a_cell_are_compiled_separately(run):
+    """np.tanh(a) compiles to other code if the import of np is in another compilation unit."""
     imports, _, of_class = WRONG.partition("\n@dataclass")
     run(space := notebook(), imports)
     run(space, "\n" * imports.count("\n") + "\n@dataclass" + of_class)
@@ -110,7 +110,7 @@ def test_the_statements_of_a_cell_are_compiled_one_by_one(run):
 
 
 @pytest.mark.parametrize("again", [KERNEL, KERNEL.replace("31.py", "77.py")])
-def test_a_cell_that_was_corrected_is_checked_in_its_new_form(again, run):
+def test_corrected_cell_is_checked_again(again, run):
     run(space := notebook(), WRONG)
     report(space)
     run(space, RIGHT, again)
@@ -120,10 +120,10 @@ def test_a_cell_that_was_corrected_is_checked_in_its_new_form(again, run):
     assert found.wrong == ["w"] and found.findings[0].place.line == 17
 
 
-# ---- where the source is not to be had -----------------------------------------------------------
+# ---- missing or outdated source ------------------------------------------------------------------
 
 
-def test_code_without_source_is_declined_and_its_gradients_are_reported():
+def test_code_without_source_still_reports_gradients():
     exec(WRONG, space := notebook())
     found = report(space)
     assert found.wrong == ["w", "input[0]"] and not found.findings
@@ -137,7 +137,7 @@ def test_code_without_source_is_declined_and_its_gradients_are_reported():
         "  not followed: Tanh.forward has no readable source"]
 
 
-def test_where_a_line_is_named_what_is_not_followed_is_in_the_full_report_alone(run):
+def test_skipped_functions_are_only_in_the_full_report(run):
     exec("def doubled(x):\n    return 2 * x", space := notebook())
     run(space, WRONG.replace("da = dy", "da = 2 * dy").replace("x @ self.w", "doubled(x @ self.w)"))
     found = report(space)
@@ -145,7 +145,7 @@ def test_where_a_line_is_named_what_is_not_followed_is_in_the_full_report_alone(
     assert "\nnot followed: doubled has no readable source\n" in found.full
 
 
-def test_what_dataclass_makes_is_nothing_to_follow(run):
+def test_generated_dataclass_methods_are_ignored(run):
     kept = "\n@dataclass\nclass Kept:\n    x: Array\n    y: Array\n"
     run(space := notebook(), WRONG.replace("return y, (x, y)", "return y, Kept(x, y)").replace(
         "x, y = cache", "x, y = cache.x, cache.y") + kept)
@@ -153,9 +153,9 @@ def test_what_dataclass_makes_is_nothing_to_follow(run):
     assert found.findings[0].place.line == 16 and found.declined == {}
 
 
-def test_what_python_itself_has_frozen_is_not_somebodys():
+def test_frozen_modules_are_not_user_code():
     assert not is_user_code(Sequence.__contains__.__code__)
-    assert is_user_code(test_what_python_itself_has_frozen_is_not_somebodys.__code__)
+    assert is_user_code(test_frozen_modules_are_not_user_code.__code__)
 
 
 @pytest.mark.parametrize("now", [
@@ -167,7 +167,7 @@ def test_what_python_itself_has_frozen_is_not_somebodys():
     WRONG.replace("def backward(self, dy", "def back(self, dy"),
     "\n" + WRONG,
 ])
-def test_a_text_that_was_changed_since_is_not_taken_for_the_code(now, run):
+def test_changed_source_is_detected(now, run):
     run(space := notebook(), WRONG)
     lines(KERNEL, now)
     found = report(space)
@@ -176,20 +176,20 @@ def test_a_text_that_was_changed_since_is_not_taken_for_the_code(now, run):
     assert not any(one.place.function == "Tanh.backward" for one in found.findings)
 
 
-def test_a_text_that_is_no_python_any_more(run):
+def test_invalid_source_is_detected(run):
     run(space := notebook(), WRONG)
     lines(KERNEL, WRONG + "\n)")
     assert report(space).declined["Tanh.backward"] == STALE
 
 
-def test_an_assertion_may_say_more_than_is_written(run):
+def test_changed_assertions_are_tolerated(run):
     asserts = WRONG.replace("x, y = cache", "x, y = cache; assert len(x)")
     run(space := notebook(), asserts)
     lines(KERNEL, asserts.replace("len(x)", "len(x) > 0"))
     assert report(space).findings[0].place.line == 16
 
 
-# ---- the name of a file --------------------------------------------------------------------------
+# ---- labels of files -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file, label", [
@@ -201,11 +201,11 @@ def test_an_assertion_may_say_more_than_is_written(run):
     ("/tmp/ipython-input-2958331.py", "a cell"),
     ("<stdin>", "<stdin>"),
 ])
-def test_the_name_of_a_file(file, label):
+def test_file_label(file, label):
     assert file_label(file) == label
 
 
-def test_the_number_that_ipython_knows(monkeypatch):
+def test_cell_number_from_ipython(monkeypatch):
     cells = {KERNEL: ("Cell", "In[7]")}
     shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=cells.get))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
@@ -213,6 +213,6 @@ def test_the_number_that_ipython_knows(monkeypatch):
     assert file_label(SHELL) == "cell In[4]" and file_label("mine.py") == "mine.py"
 
 
-def test_ipython_that_is_imported_and_does_not_run(monkeypatch):
+def test_imported_but_inactive_ipython(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert file_label(KERNEL) == "a cell"

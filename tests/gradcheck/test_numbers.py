@@ -1,4 +1,4 @@
-"""Passes that loop over single elements: numbers are followed as arrays without axes are."""
+"""Passes with loops over single elements: scalars are followed like arrays without axes."""
 
 import numpy as np
 import pytest
@@ -91,8 +91,8 @@ SHAPES = {RNN: ((4, 3), (3, 2), (2, 2)), SOFTMAX: ((3,), (5, 3))}
 DOUBT = "no small change to this line corrects it"
 
 
-def checked(source, folder, old="", new=""):
-    """The Report of a check of a source that fails, with one thing changed in it."""
+def report_of(source, folder, old="", new=""):
+    """Return the Report of the failing check of a source with one change."""
     assert old in source
     module = run(source.replace(old, new, 1), "loops", folder)
     rng = np.random.default_rng(0)
@@ -103,9 +103,9 @@ def checked(source, folder, old="", new=""):
 
 
 @pytest.mark.parametrize("source", [RNN, SOFTMAX])
-def test_right_loops_pass(source, tmp_path):
+def test_correct_loops_pass(source, tmp_path):
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
-        checked(source, tmp_path)
+        report_of(source, tmp_path)
 
 
 @pytest.mark.parametrize("source, old, new", [
@@ -115,8 +115,8 @@ def test_right_loops_pass(source, tmp_path):
     (RNN, "dx[t, i] += da", "dx[t, i] = da"),
     (SOFTMAX, "dq[d] += ds", "dq[d] -= ds"),
 ])
-def test_an_edit_of_a_loop_is_found(source, old, new, tmp_path):
-    report = checked(source, tmp_path, old, new)
+def test_edit_in_a_loop_is_found(source, old, new, tmp_path):
+    report = report_of(source, tmp_path, old, new)
     assert report.is_explained
     assert new in str(report).splitlines()[2]
 
@@ -127,9 +127,9 @@ def test_an_edit_of_a_loop_is_found(source, old, new, tmp_path):
     (SOFTMAX, "(da[t] - mean)", "(da[t])", "ds"),
     (SOFTMAX, "a[t] * (da[t] - mean)", "0.7 * a[t] * da[t] + 0.1 * (da[t] - mean)", "ds"),
 ])
-def test_a_number_that_no_edit_fixes_is_printed_with_the_correct(source, old, new, name, tmp_path):
-    """Loops in loops go through the times of its X, the outer one backward or not."""
-    report = checked(source, tmp_path, old, new)
+def test_wrong_number_is_printed_with_the_correct_one(source, old, new, name, tmp_path):
+    """In nested loops the values are matched with those of the variable, in either direction."""
+    report = report_of(source, tmp_path, old, new)
     first = report.findings[0]
     assert (first.edit, first.name, first.follows) == (None, name, report.wrong)
     assert new in str(report).splitlines()[2]
@@ -138,7 +138,7 @@ def test_a_number_that_no_edit_fixes_is_printed_with_the_correct(source, old, ne
     assert f"found {first.found:.8g}, right {first.right:.8g}" in str(report)
 
 
-def test_of_a_number_alone_a_factor_says_nothing():
+def test_single_number_is_not_reported_as_a_factor():
     one = np.array(0.7)
     assert array_kinds(np.array(0.2), one) == []
     assert [kind.name for kind in array_kinds(-one, one)] == ["sign"]
@@ -147,19 +147,19 @@ def test_of_a_number_alone_a_factor_says_nothing():
 
 @pytest.mark.parametrize("shapes, expected", [
     ([(4, 6)], "place"), ([(3, 6)], "block"), ([(2, 2, 4, 3)], "block"), ([(2, 3)], "place")])
-def test_a_block_of_columns_is_one_of_a_gate_or_of_a_head(shapes, expected):
+def test_blocks_of_gates_and_heads(shapes, expected):
     right = np.random.default_rng(1).standard_normal((4, 6))
     found = right.copy()
     found[:, :3] += 1
     assert [kind.name for kind in array_kinds(found, right, shapes=shapes)] == [expected]
 
 
-def test_the_ways_of_loops_within_loops():
-    ways = list(nested(6, 6))
-    assert [3, 4, 5, 0, 1, 2] in ways           # the outer of 2 backward
-    assert [2, 1, 0, 5, 4, 3] in ways           # the inner of 3
-    assert [0, 3, 1, 4, 2, 5] in ways           # the inner one outside
-    assert all(sorted(way) == list(range(6)) for way in ways)
+def test_orders_of_nested_loops():
+    orders = list(nested(6, 6))
+    assert [3, 4, 5, 0, 1, 2] in orders         # the outer loop over 2, reversed
+    assert [2, 1, 0, 5, 4, 3] in orders         # the inner loop over 3, reversed
+    assert [0, 3, 1, 4, 2, 5] in orders         # loops exchanged
+    assert all(sorted(order) == list(range(6)) for order in orders)
     assert list(nested(6, 2)) == [[2, 5], [5, 2]]       # the last of three each
     assert list(nested(5, 2)) == []
 
@@ -185,17 +185,17 @@ def backward(dy, cache, grads):
 """
 
 
-def test_of_numbers_in_lists_no_line_is_named_for_sure(tmp_path):
-    """Lists of numbers are not followed; right and wrong gradients are reported anyway."""
+def test_numbers_in_lists_have_no_proven_line(tmp_path):
+    """Lists of numbers are not followed, but wrong gradients are reported."""
     SHAPES[LISTS] = (3,), (3,)
-    report = checked(LISTS, tmp_path)
+    report = report_of(LISTS, tmp_path)
     assert report.wrong == ["input[0]", "input[1]"]
     assert not any(one.is_proven for one in report.findings)
     assert not report.findings or DOUBT in str(report)
 
 
 class Known(Contributions):
-    """Uses of a value whose gradients are given."""
+    """Contributions with given gradients."""
 
     def __init__(self, gradients, directions):
         self.gradients = gradients
@@ -207,16 +207,16 @@ class Known(Contributions):
         return parts, self.gradients @ self.directions.T, self.directions
 
 
-def test_with_as_many_uses_as_elements_only_complete_uses_are_reported(rng):
-    """Any array of 2 elements is a sum of 2 others."""
+def test_underdetermined_contributions_must_be_complete(rng):
+    """Any array of 2 elements is a linear combination of 2 others."""
     gradients = rng.standard_normal((2, 3))
     directions = rng.standard_normal((6, 3))
     odd = [0.3, 1.7]
-    _, often = Known(gradients, directions).coefficients(odd @ gradients)
-    np.testing.assert_allclose(often, odd)              # 3 elements say more than 2 uses can
+    _, coefficients = Known(gradients, directions).coefficients(odd @ gradients)
+    np.testing.assert_allclose(coefficients, odd)       # 3 elements determine 2 coefficients
     few = Known(gradients[:, :2], directions[:, :2])
     assert few.coefficients(odd @ gradients[:, :2]) is None
-    _, often = few.coefficients(gradients[0, :2])
-    np.testing.assert_allclose(often, [1, 0], atol=1e-9)
+    _, coefficients = few.coefficients(gradients[0, :2])
+    np.testing.assert_allclose(coefficients, [1, 0], atol=1e-9)
     number = Known(gradients[:1, 0], directions[:, 0])
     assert number.coefficients(np.array(1.0)) is None

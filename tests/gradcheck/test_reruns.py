@@ -1,4 +1,4 @@
-"""Smaller checks: one output, a full mask, one place along an axis."""
+"""Smaller reruns of a check: one output, a full mask, size 1 along an axis."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def two(x):
     return np.tanh(x), x**2, x
 
 
-def first_alone(dy, dz, x, grads):
+def only_first(dy, dz, x, grads):
     return dy * (1 - np.tanh(x)**2)
 
 
@@ -29,41 +29,41 @@ def both(dy, dz, x, grads):
     return dy * (1 - np.tanh(x)**2) + 2 * x * dz
 
 
-def test_the_output_that_is_not_used_is_reported(rng):
+def test_ignored_output_is_reported(rng):
     x = rng.standard_normal((2, 3))
-    assert reruns(check_of(two, first_alone, x), WRONG)[0] == (
+    assert reruns(check_of(two, only_first, x), WRONG)[0] == (
         "all gradients are right if the loss reads only output[0]; look on the path back from "
         "output[1]")
     assert is_right(check_of(two, both, x))
 
 
-def test_an_output_that_is_none_is_not_counted(rng):
+def test_output_that_is_none_is_ignored(rng):
     x = rng.standard_normal((2, 3))
     forward = lambda x: (np.tanh(x), None, x)
     backward = lambda dy, _, x, grads: dy * (1 - np.tanh(x))
     assert not any("output" in text for text in reruns(check_of(forward, backward, x), WRONG))
 
 
-def of_mask(x, mask):
+def masked(x, mask):
     return np.where(mask, np.tanh(x), 0), (x, mask)
 
 
-def mask_forgotten(dy, cache, grads):
+def without_mask(dy, cache, grads):
     x, _ = cache
     return dy * (1 - np.tanh(x)**2), None
 
 
-def test_a_forgotten_mask_is_reported_and_the_mask_is_as_it_was(rng):
+def test_missing_mask_is_reported_and_the_mask_is_restored(rng):
     mask = MASK.copy()
-    lines = reruns(check_of(of_mask, mask_forgotten, rng.standard_normal((4, 3)), mask), WRONG)
+    lines = reruns(check_of(masked, without_mask, rng.standard_normal((4, 3)), mask), WRONG)
     assert lines[0].startswith("right with a full mask")
     assert np.array_equal(mask, MASK)
 
 
-def test_a_mask_that_is_closed_over(rng):
+def test_mask_in_a_closure(rng):
     mask = MASK.copy()
-    check = check_of(lambda x: of_mask(x, mask),
-                     lambda dy, cache, grads: mask_forgotten(dy, cache, grads)[0],
+    check = check_of(lambda x: masked(x, mask),
+                     lambda dy, cache, grads: without_mask(dy, cache, grads)[0],
                      rng.standard_normal((4, 3)))
     assert reruns(check, WRONG)[0].startswith("right with a full mask")
     assert np.array_equal(mask, MASK)
@@ -73,21 +73,21 @@ def product(x, W):
     return x @ W, (x, W)
 
 
-def of_one_row(dy, cache, grads):
+def one_row_only(dy, cache, grads):
     x, W = cache
     return dy @ W.T, np.outer(x[0], dy[0])
 
 
-def test_a_sum_over_the_batch_that_is_missing(rng):
-    lines = reruns(check_of(product, of_one_row, rng.standard_normal((4, 3)),
+def test_missing_sum_over_the_batch(rng):
+    lines = reruns(check_of(product, one_row_only, rng.standard_normal((4, 3)),
                            rng.standard_normal((3, 2))), WRONG)
     assert lines == ["everything is right with size 1 in place of 4 along axis 0 of input[0]; look "
                      "for a sum over this size, an index, = in place of +=, a state that is passed "
                      "from step to step, or a factor that depends on 4"]
 
 
-def test_a_gradient_that_is_0_with_less_says_nothing(rng):
-    """Of one word alone the weight is 1, whatever its score: right, and of no use."""
+def test_zero_gradient_at_size_1_is_not_reported(rng):
+    """With one word the weight is always 1, so its score has no gradient."""
     def softmax(e):
         p = np.exp(e) / np.exp(e).sum(1, keepdims=True)
         return p, p
@@ -96,7 +96,7 @@ def test_a_gradient_that_is_0_with_less_says_nothing(rng):
                            rng.standard_normal((3, 4))), WRONG) == []
 
 
-def test_a_softmax_of_one_place_says_nothing(rng):
+def test_softmax_over_one_element_is_not_reported(rng):
     def attend(e, v):
         p = np.exp(e) / np.exp(e).sum()
         return p @ v, (p, v)
@@ -109,43 +109,43 @@ def test_a_softmax_of_one_place_says_nothing(rng):
                   WRONG) == []
 
 
-def test_nothing_is_reported_where_it_is_wrong_with_less_too(rng):
-    wrong = lambda dy, cache, grads: tuple(2 * one for one in of_one_row(dy, cache, grads))
+def test_nothing_is_reported_if_smaller_sizes_fail_too(rng):
+    wrong = lambda dy, cache, grads: tuple(2 * one for one in one_row_only(dy, cache, grads))
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
     assert reruns(check_of(product, wrong, *inputs), WRONG) == []
 
 
-def test_sizes_are_those_of_inputs_alone_and_of_no_square(rng):
-    check = check_of(product, of_one_row, np.ones((4, 3)), np.ones((3, 3)))
+def test_sizes_exclude_square_arrays_and_outputs(rng):
+    check = check_of(product, one_row_only, np.ones((4, 3)), np.ones((3, 3)))
     arrays = {"input[0]": check.inputs[0], "input[1]": check.inputs[1]}
     assert sizes(check, arrays) == [4]
 
 
-def test_what_is_cut():
+def test_cut():
     pair = cut((np.ones((4, 3)), [np.ones((2, 4))], 4), 4)
     assert pair[0].shape == (1, 3) and pair[1][0].shape == (2, 1) and pair[2] == 4
     mask = MASK.copy()
-    check = check_of(lambda x: of_mask(x, mask), lambda *_: None, np.ones((4, 3)))
+    check = check_of(lambda x: masked(x, mask), lambda *_: None, np.ones((4, 3)))
     with cut_around(check, 4):
         assert mask.shape == (1, 3)
     assert mask.shape == (4, 3)
 
 
-def test_the_inputs_stay_as_they_were(rng):
+def test_inputs_are_restored(rng):
     x = rng.standard_normal((2, 3))
-    check = check_of(two, first_alone, x)
+    check = check_of(two, only_first, x)
     before = x.copy()
     reruns(check, WRONG)
     assert np.array_equal(x, before)
 
 
-def test_the_report_tells_it_where_no_line_is_proven(rng):
-    """A backward in pieces that nothing of it can be read: made by exec, without a source."""
-    made = {}
+def test_report_includes_reruns_if_no_line_is_proven(rng):
+    """Code from exec has no source, so no line can be named."""
+    namespace = {}
     exec("def forward(x):\n    return x * x, x\n"
-         "def backward(dy, x, grads):\n    return 2 * x[0] * dy\n", made)
+         "def backward(dy, x, grads):\n    return 2 * x[0] * dy\n", namespace)
     with pytest.raises(GradientError) as caught:
-        gradcheck(None, rng.standard_normal((4, 3)), rng=rng, forward=made["forward"],
-                  backward=made["backward"])
+        gradcheck(None, rng.standard_normal((4, 3)), rng=rng, forward=namespace["forward"],
+                  backward=namespace["backward"])
     assert "with size 1 in place of 4 along axis 0 of input[0]" in str(caught.value)
     assert len(str(caught.value).splitlines()) < 15

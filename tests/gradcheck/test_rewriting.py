@@ -1,4 +1,4 @@
-"""Names of the functions in which a reader's code stops."""
+"""Qualified names of the functions in which user code raises."""
 
 import sys
 from types import SimpleNamespace
@@ -17,12 +17,12 @@ class Tanh(Base):
     pass
 
 
-def test_a_function_is_named_with_the_class_that_defines_it():
+def test_method_is_named_with_its_defining_class():
     assert Tanh().backward() == "Base.backward"
 
 
 @pytest.mark.parametrize("names, expected", [
     ({"self": Tanh()}, "Base.backward"), ({"self": 3}, "backward"), ({}, "backward")])
-def test_the_qualname_of_code_that_knows_only_its_name(names, expected):
+def test_qualname_without_co_qualname(names, expected):
     frame = SimpleNamespace(f_code=SimpleNamespace(co_name="backward"), f_locals=names)
     assert qualname_of(frame) == expected

@@ -1,8 +1,8 @@
-"""Shapes in comments and docstrings are true: in every gradient check and in decoding.
+"""Documented shapes are correct in every gradient check and in decoding.
 
     pytest -n 0 tests/gradcheck/test_shape_comments.py -s
 
-lists what was not checked, and every lie.
+prints the shapes that were not checked, and every wrong one.
 """
 
 import sys
@@ -43,7 +43,7 @@ QUESTION = Question([list("abca")], ["b"], [], ["a", "c"], 0)
 PAIRS = pair_batch([[4, 5, 6, 7], [5, 7]], [[4, 5], [7, 4]])
 
 
-# ---- the package --------------------------------------------------------------------------------
+# ---- shapes of the package -----------------------------------------------------------------------
 
 
 def module_name(path):
@@ -53,7 +53,7 @@ def module_name(path):
 
 @pytest.fixture(scope="module")
 def package():
-    """What became of all claims of the package in every check, back and forth, and in decoding."""
+    """Check all documented shapes while every gradient check and decoding run."""
     watch = Watch()
     for path in sorted(PACKAGE.rglob("*.py")):
         watch.read(path, module_name(path))
@@ -63,14 +63,14 @@ def package():
             case = create(np.random.default_rng(0), np.float64)
             *outputs, cache = case.forward(*case.inputs)
             case.backward(*outputs, cache, case.target.zeros_like())    # dy has the shape of y
-            if name.endswith("loss"):               # of a whole model
+            if name.endswith("loss"):               # the case is a whole model
                 decode(case.target)
                 measured += measure(case.target)
         gradient_heatmap(np.ones((2, 3)), np.ones((2, 3)), source_tokens="abc",
                          target_tokens="xy", visible=np.ones((2, 3), bool))
         heatmap_table(np.ones((2, 3)), "abc", "xy")
         kept_array("W", np.ones((2, 3), np.float32), "byte")
-        np.ones((3, 5)) @ Panels(np.ones((5, 130)), 3)      # of larger models than the cases
+        np.ones((3, 5)) @ Panels(np.ones((5, 130)), 3)      # larger than the models of the cases
         for exercise in EXERCISES.values():
             complete(exercise)
     assert measured > 10
@@ -79,7 +79,7 @@ def package():
 
 
 def complete(exercise):
-    """Run what an exercise is cut from, where that is of the package."""
+    """Run the cases of an exercise that is taken from the package."""
     if exercise.source.file.endswith(".py"):
         its = sys.modules[exercise.cases.__module__]
         for case in exercise.cases(np.random.default_rng(0), its):
@@ -95,8 +95,7 @@ def decode(model):
 
 
 def measure(model):
-    """A language model on words and errors; with changed attention, where it has one; → whether it
-    has."""
+    """Run the evaluations of a language model; return whether it has attention to ablate."""
     rng = np.random.default_rng(0)
     batches = TextBatches(rng.integers(4, 9, 60), batch_size=3, steps=5)
     if hasattr(model, "start"):
@@ -110,28 +109,28 @@ def measure(model):
     try:
         ablate(model, batches, rng)
     except (TypeError, ValueError):
-        return False                    # a layer, or a model without attention
+        return False                    # a layer, or no attention
     return True
 
 
-def test_no_shape_of_the_package_is_a_lie(package):
-    assert "\n".join(package.lies.values()) == ""
+def test_documented_shapes_are_correct(package):
+    assert "\n".join(package.wrong_claims.values()) == ""
 
 
-def test_nearly_all_shapes_of_the_package_are_checked(package):
+def test_most_documented_shapes_are_checked(package):
     checked = [claim for claim in package.claims if claim.state == "checked"]
     assert len(checked) >= 600 and len(checked) >= 0.92 * len(package.claims)
 
 
-def test_everything_is_in_its_place_again(package):
+def test_original_code_is_restored(package):
     assert isinstance(softmax.masked_softmax.compiled, Dispatcher)
     for function in (softmax.masked_softmax.py_func, beam_search, numpy_attention.module.join):
         assert "_shapes" not in function.__code__.co_varnames
 
 
-# ---- planted lies -------------------------------------------------------------------------------
+# ---- planted errors -----------------------------------------------------------------------------
 
-HONEST = '''
+CORRECT = '''
 from dataclasses import dataclass
 from typing import NamedTuple
 import numpy as np
@@ -183,9 +182,9 @@ ones(2, 3)
 total = y.sum(1)                                    # (N,)
 '''
 
-LIES = [
+WRONG = [
     ("W: np.ndarray  # (I, H)", "W: np.ndarray  # (I, I)", "I is 2; letters: I = 2"),
-    ("x: np.ndarray  # (N, I)", "x: np.ndarray  # (N, I, 1)", "3 axes are said"),
+    ("x: np.ndarray  # (N, I)", "x: np.ndarray  # (N, I, 1)", "3 axes are documented"),
     ("y = x W.   x (N, I)", "y = x W.   x (N, N)", "N is 5"),
     ("→ y (N, H)", "→ y (N, I)", "I is 2; letters: I = 2, H = 6, N = 5"),
     ("(N, H), without b", "(N, I), without b", "the array is (5, 6): I is 2"),
@@ -218,20 +217,20 @@ def run(text, folder):
     return watch
 
 
-def test_what_is_true_is_no_lie_and_all_of_it_is_checked(tmp_path):
-    watch = run(HONEST, tmp_path)
-    assert not watch.lies and not watch.unread
+def test_correct_shapes_pass_and_are_all_checked(tmp_path):
+    watch = run(CORRECT, tmp_path)
+    assert not watch.wrong_claims and not watch.unread
     left = [claim.text for claim in watch.claims if claim.state != "checked"]
     assert left == ["b  # (H,)"]                                        # b is None
 
 
-@pytest.mark.parametrize("truth, lie, why", LIES, ids=[lie for _, lie, _ in LIES])
-def test_a_planted_lie_is_caught_in_its_line(truth, lie, why, tmp_path):
-    assert HONEST.count(truth) == 1
-    line = HONEST[:HONEST.index(truth)].count("\n") + 1
-    watch = run(HONEST.replace(truth, lie), tmp_path)
-    assert {claim.place for claim in watch.lies} == {f"planted.py:{line}"}
-    for message in watch.lies.values():
+@pytest.mark.parametrize("correct, wrong, why", WRONG, ids=[wrong for _, wrong, _ in WRONG])
+def test_wrong_shape_is_reported_with_its_line(correct, wrong, why, tmp_path):
+    assert CORRECT.count(correct) == 1
+    line = CORRECT[:CORRECT.index(correct)].count("\n") + 1
+    watch = run(CORRECT.replace(correct, wrong), tmp_path)
+    assert {claim.place for claim in watch.wrong_claims} == {f"planted.py:{line}"}
+    for message in watch.wrong_claims.values():
         assert message.startswith(f"planted.py:{line}: ") and why in message
 
 
@@ -242,7 +241,7 @@ def test_a_planted_lie_is_caught_in_its_line(truth, lie, why, tmp_path):
     'def f():\n    """Some (B, S) of it."""',
     'def f(x):\n    """memory: (states (B, S), mask) of before."""',
 ])
-def test_a_shape_that_cannot_be_read_is_listed(text, tmp_path):
+def test_unparsed_shapes_are_listed(text, tmp_path):
     watch = run(text, tmp_path)
     assert not watch.claims and len(watch.unread) == 1 and watch.unread[0].startswith("planted.py:")
 

@@ -1,4 +1,4 @@
-"""The smallest input with which a check still fails."""
+"""The smallest input for which a check still fails."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def check_of(backward, *inputs):
     return check
 
 
-def test_what_is_wrong_everywhere_is_wrong_with_one_row(rng):
+def test_general_mistake_fails_with_one_row(rng):
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
     check = check_of(lambda dy, cache, grads: (dy @ cache[1].T, 2 * cache[0].T @ dy), *inputs)
     found = smallest(check, ["input[1]"])
@@ -27,20 +27,20 @@ def test_what_is_wrong_everywhere_is_wrong_with_one_row(rng):
     assert [one.shape for one in check.inputs] == [(4, 3), (3, 2)]
 
 
-def test_an_axis_stays_where_it_is_right_without(rng):
+def test_axis_that_is_needed_is_kept(rng):
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
     check = check_of(lambda dy, cache, grads: (dy @ cache[1].T, np.outer(cache[0][0], dy[0])),
                      *inputs)
     assert smallest(check, ["input[1]"]).shapes == {"input[0]": (4, 1), "input[1]": (1, 1)}
 
 
-def test_what_cannot_be_cut_has_none(rng):
+def test_square_inputs_are_not_reduced(rng):
     inputs = rng.standard_normal((3, 3)), rng.standard_normal((3, 3))
     check = check_of(lambda dy, cache, grads: (dy @ cache[1], cache[0].T @ dy), *inputs)
     assert smallest(check, ["input[0]"]) is None
 
 
-def test_the_full_report_shows_it_and_the_short_one_does_not(rng):
+def test_only_the_full_report_contains_it(rng):
     inputs = rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
     with pytest.raises(GradientError) as caught:
         gradcheck(None, *inputs, rng=rng, forward=product,

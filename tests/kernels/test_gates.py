@@ -1,4 +1,4 @@
-"""Gates of a step against their equations in plain NumPy and against central differences."""
+"""Gates of one step against their equations in plain NumPy and central differences."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,11 @@ def update(z, n, h, new):
 
 
 def like(*arrays):
-    """Memory that shows what is never written."""
+    """Return arrays filled so that elements a kernel does not write are visible."""
     return [np.full_like(array, np.nan) for array in arrays]
 
 
-# ---- drivers: a kernel and its backward as functions -------------------------------------------
+# ---- each kernel and its backward as a pair of functions ----------------------------------------
 
 
 def elman(a, u):
@@ -68,7 +68,7 @@ def gru(new):
 
 
 def gru_before(new):
-    """Both halves around the product u_n = s U_n."""
+    """Combine both kernels with the product u_n = s U_n between them."""
     def forward(a, u, U_n, h):
         gates, s, h_next = like(a, h, h)
         kernels.gru_reset(a, u, h, gates, s)
@@ -106,7 +106,7 @@ def test_gradients(rng, name):
 
 
 @each
-def test_float32_agrees(rng, name):
+def test_float32_agrees_with_float64(rng, name):
     forward, backward, shapes = DRIVERS[name]
     inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
     results = []
@@ -171,7 +171,7 @@ def test_gru_before(rng, new):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_masked_rows_keep_what_they_had(rng, dtype):
+def test_masked_rows_keep_their_state(rng, dtype):
     before, after = rng.standard_normal((2, B, H)).astype(dtype)
     mask = np.array([True, False, True])
     wanted = np.where(mask[:, None], after, before)
@@ -180,10 +180,10 @@ def test_masked_rows_keep_what_they_had(rng, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_masked_rows_pass_their_gradient(rng, dtype):
+def test_masked_rows_pass_the_gradient_on(rng, dtype):
     dy, dh_next, dh = rng.standard_normal((3, B, H)).astype(dtype)
     da, du = rng.standard_normal((2, B, 3 * H)).astype(dtype)
-    da[1] = np.nan                                                      # whatever stood there
+    da[1] = np.nan                                                      # must be overwritten
     mask = np.array([True, False, True])
     kept = mask[:, None]
     wanted = [np.where(kept, da, 0), np.where(kept, du, 0), np.where(kept, dh, dy + dh_next)]

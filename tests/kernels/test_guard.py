@@ -1,4 +1,4 @@
-"""Every kernel that is called from outside its module raises for arrays that do not fit."""
+"""Kernels that are called from other modules raise for arrays that do not fit."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ each = pytest.mark.parametrize("name", KERNELS)
 
 
 def arguments(kernel, dtype=np.float32):
-    """{name: argument} of a call that fits, with zeros for every array."""
+    """Return {name: argument} of a valid call, with an array of zeros for each array."""
     scalars = {name: SCALARS.get(name, 0.5) for name in kernel.py_func.__code__.co_varnames[
         :kernel.py_func.__code__.co_argcount]}
     arrays = {}
@@ -28,8 +28,8 @@ def call(kernel, **changed):
     return kernel(*(arguments(kernel) | changed).values())
 
 
-def misfits(kernel, name, axes, kind):
-    """Arrays that cannot be the argument of this name."""
+def invalid_arrays(kernel, name, axes, kind):
+    """Yield invalid values for the argument with this name."""
     array = arguments(kernel)[name]
     others = [other for other in kernel.arrays if other[0] != name]
     letters = {letter for _, _, its_axes, *_ in others for _, letter in its_axes}
@@ -46,16 +46,16 @@ def misfits(kernel, name, axes, kind):
 
 
 @each
-def test_an_array_of_another_shape_dtype_or_kind_raises(name):
+def test_wrong_shape_or_dtype_raises(name):
     kernel = KERNELS[name]
     for one, _, axes, kind, _ in kernel.arrays:
-        for other in misfits(kernel, one, axes, kind):
-            call(kernel)            # the guard remembers this call, and not the next
+        for other in invalid_arrays(kernel, one, axes, kind):
+            call(kernel)            # the guard caches this valid call only
             with pytest.raises(ValueError, match=rf"^{name}: \w+ (has shape|is) .*expected .*$"):
                 call(kernel, **{one: other})
 
 
-def test_an_index_that_the_axis_does_not_have_raises():
+def test_index_out_of_range_raises():
     for bad in (-1, SIZES["V"]):
         ids = np.full(SIZES["N"], bad)
         for kernel, name in ((rows.scatter_add, "ids"), (softmax.cross_entropy, "targets")):
@@ -64,12 +64,12 @@ def test_an_index_that_the_axis_does_not_have_raises():
                 call(kernel, **{name: ids})
 
 
-def test_both_precisions_take_turns():
+def test_alternating_precisions():
     for dtype in (np.float32, np.float64, np.float32):
         gates.lstm(*arguments(gates.lstm, dtype).values())
 
 
-def test_any_memory_order_gives_the_same(rng):
+def test_memory_order_does_not_matter(rng):
     weights = rng.random((4, 6))
     values = rng.random((4, 6, 5))
     wanted, given = np.empty((2, 4, 5))
@@ -78,14 +78,14 @@ def test_any_memory_order_gives_the_same(rng):
     np.testing.assert_allclose(given, wanted, rtol=1e-14)
 
 
-def test_empty_arrays_read_nothing():
+def test_empty_arrays():
     assert largest.largest(np.zeros(1), np.zeros((1, 3)), *np.zeros((2, 0), int), np.zeros(0)) == 0
     assert elementary.row_max(np.zeros(0)) == -np.inf and not updates.any_nonzero(np.zeros(0))
     softmax.log_softmax(np.zeros((2, 0)), np.zeros(0), np.zeros(0))
     softmax.masked_softmax(np.zeros((2, 0)), np.zeros((2, 0), bool), np.zeros((2, 0)))
 
 
-def test_a_message():
+def test_message():
     @guarded(x="N 2H", h="N H")
     def product(x, h):
         raise AssertionError

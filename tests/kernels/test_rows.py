@@ -1,4 +1,4 @@
-"""Scatter-add, and dropout's hash."""
+"""Scatter-add, and the hash of dropout masks."""
 
 import numpy as np
 import pytest
@@ -16,34 +16,34 @@ def test_scatter_add_counts_every_occurrence(rng, dtype):
     assert (table[[2, 4, 5]] == 1).all()
 
 
-def masks(names, key, rate=0.3, size=400):
-    x = np.ones((len(names), size), np.float32)
+def masks(row_ids, key, rate=0.3, size=400):
+    x = np.ones((len(row_ids), size), np.float32)
     y = np.empty_like(x)
-    dropout(x, np.asarray(names), np.uint32(key), np.uint32(rate * 2**32), np.float32(2), y)
+    dropout(x, np.asarray(row_ids), np.uint32(key), np.uint32(rate * 2**32), np.float32(2), y)
     assert set(np.unique(y)) <= {0, 2}
     return y > 0
 
 
-def test_dropout_keeps_its_share_independently():
+def test_dropout_rate_and_independence():
     kept = masks(range(500), 1)
     assert abs(kept.mean() - 0.7) < 4 * np.sqrt(0.21 / kept.size)
     assert np.abs(kept.mean(0) - 0.7).max() < 0.12 and np.abs(kept.mean(1) - 0.7).max() < 0.12
-    for shift in (1, 2, 7):                                             # neighbours are unrelated
+    for shift in (1, 2, 7):                                             # neighbours are independent
         rows = kept[shift:], kept[:-shift]
         columns = kept[:, shift:], kept[:, :-shift]
         for a, b in (rows, columns):
             assert abs((a & b).mean() - 0.49) < 0.01
     other = masks(range(500), 2)
-    assert abs((kept & other).mean() - 0.49) < 0.01                     # and so are two keys
+    assert abs((kept & other).mean() - 0.49) < 0.01                 # so are the masks of two keys
 
 
-def test_a_rows_mask_depends_on_its_name_alone():
+def test_mask_depends_only_on_the_row_id():
     whole = masks([5, 65536 * 3 + 1, 65536 * 3 + 2, 7], 9)
     part = masks([7, 65536 * 3 + 1], 9)
     assert (part == whole[[3, 1]]).all() and (whole[0] != whole[3]).any()
     assert masks([1], 0, rate=0.0).all()
 
 
-def test_mix_is_a_bijection_on_a_sample():
+def test_mix_is_injective_on_a_sample():
     values = [int(mix(np.uint32(v))) for v in range(4096)]
     assert len(set(values)) == 4096 and max(values) < 2**32

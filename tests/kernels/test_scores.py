@@ -1,4 +1,4 @@
-"""The additive score's kernels against the NumPy formulas."""
+"""Additive score kernels against their formulas in NumPy."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def test_additive_scores_forward_and_backward(rng, dtype, tolerance):
 
     de = rng.standard_normal((T, B, S)).astype(dtype)
     dq = np.full_like(q, np.nan)
-    dkeys = np.ones_like(keys)                                                  # is added to
-    dv = np.ones_like(v)                                                        # is added to
+    dkeys = np.ones_like(keys)                                          # results are added to it
+    dv = np.ones_like(v)                                                        # likewise
     additive_scores_backward(de, q, keys, v, VISIBLE, dq, dkeys, dv)
     de = np.where(VISIBLE, de, 0)
     da = de[..., None] * v * (1 - x**2)                                         # (T, B, S, A)

@@ -1,4 +1,4 @@
-"""Softmax kernels against the NumPy formulas, at extremes, and with NaN."""
+"""Softmax kernels against their formulas in NumPy, with extreme values and NaN."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def tolerance(dtype):
 
 
 def softmax(scores, mask):
-    """The plain form, in float64."""
+    """Return the reference result in float64."""
     scores = np.where(mask, scores.astype(np.float64), -np.inf)
     top = scores.max(-1, keepdims=True)
     e = np.exp(scores - np.where(np.isfinite(top), top, 0))
@@ -44,7 +44,7 @@ def test_masked_softmax(rng, dtype, size, scale):
 
 
 @both
-def test_masked_softmax_does_not_hide_nan_and_ignores_what_is_masked(dtype):
+def test_masked_softmax_propagates_nan_and_ignores_masked_values(dtype):
     scores = np.array([[0, np.nan, 1], [np.nan, 0, 1], [0, 1, np.inf]], dtype)
     mask = np.array([[True, True, True], [False, True, True], [True, True, False]])
     weights = masked_softmax(scores, mask)
@@ -94,7 +94,7 @@ def test_cross_entropy(rng, dtype, size, scale):
     b = rng.standard_normal(size).astype(dtype)
     targets = rng.integers(0, size, 4)
     dlogits, losses = cross_entropy(logits, b, targets, 0.3)
-    z = (logits + b).astype(np.float64)                         # the sum itself rounds in the dtype
+    z = (logits + b).astype(np.float64)                 # the kernel's sum is rounded to the dtype
     top = z.max(1)
     log_p = z - (top + np.log(np.exp(z - top[:, None]).sum(1)))[:, None]
     absolute = 2e-5 if dtype == np.float32 else 1e-9
@@ -116,7 +116,7 @@ def log_softmax(logits, b):
 def test_log_softmax(rng, dtype, size, scale):
     logits = (scale * rng.standard_normal((4, size))).astype(dtype)
     b = rng.standard_normal(size).astype(dtype)
-    z = (logits + b).astype(np.float64)                         # the sum itself rounds in the dtype
+    z = (logits + b).astype(np.float64)                 # the kernel's sum is rounded to the dtype
     z -= z.max(1, keepdims=True)
     wanted = z - np.log(np.exp(z).sum(1, keepdims=True))
     absolute = 2e-6 if dtype == np.float32 else 1e-12
@@ -125,7 +125,7 @@ def test_log_softmax(rng, dtype, size, scale):
 
 @both
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_log_softmax_does_not_hide_what_is_no_number(dtype, bad):
+def test_log_softmax_propagates_nonfinite_values(dtype, bad):
     logits = np.zeros((2, 41), dtype)
     logits[0, 7] = bad
     log_p = log_softmax(logits, np.zeros(41, dtype))
@@ -135,7 +135,7 @@ def test_log_softmax_does_not_hide_what_is_no_number(dtype, bad):
 
 @both
 @pytest.mark.parametrize("place", [0, 3, 40])
-def test_cross_entropy_does_not_hide_nan(dtype, place):
+def test_cross_entropy_propagates_nan(dtype, place):
     logits = np.zeros((2, 41), dtype)
     logits[0, place] = np.nan
     dlogits, losses = cross_entropy(logits, np.zeros(41, dtype), np.array([5, 5]), 1)

@@ -1,4 +1,4 @@
-"""The same source runs as plain Python: NUMBA_DISABLE_JIT=1 gives the same loss and gradient."""
+"""With NUMBA_DISABLE_JIT=1 the kernels run as plain Python and give the same loss and gradient."""
 
 import json
 import os

@@ -5,7 +5,7 @@ import numpy as np
 from numpy_attention.layers.deep_output import DeepOutput
 
 
-def test_deep_output(rng):
+def test_formula(rng):
     layer = DeepOutput.create(rng, 5, 2, 4, 3, dtype=np.float64)
     layer.b[:] = rng.standard_normal(6)
     s, y, c = (rng.standard_normal((7, size)) for size in (5, 2, 4))

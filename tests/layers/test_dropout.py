@@ -1,4 +1,4 @@
-"""Dropout: the same mask backward, in every share of a batch, and under any padding."""
+"""Dropout: one mask for forward and backward, independent of batch, shares and padding."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from numpy_attention.layers.dropout import Dropout, position_ids
 
 
-def test_evaluation_and_rate_zero_change_nothing_and_draw_nothing(rng):
+def test_identity_without_a_generator_or_at_rate_zero(rng):
     x = rng.standard_normal((3, 4))
     before = rng.bit_generator.state
     for layer, generator in ((Dropout(0.5), None), (Dropout(0.0), rng)):
@@ -16,36 +16,36 @@ def test_evaluation_and_rate_zero_change_nothing_and_draw_nothing(rng):
     assert rng.bit_generator.state == before
 
 
-def test_kept_values_are_scaled_and_backward_uses_the_same_mask(rng):
+def test_scaling_and_backward_mask(rng):
     x = np.ones((40, 30), np.float32)
     y, cache = Dropout(0.25).forward(x, rng)
     assert y.dtype == np.float32 and set(np.unique(y)) == {np.float32(0), np.float32(1 / 0.75)}
     assert abs(y.mean() - 1) < 0.1
     assert (Dropout(0.25).backward(3 * x, cache) == 3 * y).all()
-    assert (Dropout(0.25).forward(x, rng)[0] != y).any()        # a second call draws another key
+    assert (Dropout(0.25).forward(x, rng)[0] != y).any()        # a second call draws a new mask
 
 
-def test_the_mask_follows_the_row_not_the_batch(rng):
+def test_mask_depends_on_the_row_id(rng):
     x = np.ones((5, 3, 8))                                              # (T, B, D)
-    rows = np.array([4, 9, 2])                                          # of some batch
+    rows = np.array([4, 9, 2])                                          # of a larger batch
 
-    def kept(x, rows):
+    def apply(x, rows):
         row_ids = position_ids(len(x), rows)
         return Dropout(0.5).forward(x, np.random.default_rng(1), row_ids)[0]
 
-    whole = kept(x, rows)
-    assert (kept(x[:, 1:], rows[1:]) == whole[:, 1:]).all()             # a share
-    assert (kept(x[:3], rows) == whole[:3]).all()                       # less padding
-    assert (kept(x, rows[::-1]) == whole[:, ::-1]).all()                # another order
+    whole = apply(x, rows)
+    assert (apply(x[:, 1:], rows[1:]) == whole[:, 1:]).all()            # a share
+    assert (apply(x[:3], rows) == whole[:3]).all()                      # without padding
+    assert (apply(x, rows[::-1]) == whole[:, ::-1]).all()               # another order
     assert (whole[:, 0] != whole[:, 1]).any() and (whole[0] != whole[1]).any()
 
 
-def test_bad_rates_are_refused():
+def test_invalid_rates_raise():
     for rate in (-0.1, 1.0, 1.5, float("nan")):
         with pytest.raises(ValueError, match="fraction of values set to 0"):
             Dropout(rate)
 
 
-def test_names_of_any_integers():
+def test_position_ids_of_small_integer_types():
     row_ids = position_ids(3, np.arange(2, dtype=np.uint8))
     assert row_ids.tolist() == [[0, 65536], [1, 65537], [2, 65538]]

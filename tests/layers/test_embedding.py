@@ -1,4 +1,4 @@
-"""Embedding: rows by id, each occurrence counted. Gradients and laws: tests/test_checks.py."""
+"""Embedding: rows by id; repeated ids add up. Gradients and laws: tests/test_checks.py."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from numpy_attention.layers.embedding import Embedding
 
 
-def test_rows_and_their_gradient(rng):
+def test_lookup_and_gradient(rng):
     layer = Embedding.create(rng, 6, 3, dtype=np.float64)
     ids = np.array([[5, 0], [0, 2]])
     y, cache = layer.forward(ids)
@@ -14,7 +14,7 @@ def test_rows_and_their_gradient(rng):
     assert (y[0, 1] == layer.E[0]).all() and (y[1, 1] == layer.E[2]).all()
     grads = layer.zeros_like()
     assert layer.backward(np.ones_like(y), cache, grads) is None
-    assert grads.E[:, 0].tolist() == [2, 0, 1, 0, 0, 1]                  # every occurrence counts
+    assert grads.E[:, 0].tolist() == [2, 0, 1, 0, 0, 1]
 
 
 @pytest.mark.parametrize("ids, error", [
@@ -22,6 +22,6 @@ def test_rows_and_their_gradient(rng):
     (np.array([-1]), ValueError),
     (np.array([0.5]), TypeError),
 ])
-def test_ids_that_are_none(rng, ids, error):
+def test_invalid_ids_raise(rng, ids, error):
     with pytest.raises(error):
         Embedding.create(rng, 6, 3).forward(ids)

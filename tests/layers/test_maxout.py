@@ -1,4 +1,4 @@
-"""Maxout by hand. Gradients and laws: tests/test_checks.py."""
+"""Maxout on a small example. Gradients and laws: tests/test_checks.py."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,6 @@ def test_maxout():
     t, chosen = Maxout().forward(x)
     assert t.tolist() == [[3, -2, 4]]
     dx = Maxout().backward(np.array([[10.0, 20.0, 30.0]]), chosen)
-    assert dx.tolist() == [[0, 10, 20, 0, 30, 0]]                       # of equals the first
+    assert dx.tolist() == [[0, 10, 20, 0, 30, 0]]                       # ties: the first
     with pytest.raises(ValueError, match="reshape"):
         Maxout().forward(x[:, :5])

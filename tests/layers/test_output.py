@@ -1,4 +1,4 @@
-"""The output layer: blocks of rows, large logits, ties and what it refuses."""
+"""Output: blocks of rows and words, large logits, tied embeddings, errors."""
 
 import laws
 import numpy as np
@@ -23,7 +23,7 @@ def loss_and_grad(layer, x, targets, scale=0.7):
 
 
 @pytest.mark.parametrize("block", [1, 3, 5, 11, 100])
-def test_blocks_of_rows_change_nothing(rng, monkeypatch, block):
+def test_row_block_size_does_not_change_results(rng, monkeypatch, block):
     layer, x, targets = layer_and_rows(rng)
     whole = loss_and_grad(layer, x, targets)
     monkeypatch.setattr(module, "BLOCK", block)
@@ -32,7 +32,7 @@ def test_blocks_of_rows_change_nothing(rng, monkeypatch, block):
 
 
 @pytest.mark.parametrize("words", [1, 2, 4, 9, 100])
-def test_blocks_of_words_make_the_whole_gradient_of_the_table(rng, monkeypatch, words):
+def test_word_block_size_does_not_change_the_gradient(rng, monkeypatch, words):
     layer, x, targets = layer_and_rows(rng)
     monkeypatch.setattr(module, "WORDS", words)
     grads = layer.zeros_like()
@@ -41,8 +41,8 @@ def test_blocks_of_words_make_the_whole_gradient_of_the_table(rng, monkeypatch, 
     np.testing.assert_allclose(grads.words.E, 0.7 * (p - np.eye(9)[targets]).T @ x, atol=1e-13)
 
 
-@pytest.mark.parametrize("few", [0, 11])    # of 11 rows: all by x Eᵀ, and all by E xᵀ
-def test_against_the_formula(rng, monkeypatch, few):
+@pytest.mark.parametrize("few", [0, 11])    # of 11 rows: use x Eᵀ, then E xᵀ
+def test_formula(rng, monkeypatch, few):
     monkeypatch.setattr(module, "FEW", few)
     monkeypatch.setattr(module, "has_small_kernels", lambda: False)
     layer, x, targets = layer_and_rows(rng)
@@ -55,26 +55,26 @@ def test_against_the_formula(rng, monkeypatch, few):
     np.testing.assert_allclose(dx, 0.7 * (p - np.eye(9)[targets]) @ layer.words.E)
 
 
-def test_never_holds_all_logits(rng, monkeypatch):
+def test_logits_are_computed_in_blocks(rng, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 8)
     sizes = []
-    honest = module.cross_entropy
+    original = module.cross_entropy
 
-    def watched(logits, *rest):
+    def record(logits, *rest):
         sizes.append(logits.shape)
-        honest(logits, *rest)
-    monkeypatch.setattr(module, "cross_entropy", watched)
+        original(logits, *rest)
+    monkeypatch.setattr(module, "cross_entropy", record)
     loss_and_grad(*layer_and_rows(rng, N=30))
     assert sizes == [(8, 9)] * 3 + [(6, 9)]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_huge_logits_stay_finite_and_right(rng, dtype):
+def test_huge_logits_are_accurate(rng, dtype):
     layer, x, targets = layer_and_rows(rng, dtype=dtype)
     x *= dtype(1e4) / np.abs(x @ layer.words.E.T).max()
     single = loss_and_grad(layer, x, targets)
     double = loss_and_grad(layer.astype(np.float64), x.astype(np.float64), targets)
-    laws.assert_close(single, double, 1e-4)     # logits of 1e4 are rounded to 1e-3 themselves
+    laws.assert_close(single, double, 1e-4)     # logits of 1e4 are rounded to 1e-3
 
 
 def test_empty_rows(rng):
@@ -83,7 +83,7 @@ def test_empty_rows(rng):
     assert loss == 0 and dx.shape == (0, 4) and not grads.any()
 
 
-def test_tied_words_and_refusals(rng):
+def test_tied_embedding_and_invalid_arguments(rng):
     words = Embedding.create(rng, 9, 4)
     assert Output.create(rng, 4, 9, words=words).words is words
     with pytest.raises(ValueError, match="the tied table.*project to the embedding's size"):

@@ -1,4 +1,4 @@
-"""Positional encoding: values by hand, and the law that lets attention go by distance."""
+"""Positional encoding: a small example, and a shift of positions is a rotation."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from numpy_attention.layers.positional import positional_encoding
 
 
-def test_sines_and_cosines_of_slower_and_slower_angles():
+def test_values():
     table = positional_encoding(3, 4, np.float64)
     assert table[0].tolist() == [0, 1, 0, 1]
     np.testing.assert_allclose(table[2], [np.sin(2), np.cos(2), np.sin(0.02), np.cos(0.02)])
@@ -15,7 +15,7 @@ def test_sines_and_cosines_of_slower_and_slower_angles():
         positional_encoding(3, 5)
 
 
-def test_a_shift_is_one_rotation_for_all_positions():
+def test_shift_is_the_same_rotation_at_every_position():
     near = positional_encoding(20, 6, np.float64)
     far = positional_encoding(20, 6, np.float64, start=9)
     rotation = np.linalg.lstsq(near, far, rcond=None)[0]

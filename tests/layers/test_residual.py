@@ -1,4 +1,4 @@
-"""A residual connection by its equations, post-norm and pre-norm.
+"""Residual connections against their equations, post-norm and pre-norm.
 
 Gradients and laws: tests/test_checks.py.
 """
@@ -26,7 +26,7 @@ def normed(layer, x):
 
 
 @both
-def test_by_the_equations(rng, pre_norm):
+def test_equations(rng, pre_norm):
     layer = residual(rng, pre_norm)
     x = rng.standard_normal((3, 4, D))
     f = np.tanh
@@ -37,13 +37,13 @@ def test_by_the_equations(rng, pre_norm):
 
 
 @both
-def test_dropout_takes_its_share_of_what_f_gives_and_nothing_of_what_passes_by(rng, pre_norm):
+def test_dropout_is_applied_to_f_only(rng, pre_norm):
     layer = residual(rng, pre_norm)
     x = rng.standard_normal((50, 40, D))
     fx = rng.standard_normal((50, 40, D))
     row_ids = position_ids(50, 7 + np.arange(40))
     y, _ = layer.post(x, fx, np.random.default_rng(1), row_ids)
-    # the same mask, drawn by dropout itself
+    # the same mask, drawn directly
     dropped, _ = Dropout(RATE).forward(fx, np.random.default_rng(1), row_ids)
     assert (dropped == 0).mean() == pytest.approx(RATE, abs=0.03)
     wanted = x + dropped if pre_norm else normed(layer, x + dropped)
@@ -51,13 +51,13 @@ def test_dropout_takes_its_share_of_what_f_gives_and_nothing_of_what_passes_by(r
 
 
 @both
-def test_the_way_back_past_f_is_whole_and_the_way_into_f_has_the_mask(rng, pre_norm):
+def test_backward_masks_only_the_gradient_of_f(rng, pre_norm):
     layer = residual(rng, pre_norm)
     x, fx, dy = rng.standard_normal((3, 50, 40, D))
     _, cache = layer.post(x, fx, np.random.default_rng(1))
-    past, into = layer.post_backward(dy, cache, layer.zeros_like())
+    dx, dfx = layer.post_backward(dy, cache, layer.zeros_like())
     ones, _ = Dropout(RATE).forward(np.ones_like(x), np.random.default_rng(1))
-    assert (past != 0).all()
-    np.testing.assert_allclose(into, past * ones, atol=1e-12)
+    assert (dx != 0).all()
+    np.testing.assert_allclose(dfx, dx * ones, atol=1e-12)
     if pre_norm:
-        np.testing.assert_array_equal(past, dy)
+        np.testing.assert_array_equal(dx, dy)

@@ -1,4 +1,4 @@
-"""AttentiveLanguageModel: one word after another is the whole text."""
+"""AttentiveLanguageModel: decoding word by word gives the loss and weights of the whole text."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ B, V = 3, 9
 
 @pytest.mark.parametrize("window", [None, 2])
 @pytest.mark.parametrize("attention", HISTORY_READOUTS)
-def test_word_by_word_is_the_whole_text(rng, attention, window):
-    pastless = attention in ("ngram", "projection")
-    settings = {} if pastless else {"window": window}
+def test_word_by_word_equals_the_whole_text(rng, attention, window):
+    without_weights = attention in ("ngram", "projection")
+    settings = {} if without_weights else {"window": window}
     model = AttentiveLanguageModel.create(rng, V, attention, hidden=6, dtype=np.float64, init=0.7,
                                           **settings)
     inputs, targets = rng.integers(4, V, (2, 7, B))
@@ -25,7 +25,7 @@ def test_word_by_word_is_the_whole_text(rng, attention, window):
         log_probs, attended, state = model.next(inputs[t], state)
         total -= log_probs[np.arange(B), targets[t]].sum()
         np.testing.assert_allclose(np.exp(log_probs).sum(1), 1, rtol=1e-12)
-        if pastless:
+        if without_weights:
             assert attended is None
             assert weights is None
         else:

@@ -1,4 +1,4 @@
-"""An ensemble averages probabilities, word by word and at once, and is searched as one model is."""
+"""Ensemble: averaged probabilities, word by word and in one pass, in searches and sampling."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def translators(rng):
     return models
 
 
-def writers(rng):
+def language_models(rng):
     models = [LanguageModel.create(rng, V, 6, dtype=np.float64),
               AttentiveLanguageModel.create(rng, V, "single", 6, carried=3, dtype=np.float64)]
     for model in models:
@@ -36,36 +36,36 @@ def writers(rng):
     return models
 
 
-def test_probabilities_of_single_words_are_averaged(rng):
+def test_word_probabilities_are_averaged(rng):
     models = translators(rng)
-    together = Ensemble(models)
-    losses, state = together.losses(PAIRS)
+    ensemble = Ensemble(models)
+    losses, state = ensemble.losses(PAIRS)
     wanted = np.mean([np.exp(-model.losses(PAIRS)[0]) for model in models], axis=0)
     np.testing.assert_allclose(np.exp(-losses), wanted, rtol=1e-12)
     assert not losses[~PAIRS.target_mask].any()
-    assert together.loss(PAIRS)[0] == pytest.approx(losses.sum())
-    assert together.size == sum(model.size for model in models) == len(together.vector)
+    assert ensemble.loss(PAIRS)[0] == pytest.approx(losses.sum())
+    assert ensemble.size == sum(model.size for model in models) == len(ensemble.vector)
 
 
-def test_word_by_word_is_at_once(rng):
-    together = Ensemble(translators(rng))
-    losses, _ = together.losses(PAIRS)
-    state = together.start(PAIRS.source, PAIRS.source_mask)
+def test_word_by_word_equals_one_pass(rng):
+    ensemble = Ensemble(translators(rng))
+    losses, _ = ensemble.losses(PAIRS)
+    state = ensemble.start(PAIRS.source, PAIRS.source_mask)
     for t, (before, after) in enumerate(zip(PAIRS.target_in, PAIRS.target_out)):
-        log_p, weights, state = together.next(before, state)
+        log_p, weights, state = ensemble.next(before, state)
         np.testing.assert_allclose(np.exp(log_p).sum(1), 1, rtol=1e-12)
         rows = PAIRS.target_mask[t]
         np.testing.assert_allclose(-log_p[np.arange(len(after)), after][rows], losses[t][rows],
                                    rtol=1e-10)
-        np.testing.assert_allclose(weights[rows], together.weights(PAIRS)[t][rows], atol=1e-12)
+        np.testing.assert_allclose(weights[rows], ensemble.weights(PAIRS)[t][rows], atol=1e-12)
 
 
 @pytest.mark.parametrize("search", [greedy, beam_search])
-def test_one_model_twice_is_found_as_alone(rng, search):
+def test_ensemble_of_one_model_twice_equals_the_model(rng, search):
     model = translators(rng)[0]
-    alone, twice = (search(one, PAIRS.source, PAIRS.source_mask)
-                    for one in (model, Ensemble([model, model])))
-    for a, b in zip(alone, twice):
+    single, twice = (search(one, PAIRS.source, PAIRS.source_mask)
+                     for one in (model, Ensemble([model, model])))
+    for a, b in zip(single, twice):
         for one, other in zip(*((found if isinstance(found, list) else [found])
                                 for found in (a, b))):
             assert one.ids == other.ids
@@ -73,11 +73,11 @@ def test_one_model_twice_is_found_as_alone(rng, search):
             np.testing.assert_allclose(one.weights, other.weights, atol=1e-12)
 
 
-def test_language_models_carry_their_states(rng):
-    models = writers(rng)
-    together = Ensemble(models)
+def test_language_models_keep_their_states(rng):
+    models = language_models(rng)
+    ensemble = Ensemble(models)
     batches = TextBatches(rng.integers(4, V, 90), batch_size=3, steps=7)
-    found = evaluate(together, batches)
+    found = evaluate(ensemble, batches)
     state, single = None, [None, None]
     total = 0.0
     for place in batches.order():
@@ -85,31 +85,31 @@ def test_language_models_carry_their_states(rng):
         parts = [model.losses(batch, before) for model, before in zip(models, single)]
         single = [after for _, after in parts]
         both = np.mean([np.exp(-losses) for losses, _ in parts], axis=0)
-        losses, state = together.losses(batch, state)
+        losses, state = ensemble.losses(batch, state)
         np.testing.assert_allclose(np.exp(-losses), both, rtol=1e-12)
         total += losses.sum()
     assert found.loss == pytest.approx(total)
-    two = evaluate(together, batches, threads=2, by_row=True)
+    two = evaluate(ensemble, batches, threads=2, by_row=True)
     assert two.loss == pytest.approx(total)
 
 
-def test_an_ensemble_writes_on(rng):
-    together = Ensemble(writers(rng))
-    start = read(together, [2, 4, 5])
-    log_p = [read(model, [2, 4, 5]).log_probabilities for model in together.models]
+def test_sampling(rng):
+    ensemble = Ensemble(language_models(rng))
+    start = read(ensemble, [2, 4, 5])
+    log_p = [read(model, [2, 4, 5]).log_probabilities for model in ensemble.models]
     np.testing.assert_allclose(np.exp(start.log_probabilities), np.exp(log_p).mean(0), rtol=1e-10)
-    choices = list(sample(together, start, rng, 4))
+    choices = list(sample(ensemble, start, rng, 4))
     assert len(choices) == 4 and all(choice.weights is None for choice in choices)
-    attentive = Ensemble([together.models[1]] * 2)
+    attentive = Ensemble([ensemble.models[1]] * 2)
     weights, _ = attentive.weights(TEXT, None)
-    np.testing.assert_allclose(weights, together.models[1].weights(TEXT)[0], rtol=1e-12)
-    assert together.weights is not None
+    np.testing.assert_allclose(weights, ensemble.models[1].weights(TEXT)[0], rtol=1e-12)
+    assert ensemble.weights is not None
 
 
 @pytest.mark.parametrize("models, error, message", [
     ([], ValueError, "an ensemble needs at least 2 models, got 0"),
     (3, TypeError, "models"), ([1, 2], TypeError, r"models\[0\] is 1, of type int"),
 ])
-def test_refused(models, error, message):
+def test_invalid_models(models, error, message):
     with pytest.raises(error, match=message):
         Ensemble(models)

@@ -1,4 +1,4 @@
-"""RNNsearch with hard attention: its gradient is that of the expected loss."""
+"""HardRNNSearch: the estimated gradient is that of the expected loss."""
 
 from itertools import product
 
@@ -15,7 +15,7 @@ from numpy_attention.models.rnnsearch import RNNSearch
 SETTINGS = {"embedding": 2, "hidden": 3, "maxout": 2, "init": "modern", "dtype": np.float64}
 
 
-def made(discount=1.0):
+def build_model(discount=1.0):
     model = HardRNNSearch.create(np.random.default_rng(0), 6, 5, discount=discount, **SETTINGS)
     model.vector[...] = np.random.default_rng(1).normal(0, 0.8, model.size)
     return model
@@ -28,8 +28,8 @@ def batch_of(*pairs):
 ONE = batch_of(([4, 5], [4]))           # S = 3 with </s>, T = 2
 
 
-class Chosen:
-    """Reads given positions instead of drawn ones; keeps the probability of each."""
+class FixedPositions:
+    """Attend to given positions instead of sampled ones, and record their probability."""
 
     def __init__(self, monkeypatch, positions):
         self.p = 1.0
@@ -42,11 +42,11 @@ class Chosen:
 
 
 def expected(model, monkeypatch):
-    """The expected loss of ONE over all choices, and the mean of the estimated gradients."""
+    """Return the expected loss of ONE over all choices, and the mean of the estimated gradients."""
     loss = 0.0
     mean = np.zeros(model.size)
     for positions in product(range(3), repeat=2):
-        chosen = Chosen(monkeypatch, positions)
+        chosen = FixedPositions(monkeypatch, positions)
         grads = model.zeros_like()
         found, _ = model.loss_and_grad(ONE, None, 1.0, grads, np.random.default_rng(0))
         loss += chosen.p * found
@@ -54,38 +54,38 @@ def expected(model, monkeypatch):
     return loss, mean
 
 
-def test_the_estimate_is_unbiased(rng, monkeypatch):
-    """Along ten random directions: an error in any parameter's gradient changes all of them."""
-    model = made()
+def test_gradient_estimate_is_unbiased(rng, monkeypatch):
+    """Test ten random directions: an error in any parameter's gradient affects all of them."""
+    model = build_model()
     _, mean = expected(model, monkeypatch)
     directions = rng.standard_normal((10, model.size))
     shift = np.zeros(10)
     start = model.vector.copy()
 
-    def moved():
+    def shifted_loss():
         model.vector[...] = start + shift @ directions
         return expected(model, monkeypatch)[0]
 
-    numeric = numeric_gradient(moved, shift)
+    numeric = numeric_gradient(shifted_loss, shift)
     assert np.abs(directions @ mean - numeric).max() < 1e-7
-    # a choice changes the loss of its own word and of the words after it
-    _, without = expected(made(discount=0.0), monkeypatch)
-    assert np.abs(directions @ without - numeric).max() > 1e-4
+    # a choice affects the loss of its own word and of all later words
+    _, undiscounted = expected(build_model(discount=0.0), monkeypatch)
+    assert np.abs(directions @ undiscounted - numeric).max() > 1e-4
 
 
-def test_the_baseline_is_the_mean_of_the_other_sentences():
-    model = made(discount=0.5)
+def test_baseline_is_the_mean_of_the_other_sentences():
+    model = build_model(discount=0.5)
     losses = np.array([[1.0, 2.0, 6.0], [4.0, 2.0, 0.0]])
     mask = np.array([[True, True, True], [True, True, False]])
     following = np.array([[3.0, 3.0, 6.0], [4.0, 2.0, 0.0]])
     assert np.allclose(model.advantage(losses, mask),
                        [[3 - 4.5, 3 - 4.5, 6 - 3], [4 - 2, 2 - 4, 0]])
-    alone = model.advantage(losses[:, :1], mask[:, :1])
-    assert np.allclose(alone, following[:, :1])
+    single = model.advantage(losses[:, :1], mask[:, :1])
+    assert np.allclose(single, following[:, :1])
 
 
-def test_a_row_draws_the_same_positions_in_any_batch():
-    model = made()
+def test_sampled_positions_do_not_depend_on_the_batch():
+    model = build_model()
     pairs = [([4, 5, 4], [4, 4]), ([5, 4, 4], [4]), ([4, 4, 5], [4, 4])]
     whole = batch_of(*pairs)
     last = batch_of(*pairs[1:])
@@ -98,7 +98,7 @@ def test_a_row_draws_the_same_positions_in_any_batch():
     assert (chosen(whole)[:, 1:] == chosen(last)).all()
 
 
-def test_soft_sentences_have_the_gradient_of_soft_attention():
+def test_soft_equals_soft_attention():
     hard = HardRNNSearch.create(np.random.default_rng(0), 6, 5, soft=1.0, **SETTINGS)
     soft = RNNSearch.create(np.random.default_rng(0), 6, 5, **SETTINGS)
     hard.vector[...] = soft.vector[...] = np.random.default_rng(1).normal(0, 0.8, hard.size)
@@ -112,21 +112,21 @@ def test_soft_sentences_have_the_gradient_of_soft_attention():
     assert np.allclose(found[0][1], found[1][1], rtol=1e-10, atol=1e-12)
 
 
-def test_positions_are_drawn_by_their_weights():
-    model = made()
+def test_positions_are_sampled_from_the_weights():
+    model = build_model()
     N = 4000
     memory, _, _ = model.encode(np.repeat(ONE.source, N, 1), np.repeat(ONE.source_mask, N, 1),
                                 np.random.default_rng(5), np.arange(N))
     weights = np.tile([0.1, 0.6, 0.3], (N, 1))
-    drawn = model.attention.choose(weights, memory, 1)
-    shares = np.bincount(drawn, minlength=3) / N
+    positions = model.attention.choose(weights, memory, 1)
+    shares = np.bincount(positions, minlength=3) / N
     assert np.abs(shares - weights[0]).max() < 4 * np.sqrt(0.25 / N)
-    assert (drawn != model.attention.choose(weights, memory, 2)).any()
+    assert (positions != model.attention.choose(weights, memory, 2)).any()
 
 
-def test_only_a_mechanism_with_one_softmax_can_be_hard():
+def test_invalid_arguments():
     heads = MultiHeadAttention.create(np.random.default_rng(0), 4, 4, 4, heads=2)
     with pytest.raises(TypeError, match="score"):
         HardAttention(heads)
     with pytest.raises(ValueError, match="discount"):
-        made(discount=1.5)
+        build_model(discount=1.5)

@@ -16,14 +16,14 @@ def model_of(cell, **settings):
 
 
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
-def test_two_windows_with_carried_state_are_one(cell):
+def test_two_windows_with_carried_state_equal_one(cell):
     model = model_of(cell)
     halves = [TextBatch(TEXT.inputs[w], TEXT.targets[w], TEXT.rows)
               for w in (slice(0, 2), slice(2, 4))]
     first, state = model.loss(halves[0])
     second, _ = model.loss(halves[1], state)
     assert first + second == pytest.approx(model.loss(TEXT)[0], rel=1e-12)
-    assert model.loss(halves[1])[0] != pytest.approx(second, rel=1e-6)          # the state matters
+    assert model.loss(halves[1])[0] != pytest.approx(second, rel=1e-6)      # so the state matters
 
 
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
@@ -31,7 +31,7 @@ def test_shares_and_padding(cell):
     laws.shares_and_padding(model_of(cell, dropout=0.3, tied=True), TEXT)
 
 
-def test_next_walks_through_the_same_states(rng):
+def test_next_equals_the_loss_of_the_whole_text(rng):
     model = model_of("lstm")
     state = None
     total = 0.0
@@ -43,7 +43,7 @@ def test_next_walks_through_the_same_states(rng):
     assert total == pytest.approx(whole, rel=1e-12)
 
 
-def test_ties_and_refusals():
+def test_tied_embedding_and_invalid_arguments():
     tied = model_of("gru", tied=True)
     assert tied.output.words is tied.embedding
     assert model_of("gru").size - tied.size == V * 3

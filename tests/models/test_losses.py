@@ -1,4 +1,4 @@
-"""The losses of single words add up to the loss of a batch, 0 at padding."""
+"""The losses of single words add up to the loss of the batch, and are 0 at padding."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ V = 9
     lambda rng: LuongTranslator.create(rng, V, V, hidden=6, embedding=5, dtype=np.float64),
     lambda rng: Transformer.create(rng, V, V, size=6, layers=1, heads=2, dtype=np.float64),
 ])
-def test_of_a_translator(make, rng):
+def test_translators(make, rng):
     model = make(rng)
     losses, state = model.losses(PAIRS)
     assert state is None and losses.dtype == np.float64
@@ -35,7 +35,7 @@ def test_of_a_translator(make, rng):
     lambda rng: LanguageModel.create(rng, V, 6, dtype=np.float64),
     lambda rng: AttentiveLanguageModel.create(rng, V, "single", 6, carried=3, dtype=np.float64),
 ])
-def test_of_a_language_model_state_and_all(make, rng):
+def test_language_models(make, rng):
     model = make(rng)
     state = before = None
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""LuongTranslator: every score in every window it allows, word by word, padding, refusals."""
+"""LuongTranslator: every valid score and window, decoding, padding, initial values, errors."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ ALLOWED = [(score, window) for score in SCORES for window in WINDOWS
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("score, window", ALLOWED)
-def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, window, query):
+def test_decoding_equals_teacher_forcing_and_beam_1_equals_greedy(rng, score, window, query):
     model = luong(rng, np.float64, attention=score, window=window, bidirectional=score == "dot",
                   query=query)
     weights = model.weights(PAIRS)
@@ -33,9 +33,9 @@ def test_word_by_word_is_teacher_forcing_and_beam_one_is_greedy(rng, score, wind
         total -= log_probs[np.arange(3), PAIRS.target_out[t]][mask[t]].sum()
         np.testing.assert_allclose(attended[mask[t]], weights[t][mask[t]], atol=1e-13)
     assert total == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)
-    alone = beam_search(model, PAIRS.source, PAIRS.source_mask, 1)
+    beams = beam_search(model, PAIRS.source, PAIRS.source_mask, 1)
     found = greedy(model, PAIRS.source, PAIRS.source_mask)
-    assert [h.ids for h in found] == [best[0].ids for best in alone]
+    assert [h.ids for h in found] == [best[0].ids for best in beams]
     if window != "local-p":
         np.testing.assert_allclose(weights[mask].sum(1), 1)
 
@@ -50,8 +50,8 @@ def test_shares_and_padding(rng, settings):
     laws.shares_and_padding(luong(rng, np.float64, **settings), PAIRS)
 
 
-def test_who_asks(rng):
-    """h_t has read y_{t−1}, and h_{t−1} has not; the first to ask is the encoder's last state."""
+def test_query_states(rng):
+    """h_t has read y_{t−1} and h_{t−1} has not. The first query is the encoder's last state."""
     read = replace(PAIRS, target_in=PAIRS.target_in.copy())
     read.target_in[1] = 8 - read.target_in[1]
     for query, first in (("current", 1), ("previous", 2)):
@@ -63,17 +63,17 @@ def test_who_asks(rng):
         assert np.allclose(weights, model.weights(PAIRS)[0]) == (query == "previous")
 
 
-def test_a_query_changes_nothing_that_is_drawn():
+def test_query_does_not_change_initial_values():
     current, previous = (
         LuongTranslator.create(np.random.default_rng(0), 8, V, 3, 4, layers=1, query=query)
         for query in QUERIES)
     np.testing.assert_array_equal(current.vector, previous.vector)
     assert (current.query, previous.query) == QUERIES
-    left_out = LuongTranslator.create(np.random.default_rng(0), 8, V, 3, 4, layers=1)
-    assert left_out.query == "current"
+    default = LuongTranslator.create(np.random.default_rng(0), 8, V, 3, 4, layers=1)
+    assert default.query == "current"
 
 
-def test_refusals(rng):
+def test_invalid_arguments(rng):
     sizes = {"embedding": 3, "hidden": 4, "layers": 1}
     for settings, message in (
             ({"attention": "cosine"}, "expected one of dot"),
@@ -93,7 +93,7 @@ def test_refusals(rng):
         short.loss(PAIRS)
 
 
-def test_the_papers_initial_values_or_a_bound(rng):
+def test_initial_values_of_the_paper_or_with_a_bound(rng):
     sizes = {"embedding": 40, "hidden": 60, "layers": 1, "cell": "gru", "attention": "general"}
     for init, bound in (({}, 0.1), ({"init": 0.3}, 0.3)):
         model = LuongTranslator.create(rng, 8, 9, **sizes, **init)
@@ -106,8 +106,8 @@ def test_the_papers_initial_values_or_a_bound(rng):
         LuongTranslator.create(rng, 8, 9, **sizes, init="old")
 
 
-def test_small_models_begin_as_rnnsearch_does(rng):
-    """Luong's ±0.1 is for the paper's sizes; rows of small models can be compared."""
+def test_modern_initial_values_match_rnnsearch(rng):
+    """The paper's ±0.1 suits its sizes. With init="modern", small models start like RNNSearch."""
     sizes = {"embedding": 40, "hidden": 60, "init": "modern"}
     modern = LuongTranslator.create(rng, 8, 9, layers=1, cell="gru", attention="general", **sizes)
     for cell in (modern.decoder.cells[0], RNNSearch.create(rng, 8, 9, **sizes).decoder):

@@ -1,4 +1,4 @@
-"""RNNSearch and EncoderDecoder: laws of whole models, decoding against teacher forcing, errors."""
+"""RNNSearch and EncoderDecoder: laws, decoding compared with teacher forcing, errors."""
 
 import laws
 import numpy as np
@@ -43,7 +43,7 @@ def test_padding_changes_nothing(rng, model, settings):
     short = results(model, PAIRS)
     long = results(model, laws.padded(PAIRS))
     assert not long["weights"][:, :, S:].any()
-    # the third has two words: its state waits
+    # the third sentence has two words, so its state no longer changes
     assert (short["weights"][2:, 2] == short["weights"][2, 2]).all()
     laws.padding_changes_nothing(short, long, lambda r: r | {"weights": r["weights"][:T, :, :S]})
 
@@ -69,57 +69,57 @@ def test_loss_and_scale(rng, model, settings):
     quarter = model.zeros_like()
     loss, _ = model.loss_and_grad(PAIRS, None, 1.0, full)
     scaled, _ = model.loss_and_grad(PAIRS, None, 0.25, quarter)
-    assert loss == scaled == pytest.approx(model.loss(PAIRS)[0], rel=1e-13)     # it is not scaled
+    assert loss == scaled == pytest.approx(model.loss(PAIRS)[0], rel=1e-13)     # not scaled
     np.testing.assert_allclose(full.vector, 4 * quarter.vector, rtol=1e-12)
 
 
 @each
-def test_decoding_gives_what_teacher_forcing_gives(rng, model, settings):
-    walks_alike(translator(rng, np.float64, model, **settings))
+def test_decoding_equals_teacher_forcing(rng, model, settings):
+    check_decoding(translator(rng, np.float64, model, **settings))
 
 
-def test_the_decoder_may_be_of_cells_whose_state_is_a_pair(rng):
-    walks_alike(with_decoder(rng, np.float64, RNNSearch, LSTM))
+def test_lstm_decoder(rng):
+    check_decoding(with_decoder(rng, np.float64, RNNSearch, LSTM))
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_any_score_may_ask_by_name(rng, score):
+def test_every_score(rng, score):
     settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0, "attention": score}
     one_way = translator(rng, np.float64, RNNSearch, bidirectional=False, **settings)
-    walks_alike(one_way)
-    if score == "dot":                      # a query of 4 numbers, annotations of 2 · 4
+    check_decoding(one_way)
+    if score == "dot":                      # queries of size 4, annotations of size 2 · 4
         with pytest.raises(ValueError, match="query_size .4. must equal value_size .8. .* choose "
                                              "general or scaled-dot, or one direction$"):
             translator(rng, np.float64, RNNSearch, **settings)
         return
     both_ways = translator(rng, np.float64, RNNSearch, **settings)
-    walks_alike(both_ways)
+    check_decoding(both_ways)
     if score == "scaled-dot":
         assert one_way.attention.W_a is None
         assert both_ways.attention.W_a.shape == (4, 8)
 
 
-def test_a_moving_window_gets_its_position(rng):
-    """local-m: word i looks at positions i − 1 to i + 1, in training and decoding."""
+def test_local_window_follows_the_position(rng):
+    """With local-m, word i attends to positions i − 1 to i + 1, in training and decoding."""
     settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0}
     model = translator(rng, np.float64, RNNSearch, window="local-m", width=1, **settings)
     assert isinstance(model.attention, LocalMonotonic)
-    weights = walks_alike(model)
+    weights = check_decoding(model)
     S = len(PAIRS.source)
     T = int(PAIRS.target_mask[:, 0].sum())
     for i in range(T):
         centre = min(i, S - 1)
-        seen = [s for s in range(S) if abs(s - centre) <= 1]
-        assert np.flatnonzero(weights[i, 0]).tolist() == seen
+        visible = [s for s in range(S) if abs(s - centre) <= 1]
+        assert np.flatnonzero(weights[i, 0]).tolist() == visible
     check_gradients(model, rng)
 
 
-def test_an_attention_of_ones_own_may_ask(rng):
+def test_attention_instance(rng):
     attention = MultiHeadAttention.create(rng, 4, 8, outputs=8, heads=2, dtype=np.float64)
     settings = SMALL_MODEL_DEFAULTS | {"dropout": 0.0, "attention": attention}
     model = translator(rng, np.float64, RNNSearch, **settings)
     assert model.attention is attention
-    walks_alike(model)
+    check_decoding(model)
     check_gradients(model, rng)
 
 
@@ -130,8 +130,8 @@ def check_gradients(model, rng):
     gradcheck(model, rng=rng, forward=lambda: model.forward(PAIRS), backward=backward)
 
 
-def walks_alike(model):
-    """next, fed the reference, walks through the same states as forward; → forward's weights."""
+def check_decoding(model):
+    """Check that `next`, given the reference, equals `forward`, and return its weights."""
     _, weights, _ = model.forward(PAIRS)
     state = model.start(PAIRS.source, PAIRS.source_mask)
     total = 0.0
@@ -142,7 +142,7 @@ def walks_alike(model):
         real = PAIRS.target_mask[i]
         np.testing.assert_allclose(attended[real], weights[i][real], atol=1e-13)
         total -= log_probs[np.arange(3), PAIRS.target_out[i]][real].sum()
-        order = np.array([2, 0, 1])                     # hypotheses may change places on the way
+        order = np.array([2, 0, 1])                     # beam search reorders hypotheses
         swapped, _, _ = model.next(tokens[order], before.take(order))
         np.testing.assert_allclose(swapped, log_probs[order], atol=1e-13)
     assert total == pytest.approx(model.loss(PAIRS)[0], rel=1e-12)
@@ -151,16 +151,16 @@ def walks_alike(model):
 
 @each
 @pytest.mark.parametrize("length", [1, 500])
-def test_long_sentences_in_float32_are_what_float64_gives(model, settings, length):
+def test_long_sentences_in_float32_agree_with_float64(model, settings, length):
     ids = np.random.default_rng(0).integers(4, 8, (2, length))
     batch = pair_batch([list(ids[0]), [5]], [list(ids[1]), [4, 4]])
-    figures = []
+    found = []
     for dtype in (np.float64, np.float32):
-        made = model.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2,
-                            init="modern", dtype=dtype, **settings)
-        figures.append(results(made, batch))
-    assert figures[1]["grads"].dtype == figures[1]["weights"].dtype == np.float32
-    laws.assert_close(figures[1], figures[0], 1e-4)
+        built = model.create(np.random.default_rng(1), 8, 9, embedding=3, hidden=4, maxout=2,
+                             init="modern", dtype=dtype, **settings)
+        found.append(results(built, batch))
+    assert found[1]["grads"].dtype == found[1]["weights"].dtype == np.float32
+    laws.assert_close(found[1], found[0], 1e-4)
 
 
 def test_readouts_differ_only_in_the_state_they_read():
@@ -174,8 +174,8 @@ def test_readouts_differ_only_in_the_state_they_read():
 
 @pytest.mark.parametrize("kind", [RNNSearch, EncoderDecoder])
 @pytest.mark.parametrize("layers", [1, 2])
-def test_the_first_state_by_hand(rng, kind, layers):
-    """s_0 = tanh(W_s ←h_1), from the first word's annotation; an EncoderDecoder reads →h_T."""
+def test_initial_decoder_state(rng, kind, layers):
+    """s_0 = tanh(W_s ←h_1), from the first annotation. An EncoderDecoder uses →h_T."""
     model = translator(rng, np.float64, kind, layers=layers)
     memory, s_0, _ = model.encode(PAIRS.source, PAIRS.source_mask)
     H = len(model.W_s)
@@ -187,7 +187,7 @@ def test_the_first_state_by_hand(rng, kind, layers):
     np.testing.assert_array_equal(np.concatenate(states, 1) if layers == 2 else states, s_0)
 
 
-def test_the_papers_initial_values():
+def test_initial_values_of_the_paper():
     model = RNNSearch.create(np.random.default_rng(0), 50, 60, embedding=20, hidden=30)
     other = RNNSearch.create(np.random.default_rng(1), 50, 60, embedding=20, hidden=30)
     assert model.size == other.size and model.dtype == np.float32
@@ -197,10 +197,10 @@ def test_the_papers_initial_values():
     U = model.decoder.U[:, :30]
     np.testing.assert_allclose(U.T @ U, np.eye(30), atol=1e-5)
     _, weights, _ = model.forward(PAIRS)
-    np.testing.assert_allclose(weights[0, 0, :4], 0.25, atol=1e-6)      # v_a = 0: all alike
+    np.testing.assert_allclose(weights[0, 0, :4], 0.25, atol=1e-6)      # v_a = 0: uniform weights
 
 
-def test_what_is_refused(rng):
+def test_invalid_arguments(rng):
     model = translator(rng, np.float64, RNNSearch)
     with pytest.raises(ValueError, match="readout='both'"):
         RNNSearch.create(rng, 8, 9, embedding=3, hidden=4, readout="both")

@@ -1,4 +1,4 @@
-"""Laws of every translator's loss: of a batch it is the sum over its sentences."""
+"""The loss of a translator on a batch is the sum of its losses on single sentences."""
 
 import numpy as np
 import pytest
@@ -28,15 +28,15 @@ for each in MODELS.values():
 
 @pytest.mark.parametrize("name", MODELS)
 @given(pairs=st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4))
-def test_padding_and_company_change_no_loss(name, pairs):
+def test_batch_loss_is_the_sum_over_sentences(name, pairs):
     model = MODELS[name]
     sources, targets = map(list, zip(*pairs))
     batch = pair_batch(sources, targets)
-    alone = [model.loss(pair_batch([source], [target]))[0] for source, target in pairs]
-    assert model.loss(batch)[0] == pytest.approx(sum(alone), rel=1e-9)
+    separate = [model.loss(pair_batch([source], [target]))[0] for source, target in pairs]
+    assert model.loss(batch)[0] == pytest.approx(sum(separate), rel=1e-9)
     shares = [model.loss(batch.share(k, len(pairs)))[0] for k in range(len(pairs))]
-    assert shares == pytest.approx(alone, rel=1e-9)
+    assert shares == pytest.approx(separate, rel=1e-9)
     grads = model.zeros_like()
     loss, _ = model.loss_and_grad(batch, None, 1.0, grads)
     if not model.smoothing:
-        assert loss == pytest.approx(sum(alone), rel=1e-9)
+        assert loss == pytest.approx(sum(separate), rel=1e-9)

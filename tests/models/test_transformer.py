@@ -1,4 +1,4 @@
-"""The Transformer: decoding with kept keys is full recomputation, nothing looks ahead."""
+"""Transformer: decoding with cached keys equals full recomputation; the future is ignored."""
 
 import laws
 import numpy as np
@@ -14,7 +14,7 @@ FORMS = [{}, {"pre_norm": True, "tied": False}]
 
 
 @pytest.mark.parametrize("settings", FORMS)
-def test_word_by_word_with_kept_keys_is_full_recomputation(rng, settings):
+def test_decoding_with_cached_keys_equals_full_recomputation(rng, settings):
     model = transformer(rng, np.float64, **settings)
     weights = model.weights(PAIRS)
     mask = PAIRS.target_mask
@@ -32,7 +32,7 @@ def test_word_by_word_with_kept_keys_is_full_recomputation(rng, settings):
 
 
 @pytest.mark.parametrize("settings", FORMS)
-def test_the_future_never_matters(rng, settings):
+def test_future_is_ignored(rng, settings):
     model = transformer(rng, np.float64, **settings)
     batch = pair_batch([[4, 5, 6]], [[4, 5, 8, 6]])
     full = model.forward(batch)[0]
@@ -50,7 +50,7 @@ def test_shares_and_padding(rng):
     laws.shares_and_padding(model, PAIRS)
 
 
-def test_refusals(rng):
+def test_invalid_arguments(rng):
     for settings, message in (
             ({"size": 5}, "must be even"),
             ({"size": 6, "heads": 4}, "divisible"),

@@ -1,4 +1,4 @@
-"""RNN, LSTM, GRU against PyTorch: outputs, last states, all gradients; ragged, both directions."""
+"""RNN, LSTM and GRU compared with PyTorch: outputs, last states, gradients; ragged batches."""
 
 import laws
 import numpy as np
@@ -72,7 +72,7 @@ def test_cell(rng, kind, both, padded, dtype, tolerance):
 
 
 def layer_states(state, both):
-    """[h, c] or [h], each (directions, B, H), as PyTorch stacks them."""
+    """Return [h, c] or [h], each (directions, B, H), stacked as in PyTorch."""
     each = [as_tuple(one) for one in (state if both else (state,))]
     return [np.stack(parts) for parts in zip(*each)]
 

@@ -1,4 +1,4 @@
-"""Whole language models against PyTorch: a carried state, ragged rows and every attention."""
+"""Language models compared with PyTorch: carried states, ragged rows, every attention."""
 
 import laws
 import numpy as np
@@ -41,7 +41,7 @@ ATTENTIVE = {
 
 
 def parity(model, theirs, tolerance):
-    """Two batches, the second from the state of the first: loss, gradients, what was looked at."""
+    """Compare loss, gradients and weights on two batches with a carried state."""
     copy_weights(model, theirs.to(torch.from_numpy(model.vector).dtype))
     state = None
     torch_state = None
@@ -62,7 +62,7 @@ def parity(model, theirs, tolerance):
             wanted = theirs(inputs, torch_state)[1]
             assert (weights is None) == (wanted is None)
             if wanted is not None:
-                # padded steps ask too, of states that the two fill differently
+                # the states of padded steps differ, and so do their weights
                 real = batch.inputs != 0
                 laws.assert_close(weights[real], wanted.detach().numpy()[real], tolerance)
         torch_state = after
@@ -81,13 +81,13 @@ def test_language_model(rng, cell, tied, dtype, tolerance):
 @pytest.mark.parametrize("dtype, tolerance", PRECISIONS)
 @pytest.mark.parametrize("name", ATTENTIVE)
 def test_attentive_language_model(name, dtype, tolerance):
-    # of these numbers float32 rounds a score's gradient, which nearly cancels, to 3e-6 of PyTorch's
+    # gradients of scores nearly cancel; in float32 this leaves a difference of 3e-6 from PyTorch
     parity(*pair(np.random.default_rng(2), dtype, **ATTENTIVE[name]), tolerance)
 
 
 def pair(rng, dtype=np.float64, attention="combined", layers=1, cell="gru", tied=True, dropout=0.0,
          **settings):
-    """The same AttentiveLanguageModel here and in PyTorch, sizes differing where they may."""
+    """Return the same AttentiveLanguageModel here and in PyTorch, with sizes that differ."""
     model = AttentiveLanguageModel.create(rng, V, attention, H, layers, cell, embedding=5,
                                           tied=tied, dropout=dropout, dtype=dtype, **settings)
     outputs = model.reader.output_size
@@ -100,8 +100,8 @@ def pair(rng, dtype=np.float64, attention="combined", layers=1, cell="gru", tied
     return randomize(model, rng), theirs
 
 
-def test_dropout_stands_in_the_same_places(rng):
-    """Masks cannot be equal, means can: over many draws both losses rise alike."""
+def test_dropout_is_applied_in_the_same_places(rng):
+    """Compare mean losses over many draws, since the masks themselves cannot be equal."""
     model, theirs = pair(rng, layers=2, dropout=0.3)
     copy_weights(model, theirs.double())
     ids = [torch.from_numpy(array) for array in (LATER.inputs, LATER.targets)]

@@ -1,4 +1,4 @@
-"""LuongTranslator compared with the same equations in PyTorch: loss, weights and every gradient."""
+"""LuongTranslator compared with PyTorch: loss, weights and gradients."""
 
 import laws
 import numpy as np
@@ -50,7 +50,7 @@ def g(parameter):
 
 
 def gradients(ours, theirs, score, H=6, E=3):
-    """PyTorch's gradients under the names of the parameters here."""
+    """Return PyTorch's gradients under the names of the parameters here."""
     wanted = {
         "source_embedding.E": g(theirs.source_embedding.weight),
         "target_embedding.E": g(theirs.target_embedding.weight),

@@ -1,4 +1,4 @@
-"""Scaled dot-product and multi-head attention, layers and a whole Transformer beside PyTorch's."""
+"""Attention, layers and a whole Transformer compared with PyTorch."""
 
 import laws
 import numpy as np
@@ -48,7 +48,7 @@ def numbers(*tensors):
 
 
 def fill(layer, ours):
-    """Put a MultiHeadAttention's weights into nn.MultiheadAttention; the keys have no bias here."""
+    """Copy a MultiHeadAttention's weights to nn.MultiheadAttention. Keys have no bias here."""
     with torch.no_grad():
         weights = np.concatenate([ours.W_q, ours.W_k, ours.W_v], 1).T.copy()
         biases = np.concatenate([ours.b_q, 0 * ours.b_q, ours.b_v])
@@ -104,7 +104,7 @@ def test_layer_norm(rng, dtype, tolerance):
 
 
 def fill_rest(theirs, ours, norms):
-    """The feed-forward part and the norms, in PyTorch's order."""
+    """Copy the feed-forward part and the norms, in PyTorch's order."""
     with torch.no_grad():
         for linear, layer in ((theirs.linear1, ours.feed_forward.inner),
                               (theirs.linear2, ours.feed_forward.outer)):
@@ -140,7 +140,7 @@ def test_encoder_layer(rng, dtype, tolerance, pre_norm):
     fill_rest(theirs, ours, (ours.around_attention, ours.around_feed_forward))
     x, dy = arrays_of(rng, dtype, (B, S, D), (B, S, D))
     mask = np.arange(S) < np.array([[5], [3], [1]])
-    dy *= mask[:, :, None]                          # what stands at padding is nobody's business
+    dy *= mask[:, :, None]                          # outputs at padding may differ
     tensor, = tensors(x)
     y = theirs(tensor, src_key_padding_mask=torch.from_numpy(~mask))
     y.backward(torch.from_numpy(dy))
@@ -185,7 +185,7 @@ def test_decoder_layer(rng, dtype, tolerance, pre_norm):
 
 
 def parts(ours, theirs):
-    """(ours, theirs) of every array outside of the layers."""
+    """Return (ours, theirs) for every array outside the layers."""
     yield ours.source_embedding.E, theirs.source_embedding.weight
     yield ours.target_embedding.E, theirs.target_embedding.weight
     yield ours.output.b, theirs.bias
@@ -232,6 +232,6 @@ def test_whole_model(rng, dtype, tolerance):
 
 
 def layers(ours, theirs):
-    """(ours, theirs) of every layer."""
+    """Return (ours, theirs) for every layer."""
     yield from zip(ours.encoder, theirs.stack.encoder.layers)
     yield from zip(ours.decoder, theirs.stack.decoder.layers)

@@ -1,4 +1,4 @@
-"""A whole RNNSearch against the same model in PyTorch: weights, loss and all gradients."""
+"""RNNSearch compared with PyTorch: weights, loss and all gradients."""
 
 import laws
 import numpy as np
@@ -39,7 +39,7 @@ def test_weights_loss_and_all_gradients(rng, dtype, tolerance):
     torch_loss = theirs.loss(*ids)
     (torch_loss / batch.size).backward()
     assert loss == pytest.approx(torch_loss.item(), rel=tolerance)
-    # beyond a sentence's end PyTorch's decoder runs on, this one waits
+    # past the end of a sentence PyTorch's decoder goes on, and this one keeps its state
     real = batch.target_mask
     their_weights = theirs(*ids[:2])[1].detach().numpy()
     laws.assert_close(model.weights(batch)[real], their_weights[real], tolerance)
@@ -48,8 +48,8 @@ def test_weights_loss_and_all_gradients(rng, dtype, tolerance):
     laws.assert_close(dict(grads.named_parameters()), wanted, tolerance)
 
 
-def test_dropout_stands_in_the_same_places(rng):
-    """Masks cannot be equal, means can: over many draws both losses rise alike."""
+def test_dropout_is_applied_in_the_same_places(rng):
+    """Compare mean losses over many draws, since the masks themselves cannot be equal."""
     model, theirs = pair(rng, np.float64, dropout=0.3)
     batch = batch_of(rng, 12)
     ids = [torch.from_numpy(array) for array in (batch.source, batch.target_in, batch.target_out)]

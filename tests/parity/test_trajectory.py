@@ -1,8 +1,8 @@
-"""Twenty steps of training compared with PyTorch: same data, weights and clipping, the same losses.
+"""Twenty training steps compared with PyTorch: same data, weights, clipping and losses.
 
-A gradient check alone misses faults of the optimizer, of clipping and of the normaliser, and biases
-counted twice. PyTorch's GRU has two biases where this package has one (but for n), its LSTM two for
-one; the second is frozen at 0.
+Gradient checks do not find errors in the optimizer, in clipping or in the normalizer, nor biases
+that are added twice. PyTorch's GRU has two biases per gate where this package has one (except for
+n), and so has its LSTM; the second one is frozen at 0.
 """
 
 import numpy as np
@@ -28,15 +28,15 @@ OPTIMIZERS = {
 
 
 def losses_of(trainer, epochs):
-    """The loss per token of every step of a training."""
+    """Return the loss per token of every training step."""
     losses = []
     step = trainer.train_step
 
-    def noted(batch, *rest):
+    def recording_step(batch, *rest):
         loss, tokens = step(batch, *rest)
         losses.append(loss / tokens)
         return loss, tokens
-    trainer.train_step = noted
+    trainer.train_step = recording_step
     trainer.fit(epochs)
     return losses
 
@@ -44,7 +44,7 @@ def losses_of(trainer, epochs):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_twenty_steps_as_pytorch(name, dtype, threads):
+def test_twenty_steps_match_pytorch(name, dtype, threads):
     rng = np.random.default_rng(7)
     sources = [[int(i) for i in rng.integers(4, 20, rng.integers(1, 9))] for _ in range(160)]
     targets = [[i + 1 for i in source[::-1]] for source in sources]
@@ -56,7 +56,7 @@ def test_twenty_steps_as_pytorch(name, dtype, threads):
     theirs = to_torch(ours, dtype)
     cells = ((theirs.encoder, "_l0"), (theirs.encoder, "_l0_reverse"), (theirs.decoder, ""))
     for cell, suffix in cells:
-        # only n's second bias exists here
+        # only n has a second bias here
         getattr(cell, "bias_hh" + suffix).register_hook(
             lambda g: torch.cat([torch.zeros(2 * H, dtype=g.dtype), g[2 * H:]]))
     optimizer, make = OPTIMIZERS[name]
@@ -82,7 +82,7 @@ def test_twenty_steps_as_pytorch(name, dtype, threads):
 
 
 def to_torch(ours, dtype):
-    """The same RNNSearch in PyTorch, with its weights."""
+    """Return the same RNNSearch in PyTorch, with the same weights."""
     theirs = TorchRNNSearch(20, 22, 9, 12, 10, 7)
     return copy_weights(ours, theirs.to(torch_dtype(dtype)))
 
@@ -94,8 +94,8 @@ def torch_dtype(dtype):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_two_epochs_of_zaremba_as_pytorch(tied, dtype, threads):
-    """Ten steps an epoch, the state carried on and 0 before the second, the rate then halved."""
+def test_two_epochs_of_zaremba_match_pytorch(tied, dtype, threads):
+    """Carry the state through the ten steps of an epoch, then reset it and halve the rate."""
     rng = np.random.default_rng(7)
     batches = TextBatches(rng.integers(4, 20, 5)[rng.integers(0, 5, 1195)], batch_size=10, steps=12)
     assert len(batches) == 10 and batches.batch(batches.order()[-1]).tokens < 10 * 12

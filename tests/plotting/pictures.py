@@ -1,4 +1,4 @@
-"""What the tests of pictures share: data to draw, and what an Axes shows."""
+"""Shared by the tests of plots: data to draw, and the texts of an Axes."""
 
 import math
 

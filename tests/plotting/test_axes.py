@@ -1,4 +1,4 @@
-"""Every function draws into the Axes that it is given, and nowhere else."""
+"""Every plotting function draws into the given Axes only."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ BUCKETS = [LengthBucket(1, 9, 30, 28.0)]
     lambda ax: plotting.bleu_by_length_plot({"a": BUCKETS}, ax),
     lambda ax: plotting.course_path({"01": ["softmax"]}, [], ax),
 ])
-def test_axes_that_are_given(draw):
+def test_given_axes(draw):
     left, right = Figure(layout="constrained").subplots(1, 2)
     assert draw(right) is right
     assert right.has_data() or right.patches or right.texts

@@ -1,4 +1,4 @@
-"""Errors for input that cannot be drawn, each on one line."""
+"""Errors for input that cannot be plotted."""
 
 import math
 from functools import partial
@@ -62,7 +62,7 @@ def bands(curves):
     (plotting.diagram, (BOX, [("h", "e", "", 3)]), "the bend of an arrow"),
     (plotting.course_path, ({}, []), "nothing to plot"),
 ])
-def test_values(draw, given, message):
+def test_invalid_values(draw, given, message):
     with pytest.raises(ValueError, match=message):
         draw(*given)
 
@@ -74,6 +74,6 @@ def test_values(draw, given, message):
     (plotting.diagram, (BOX, [("h",)]), "an arrow is .*, expected .start, end"),
     (partial(heatmap, ax="ax"), ([[1.0, 0.0]],), "ax is 'ax'"),
 ])
-def test_kinds(draw, given, message):
+def test_invalid_types(draw, given, message):
     with pytest.raises(TypeError, match=message):
         draw(*given)

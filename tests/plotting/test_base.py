@@ -1,4 +1,4 @@
-"""Files that are whole or absent, figures without a display, colours that can be distinguished."""
+"""Saving figures: complete files or none, no display needed, distinguishable colours."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ from numpy_attention import plotting
     ("PDF", b"%PDF"),
     ("svg", b"<?xml"),
 ])
-def test_a_picture_drawn_anew_makes_the_same_bytes(tmp_path, suffix, start):
+def test_saved_files_are_reproducible(tmp_path, suffix, start):
     weights = weights_for(TARGET, SOURCE)
     first, second = (plotting.attention_heatmap(weights, source_tokens=SOURCE,
                                                 target_tokens=TARGET, gold={(0, 0)})
@@ -36,13 +36,13 @@ def test_a_picture_drawn_anew_makes_the_same_bytes(tmp_path, suffix, start):
     ("a.gif", ValueError, "must end with .png, .pdf or .svg"),
     ("missing/a.png", FileNotFoundError, "the folder .*missing does not exist"),
 ])
-def test_save_refuses_before_anything_is_written(tmp_path, name, error, message):
+def test_save_raises_before_writing(tmp_path, name, error, message):
     with pytest.raises(error, match=message):
         plotting.save(plotting.learning_curves(HISTORY), tmp_path / name)
     assert not os.listdir(tmp_path)
 
 
-def test_save_refuses_a_folder_and_what_is_no_figure(tmp_path):
+def test_save_raises_for_a_folder_or_an_invalid_figure(tmp_path):
     (tmp_path / "a.png").mkdir()
     with pytest.raises(IsADirectoryError, match="a.png cannot be written"):
         plotting.save(plotting.learning_curves(HISTORY), tmp_path / "a.png")
@@ -51,15 +51,15 @@ def test_save_refuses_a_folder_and_what_is_no_figure(tmp_path):
     assert os.listdir(tmp_path) == ["a.png"]
 
 
-def test_a_save_that_fails_half_way_keeps_the_old_file(tmp_path):
+def test_failed_save_keeps_the_old_file(tmp_path):
     path = tmp_path / "a.png"
     path.write_bytes(b"old")
     figure = Figure()
 
-    def break_off(file, **_):
+    def fail_halfway(file, **_):
         file.write(b"half")
         raise OSError("disk full")
-    figure.savefig = break_off
+    figure.savefig = fail_halfway
     with pytest.raises(OSError, match="disk full"):
         plotting.save(figure, path)
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.png"]
@@ -85,7 +85,7 @@ if sys.argv[2] == "pyplot":
     (None, "pyplot", "managed"),
     ("module://not_installed", "pyplot", "unmanaged"),
 ])
-def test_headless(tmp_path, backend, use, figure):
+def test_without_a_display(tmp_path, backend, use, figure):
     root = Path(plotting.__file__).parents[2]
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
@@ -98,8 +98,8 @@ def test_headless(tmp_path, backend, use, figure):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_colours_differ_in_brightness_too():
-    """Neighbouring curves must differ in grey: 0.299 R + 0.587 G + 0.114 B."""
+def test_neighbouring_colours_differ_in_brightness():
+    """Grey is 0.299 R + 0.587 G + 0.114 B."""
     grey = [np.dot(colors.to_rgb(colour), (0.299, 0.587, 0.114)) for colour in plotting.COLOURS]
     assert all(abs(a - b) > 0.03 for a, b in zip(grey, grey[1:]))
     assert len(set(plotting.MARKERS)) == len(plotting.COLOURS)

@@ -1,4 +1,4 @@
-"""Learning curves and BLEU by length: values, gaps, labels."""
+"""Learning curves and BLEU by sentence length: values, gaps, labels, intervals."""
 
 import math
 
@@ -70,29 +70,29 @@ def test_bleu_by_length_plot():
     assert len(styles(ax)) == 2
 
 
-def test_intervals_are_bars_beside_each_other():
-    known = [bucket._replace(bleu_low=bucket.bleu and bucket.bleu - 3,
-                             bleu_high=bucket.bleu and bucket.bleu + 2) for bucket in CURVE]
-    ax = plotting.bleu_by_length_plot({"a": known, "b": known})
+def test_intervals_are_bars_next_to_each_other():
+    buckets = [bucket._replace(bleu_low=bucket.bleu and bucket.bleu - 3,
+                               bleu_high=bucket.bleu and bucket.bleu + 2) for bucket in CURVE]
+    ax = plotting.bleu_by_length_plot({"a": buckets, "b": buckets})
     for line, bars, shift in zip(ax.lines, ax.collections, (-0.05, 0.05)):
         np.testing.assert_allclose(line.get_xdata(), np.arange(3) + shift)
         ends = [segment.tolist() for segment in bars.get_segments() if len(segment)]
-        places = [0 + shift, 2 + shift]
-        for found, x, (low, high) in zip(ends, places, ((25, 30), (17, 22)), strict=True):
+        positions = [0 + shift, 2 + shift]
+        for found, x, (low, high) in zip(ends, positions, ((25, 30), (17, 22)), strict=True):
             np.testing.assert_allclose(found, [[x, low], [x, high]])
         assert np.allclose(bars.get_color()[0][:3], to_rgb(line.get_color()))
     assert ax.get_ylabel() == "BLEU, with its 95 % interval"
-    # of many, none comes nearer to the next bucket than to its own
-    ax = plotting.bleu_by_length_plot({f"system {n}": known for n in range(13)})
+    # with many systems, every point stays closer to its own bucket than to the next
+    ax = plotting.bleu_by_length_plot({f"system {n}": buckets for n in range(13)})
     assert max(line.get_xdata()[0] for line in ax.lines) < 0.3
-    # one system without an interval stands beside one with it; without any, all stand in one place
-    ax = plotting.bleu_by_length_plot({"a": CURVE, "b": known})
+    # one system with an interval is enough to shift both; without any, they share one position
+    ax = plotting.bleu_by_length_plot({"a": CURVE, "b": buckets})
     assert ax.lines[0].get_xdata()[0] == -ax.lines[1].get_xdata()[0] == -0.05
     ax = plotting.bleu_by_length_plot({"a": CURVE, "b": CURVE})
     assert not ax.collections and ax.lines[0].get_xdata().tolist() == [0, 1, 2]
 
 
-def test_the_legend_of_many_systems_covers_no_curve():
+def test_legend_of_many_systems_is_outside_the_axes():
     ax = plotting.bleu_by_length_plot({f"system {n}": CURVE for n in range(13)})
     ax.figure.draw_without_rendering()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1

@@ -1,4 +1,4 @@
-"""Diagrams: boxes where they are asked for, arrows between their edges."""
+"""Diagrams: positions of boxes, and arrows between their edges."""
 
 import numpy as np
 import pytest
@@ -13,23 +13,23 @@ BOXES = {"h": ("hⱼ", 0, 0, 0), "e": Box("eⱼ = $v$ · tanh(a_j)", 2, 1), "c":
 ARROWS = [("h", "e"), Arrow("e", "c", "α", 0.5), ("h", "c", "", -0.2, True)]
 
 
-def drawn(kind, ax):
+def patches(kind, ax):
     return [patch for patch in ax.patches if isinstance(patch, kind)]
 
 
-def middle(box):
+def centre(box):
     return box.get_x() + box.get_width() / 2, box.get_y() + box.get_height() / 2
 
 
-def test_boxes_stand_where_they_are_asked_for():
+def test_box_positions():
     ax = plotting.diagram(BOXES, ARROWS, title="one $word$")
-    boxes = drawn(FancyBboxPatch, ax)
+    boxes = patches(FancyBboxPatch, ax)
     assert len(boxes) == 3
-    places = {tuple(np.round(middle(box), 9)) for box in boxes}
-    assert places == {(0, 0), (2, 1), (4.5, 1)}
-    written = dict(zip(texts(ax.texts), ax.texts))
-    assert set(written) == {"hⱼ", "eⱼ = $v$ · tanh(a_j)", "c\nΣ", "α"}
-    assert written["eⱼ = $v$ · tanh(a_j)"].get_position() == (2, 1)
+    centres = {tuple(np.round(centre(box), 9)) for box in boxes}
+    assert centres == {(0, 0), (2, 1), (4.5, 1)}
+    labels = dict(zip(texts(ax.texts), ax.texts))
+    assert set(labels) == {"hⱼ", "eⱼ = $v$ · tanh(a_j)", "c\nΣ", "α"}
+    assert labels["eⱼ = $v$ · tanh(a_j)"].get_position() == (2, 1)
     assert not any(text.get_parse_math() for text in ax.texts)
     assert ax.get_title() == "one $word$" and not ax.axison
     low, high = ax.get_xlim()
@@ -38,21 +38,21 @@ def test_boxes_stand_where_they_are_asked_for():
     assert bottom <= -0.6 and top >= 1.6
 
 
-def test_bent_arrows_are_drawn_whole():
+def test_bent_arrows_fit_into_the_axes():
     ax = plotting.diagram({"a": ("a", 0, 0), "b": ("b", 0, 4)}, [("a", "b", "", -1.5)])
     assert ax.get_xlim()[1] > 3 and ax.get_xlim()[0] > -1
 
 
-def test_a_box_is_as_wide_as_its_text_and_as_high_as_its_lines():
+def test_box_size_follows_its_text():
     ax = plotting.diagram({"a": ("a", 0, 0), "b": ("a" * 30, 0, 2), "c": ("a\na\na", 0, 4)}, [])
-    one, wide, high = drawn(FancyBboxPatch, ax)
+    one, wide, high = patches(FancyBboxPatch, ax)
     assert one.get_width() == pytest.approx(0.56) and wide.get_width() > 2.5
     assert high.get_width() == one.get_width() and high.get_height() == 2 * one.get_height()
 
 
-def test_colours_are_edges_and_a_tint_under_black_letters():
+def test_colours_of_edges_faces_and_text():
     ax = plotting.diagram(BOXES, [])
-    blue, white, green = drawn(FancyBboxPatch, ax)
+    blue, white, green = patches(FancyBboxPatch, ax)
     assert blue.get_edgecolor()[:3] == to_rgb(plotting.COLOURS[0])
     assert white.get_edgecolor()[:3] == (0, 0, 0) and white.get_facecolor()[:3] == (1, 1, 1)
     assert blue.get_facecolor() != green.get_facecolor()
@@ -61,12 +61,12 @@ def test_colours_are_edges_and_a_tint_under_black_letters():
     assert {text.get_color() for text in ax.texts} == {"black"}
 
 
-def test_arrows_go_from_edge_to_edge_and_their_text_lies_on_them():
+def test_arrows_connect_edges_and_carry_their_text():
     ax = plotting.diagram(BOXES, ARROWS)
-    straight, bent, dashed = drawn(FancyArrowPatch, ax)
+    straight, bent, dashed = patches(FancyArrowPatch, ax)
     assert straight.get_linestyle() == "-" and dashed.get_linestyle() == "--"
     assert straight.patchA is not None and straight.patchB is not None
     assert bent.get_connectionstyle().rad == -0.5
     text, = (one for one in ax.texts if one.get_text() == "α")
     x, y = text.get_position()
-    assert (x, y) == (3.25, 1 + 0.5 * 2.5 / 2)                  # to the left of its direction: up
+    assert (x, y) == (3.25, 1 + 0.5 * 2.5 / 2)                  # above the arrow

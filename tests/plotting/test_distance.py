@@ -1,4 +1,4 @@
-"""Attention span and gradient flow: where the points lie, what the legend counts, gaps."""
+"""Attention span and gradient flow: points, legends, gaps."""
 
 import math
 import warnings
@@ -39,16 +39,16 @@ def test_gradient_flow_leaves_gaps_for_zeros():
     assert r"\partial L_T" in ax.get_ylabel()
 
 
-def test_a_curve_of_zeros_beside_another_is_named():
+def test_curve_of_zeros_is_in_the_legend():
     ax = plotting.gradient_flow({"dead": [0, 0], "alive": [1, 1]})
     assert texts(ax.get_legend().get_texts()) == ["dead (0 from 0 back)", "alive"]
 
 
-def test_gradient_flow_survives_numbers_at_the_end_of_the_scale(tmp_path):
+def test_gradient_flow_of_extreme_values(tmp_path):
     with warnings.catch_warnings():
         for kind in (RuntimeWarning, UserWarning):
             warnings.simplefilter("error", kind)
-        warnings.simplefilter("ignore", DeprecationWarning)     # of libraries among themselves
+        warnings.simplefilter("ignore", DeprecationWarning)     # raised between libraries
         ax = plotting.gradient_flow({"a": [1e200, 1.0, 1e-299, 1e-310, 5e-324]})
         plotting.save(ax, tmp_path / "a.png")
     low, high = ax.get_ylim()
@@ -56,7 +56,7 @@ def test_gradient_flow_survives_numbers_at_the_end_of_the_scale(tmp_path):
     assert np.isnan(ax.lines[0].get_ydata()).tolist() == [False] * 3 + [True] * 2
 
 
-def test_long_curves_have_few_markers_but_one_at_each_lonely_point():
+def test_long_curves_have_few_markers_and_mark_isolated_points():
     norms = np.ones(300)
     norms[[100, 102]] = 0
     marked = plotting.gradient_flow({"a": norms}).lines[0].get_markevery()
@@ -64,7 +64,7 @@ def test_long_curves_have_few_markers_but_one_at_each_lonely_point():
     assert plotting.gradient_flow({"a": np.ones(40)}).lines[0].get_markevery() == list(range(40))
 
 
-def test_distances_are_whole_numbers():
+def test_ticks_of_distances_are_integers():
     ax = plotting.attention_span({"L = 1": [1.0]})
     assert all(tick == round(tick) for tick in ax.get_xticks())
     assert 0 < ax.get_xlim()[0] < 1 < ax.get_xlim()[1]

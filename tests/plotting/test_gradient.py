@@ -1,4 +1,4 @@
-"""Weights, and the gradient of the loss with respect to them, side by side."""
+"""Heatmaps of the weights and of the gradient of the loss with respect to them."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def draw(weights=WEIGHTS, gradients=GRADIENTS, **more):
     return gradient_heatmap(weights, gradients, source_tokens=SOURCE, target_tokens=TARGET, **more)
 
 
-def test_both_are_drawn_with_their_tokens():
+def test_both_heatmaps_have_tokens_and_titles():
     figure = draw(title="beginning")
     left, right, *bars = figure.axes
     for ax, values in ((left, WEIGHTS), (right, GRADIENTS)):
@@ -26,7 +26,7 @@ def test_both_are_drawn_with_their_tokens():
 
 
 @pytest.mark.parametrize("gradients", [GRADIENTS, np.abs(GRADIENTS), -np.abs(GRADIENTS)])
-def test_the_colours_part_at_zero(gradients):
+def test_colour_scale_is_centred_at_zero(gradients):
     image = draw(gradients=gradients).axes[1].images[0]
     low, high = image.get_clim()
     assert low == -high == -np.abs(gradients).max()
@@ -36,12 +36,12 @@ def test_the_colours_part_at_zero(gradients):
     assert red > blue
 
 
-def test_where_all_is_zero_or_too_large_the_scale_stays_one():
+def test_colour_limits():
     assert draw(gradients=0 * WEIGHTS).axes[1].images[0].get_clim() == (-1, 1)
     assert draw(vmax=0.1).axes[1].images[0].get_clim() == (-0.1, 0.1)
 
 
-def test_what_cannot_be_seen_is_hatched_and_may_hold_nan():
+def test_hidden_cells_are_hatched_and_may_be_nan():
     visible = np.tri(*WEIGHTS.shape, dtype=bool)
     figure = draw(np.where(visible, WEIGHTS, np.nan), np.where(visible, GRADIENTS, np.nan),
                   visible=visible)

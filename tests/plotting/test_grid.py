@@ -1,4 +1,4 @@
-"""Heatmaps side by side: a panel each, what it shows, one colour bar."""
+"""Heatmaps side by side: one panel each and one colour bar."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def weights_of(rng, count):
     (5, None, (2, 3)),
     (5, 2, (3, 2)),
 ])
-def test_a_panel_for_each(rng, tmp_path, count, columns, shape):
+def test_one_panel_per_heatmap(rng, tmp_path, count, columns, shape):
     weights = weights_of(rng, count)
     figure = heatmap_grid(weights, source_tokens=SOURCE, target_tokens=TARGET, gold={(0, 1)},
                           columns=columns)

@@ -1,4 +1,4 @@
-"""Heatmaps: words, weights and gold links as given, in any script, readable at any size."""
+"""Heatmaps: tokens, weights and gold links, in any script and at any size."""
 
 import warnings
 
@@ -11,7 +11,7 @@ from numpy_attention import plotting
 
 
 def cells(ax, dashed):
-    """(source, target) of the outlined cells; solid ones, or dashed ones."""
+    """Return (source, target) of the outlined cells: solid ones, or dashed ones."""
     found = set()
     for frame in ax.patches:
         if (frame.get_linestyle() not in ("solid", "-")) == dashed:
@@ -29,9 +29,9 @@ def test_heatmap_shows_tokens_weights_and_gold():
     assert ax.get_title() == "Genesis 1:1"
     assert np.array_equal(ax.images[0].get_array(), weights)
     assert ax.images[0].get_clim() == (0, 1)
-    assert ax.get_ylim() == (5.5, -0.5)                     # the first target word is at the top
+    assert ax.get_ylim() == (5.5, -0.5)                     # the first target word is on top
     tick = ax.xaxis.get_major_ticks()[0]
-    assert tick.label2.get_visible() and not tick.label1.get_visible()  # source words on top only
+    assert tick.label2.get_visible() and not tick.label1.get_visible()  # source words: on top only
     assert cells(ax, dashed=False) == {(0, 0), (4, 3)}
     assert cells(ax, dashed=True) == {(1, 1), (3, 3)}
     assert len(ax.patches) == 4 and all(frame.get_linewidth() >= 0.8 for frame in ax.patches)
@@ -40,7 +40,7 @@ def test_heatmap_shows_tokens_weights_and_gold():
     assert bar.get_ylabel() == "attention weight"
 
 
-def test_tokens_by_position_have_the_order_of_1_0_and_warn():
+def test_positional_tokens_keep_the_order_of_1_0_and_warn():
     with pytest.warns(DeprecationWarning, match="source_tokens and target_tokens .* by keyword"):
         ax = plotting.attention_heatmap(np.eye(2), ["a", "b"], ["A", "B"])
     assert texts(ax.get_xticklabels()) == ["a", "b"] and texts(ax.get_yticklabels()) == ["A", "B"]
@@ -70,7 +70,7 @@ def test_labels_do_not_overlap_and_stay_readable(size):
         assert all(end <= start + 1 for (_, end), (start, _) in zip(spans, spans[1:]))
         assert min(label.get_fontsize() for label in labels) >= 6
     assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-    assert max(ax.figure.get_size_inches()) < 45    # a picture of thousands of words is no gigabyte
+    assert max(ax.figure.get_size_inches()) < 45    # thousands of words stay affordable
 
 
 ODD_TOKENS = ["$x_1$", "a_b^2", "\\alpha", "$", "%", "", "ñandú", "Ελλάς", "Россия", "中文",
@@ -79,7 +79,7 @@ ODD_TOKENS = ["$x_1$", "a_b^2", "\\alpha", "$", "%", "", "ñandú", "Ελλάς"
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_any_token_is_drawn_as_it_is_without_a_warning(tmp_path, suffix):
+def test_unusual_tokens_are_drawn_literally_without_a_warning(tmp_path, suffix):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ax = plotting.attention_heatmap(weights_for(ODD_TOKENS, ODD_TOKENS),
@@ -99,7 +99,7 @@ FONTS = {font.name for font in font_manager.fontManager.ttflist}
 
 @pytest.mark.skipif("Last Resort High-Efficiency" not in FONTS,
                     reason="matplotlib before 3.11 ships no font of last resort")
-def test_showing_a_missing_glyph_is_quiet_too():
+def test_missing_glyph_does_not_warn_on_display():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ax = plotting.attention_heatmap([[1.0]], source_tokens=["\U00013000"],
@@ -107,7 +107,7 @@ def test_showing_a_missing_glyph_is_quiet_too():
         ax.figure.canvas.draw()
 
 
-def test_a_long_token_is_shortened():
+def test_long_tokens_are_shortened():
     ax = plotting.attention_heatmap([[1.0]], source_tokens=["x" * 25], target_tokens=["y" * 24])
     assert texts(ax.get_xticklabels()) == ["x" * 23 + "…"]
     assert texts(ax.get_yticklabels()) == ["y" * 24]

@@ -1,4 +1,4 @@
-"""A language model's history: cells that are hatched, rows and their tokens, what is refused."""
+"""Heatmaps of a language model's history: hatched cells, rows and their tokens."""
 
 import math
 
@@ -12,7 +12,7 @@ T = len(SOURCE)
 
 
 def history(T, S=None):
-    """Weights of the last T of S tokens over all before each, in random shares."""
+    """Return random weights of the last T of S tokens over all tokens before each."""
     S = S or T
     weights = np.zeros((T, S))
     for t in range(T):
@@ -22,11 +22,11 @@ def history(T, S=None):
 
 
 def hidden(ax):
-    """Booleans like the weights: where the picture shows the hatched background."""
+    """Return a boolean array that is True at hatched cells."""
     return np.ma.getmaskarray(ax.images[0].get_array())
 
 
-def test_shows_weights_before_the_diagonal_and_hatches_the_rest():
+def test_weights_before_the_diagonal_and_hatching_elsewhere():
     weights = history(T)
     ax = plotting.history_heatmap(weights, SOURCE, title="Genesis $1:1$")
     assert texts(ax.get_xticklabels()) == SOURCE and texts(ax.get_yticklabels()) == SOURCE
@@ -40,7 +40,7 @@ def test_shows_weights_before_the_diagonal_and_hatches_the_rest():
 
 
 def test_hidden_cells_look_different_from_a_weight_of_zero():
-    """A row [0, 1, hidden]: the middle of each cell as drawn, 12 points about it meet the hatch."""
+    """Look at the pixels near the centre of each cell; 12 points around it meet the hatch."""
     ax = plotting.history_heatmap([[0, 1, math.nan]], "abc", predicted=["d"])
     ax.figure.canvas.draw()
     pixels = np.asarray(ax.figure.canvas.buffer_rgba())[::-1, :, :3].astype(float)
@@ -48,10 +48,10 @@ def test_hidden_cells_look_different_from_a_weight_of_zero():
     for column in range(3):
         x, y = np.round(ax.transData.transform((column, 0))).astype(int)
         cells.append(pixels[y - 12:y + 13, x - 12:x + 13].reshape(-1, 3))
-    zero, one, other = cells
+    zero, one, hatched = cells
     assert zero.std(0).max() < 1 and one.std(0).max() < 1                           # plain colours
-    assert other.std(0).max() > 5 and np.ptp(other, 1).max() == 0               # a pattern of greys
-    assert np.abs(other[:, None] - np.stack([zero[0], one[0]])).max(-1).min() > 40
+    assert hatched.std(0).max() > 5 and np.ptp(hatched, 1).max() == 0           # grey hatch
+    assert np.abs(hatched[:, None] - np.stack([zero[0], one[0]])).max(-1).min() > 40
 
 
 def test_predicted_tokens_label_the_rows():
@@ -61,13 +61,13 @@ def test_predicted_tokens_label_the_rows():
     assert ax.get_ylabel() == "token predicted"
 
 
-def test_fewer_rows_belong_to_the_last_tokens():
+def test_fewer_rows_than_tokens_label_the_last_tokens():
     ax = plotting.history_heatmap(history(2, 5), "abcde")
     assert texts(ax.get_yticklabels()) == ["d", "e"]
     assert np.array_equal(hidden(ax), [[0, 0, 0, 1, 1], [0, 0, 0, 0, 1]])
 
 
-def test_nan_or_visible_mark_what_cannot_be_looked_at():
+def test_nan_or_visible_hide_cells():
     window = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], bool)
     weights = np.where(window, 1.0, 0)
     by_nan = plotting.history_heatmap(np.where(window, weights, np.nan), "abc")
@@ -77,13 +77,13 @@ def test_nan_or_visible_mark_what_cannot_be_looked_at():
     assert np.array_equal(hidden(both), ~window)
 
 
-def test_all_visible_needs_no_legend_and_more_rows_than_tokens_are_allowed():
+def test_fully_visible_has_no_legend_and_rows_may_exceed_tokens():
     ax = plotting.history_heatmap(np.full((3, 2), 0.5), "ab", predicted="xyz",
                                   visible=np.ones((3, 2), bool))
     assert ax.get_legend() is None and not hidden(ax).any()
 
 
-def test_given_axes_scale_and_arguments_stay():
+def test_given_axes_and_unchanged_arguments():
     left, right = Figure(layout="constrained").subplots(1, 2)
     weights = np.array([[np.nan, 0], [0.2, 0]])
     visible = np.array([[False, False], [True, False]])

@@ -1,4 +1,4 @@
-"""Means with intervals: where marks, lines and bands are, and whose colour they have."""
+"""Means with intervals: positions of marks, lines and bands, and their colours."""
 
 
 import pytest
@@ -17,7 +17,7 @@ COSTS = {
 }
 
 
-def test_lines_and_bands_by_place():
+def test_lines_and_bands():
     ax = plotting.bands(RUNS, "step", "cosine", title="$PTB$")
     first, second = ax.lines
     assert list(first.get_xdata()) == [1, 2, 3] and list(first.get_ydata()) == [2, 0.5, 0.05]
@@ -32,7 +32,7 @@ def test_lines_and_bands_by_place():
     assert ax.get_yscale() == "linear" and not ax.title.get_parse_math()
 
 
-def test_a_curve_without_points_keeps_its_colour():
+def test_empty_curve_keeps_its_colour():
     whole = plotting.bands(RUNS, "", "")
     part = plotting.bands(RUNS | {"_LSTM $h$": {}}, "", "")
     assert len(part.lines) == 1 and part.lines[0].get_color() == whole.lines[1].get_color()
@@ -40,21 +40,21 @@ def test_a_curve_without_points_keeps_its_colour():
 
 
 def test_long_curves_have_few_markers():
-    def marked(length):
+    def marker_step(length):
         points = {step: (1, 0, 2) for step in range(length)}
         return plotting.bands({"a": points}, "", "").lines[0].get_markevery()
-    assert (marked(40), marked(41), marked(1)) == (1, 2, 1)
+    assert (marker_step(40), marker_step(41), marker_step(1)) == (1, 2, 1)
 
 
-@pytest.mark.parametrize("count, beside", [(4, False), (5, True)])
-def test_a_legend_of_many_curves_stands_beside_them(count, beside):
+@pytest.mark.parametrize("count, outside", [(4, False), (5, True)])
+def test_legend_of_many_curves_is_outside_the_axes(count, outside):
     ax = plotting.bands({str(n): {1: (n, n, n)} for n in range(count)}, "", "")
     ax.figure.canvas.draw()
     legend = ax.get_legend().get_window_extent()
-    assert (legend.x0 >= ax.get_window_extent().x1) == beside
+    assert (legend.x0 >= ax.get_window_extent().x1) == outside
 
 
-def test_what_a_disturbance_costs(tmp_path):
+def test_excess_loss(tmp_path):
     ax = plotting.excess_loss(RUNS, title="here")
     assert list(ax.lines[0].get_xdata()) == [1, 2, 3]
     assert list(ax.lines[-1].get_ydata()) == [0, 0]
@@ -66,7 +66,7 @@ def test_what_a_disturbance_costs(tmp_path):
     assert plotting.save(ax, tmp_path / "excess.png").stat().st_size > 5000
 
 
-def test_marks_and_intervals():
+def test_costs():
     ax = plotting.costs(COSTS, title="$PTB$")
     assert texts(ax.get_yticklabels()) == ["no context", "equal", "sampled"]
     assert texts(ax.get_legend().get_texts()) == list(COSTS)

@@ -1,7 +1,7 @@
-"""Calls at the border of the library, each with arguments that fit.
+"""Public calls of the library, each with valid arguments.
 
-CALLS holds {name: make}, and make() gives (function, {argument: value}): new arguments every time,
-because some are written to.
+CALLS is {name: make}, and make() returns (function, {argument: value}). The arguments are new each
+time, because some calls write to them.
 """
 
 from inspect import signature
@@ -50,7 +50,7 @@ F = np.float32
 T, B, S, H = 5, 2, 6, 4
 KINDS = {name: resolve("a class", name, table) for table in (CELLS, SCORES, HISTORY_SCORES)
          for name in table}
-# of each `create`, arguments that fit
+# valid arguments of each `create`
 CREATE = {
     **{KINDS[name]: dict(inputs=3, hidden=4) for name in CELLS},
     **{KINDS[name]: dict(query_size=4, value_size=4) for name in SCORES if name != "location"},
@@ -99,7 +99,7 @@ def floats(*shape):
     return generator().standard_normal(shape).astype(F)
 
 
-# ---- what the calls are made on ------------------------------------------------------------------
+# ---- objects that the calls use ------------------------------------------------------------------
 
 cells = {name: create(KINDS[name]) for name in CELLS}
 cells["stacked"] = Stacked.create(lambda below, above: cells["gru"].create(generator(), below,
@@ -140,7 +140,7 @@ def sampled(**given):
 
 
 def searched(search):
-    """Ids alone: a search writes a hypothesis's own numbers."""
+    """Return only the ids: the other fields of a hypothesis are computed by the search itself."""
     return lambda **given: [one if isinstance(one, list) else one.ids for one in search(**given)]
 
 
@@ -197,7 +197,7 @@ CALLS = {
     "diagonal_pointing": lambda: (metrics.diagonal_pointing, dict(pairs=PAIRS, rule="same")),
     "links_from_weights": lambda: (metrics.links_from_weights, dict(weights=WEIGHTS, pairs=PAIRS)),
     "alignment_error_rate": lambda: (metrics.alignment_error_rate, dict(links=LINKS, pairs=PAIRS)),
-    # the data that all of these are made of
+    # data classes and batching
     "Vocabulary": lambda: (Vocabulary, dict(tokens=["a", "b"])),
     "Vocabulary.encode": lambda: (Vocabulary(["a"]).encode, dict(tokens=["a", "c"])),
     "Vocabulary.decode": lambda: (Vocabulary(["a"]).decode, dict(ids=[4])),

@@ -1,4 +1,4 @@
-"""What is refused of arguments that are no arrays, and that each message is one clear line."""
+"""Checks of arguments that are not arrays: errors, each with a message on one line."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from numpy_attention.validation import arguments as a
 RNG = np.random.default_rng(0)
 
 
-REFUSED = {
+INVALID = {
     "None of a kind": (lambda: a.check_kind("text", None, str, "a text"),
                        TypeError, "^text is None; expected a text$"),
     "a class with the methods": (lambda: a.check_methods("model", Path, "a model", "exists"),
@@ -57,15 +57,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name):
-    call, error, words = REFUSED[name]
+@pytest.mark.parametrize("name", INVALID)
+def test_invalid_arguments(name):
+    call, error, words = INVALID[name]
     with pytest.raises(error, match=words) as caught:
         call()
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
 
 
-def test_what_is_right_passes():
+def test_valid_arguments():
     a.check_kind("text", "x", str, "a text")
     a.check_methods("model", Path("x"), "a model", "exists")
     a.check_function("keep", len, "a function")

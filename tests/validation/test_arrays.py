@@ -1,4 +1,4 @@
-"""Shape checks: what is refused, and that the message names it."""
+"""Checks of arrays: shapes, dtypes, masks, ids, gradients and the names in their errors."""
 
 import numpy as np
 import pytest
@@ -22,20 +22,20 @@ from numpy_attention.validation.arrays import (
 )
 
 
-def test_flat_is_a_view_with_one_leading_axis():
+def test_as_rows_returns_a_view_with_one_leading_axis():
     x = np.arange(24.0).reshape(2, 3, 4)
     assert as_rows(x).shape == (6, 4) and np.shares_memory(as_rows(x), x)
     assert (as_rows(x)[4] == x[1, 1]).all()
 
 
-def test_flat_of_nothing():
+def test_as_rows_of_empty_arrays():
     assert as_rows(np.zeros((2, 3, 0))).shape == (6, 0)
     assert as_rows(np.zeros((2, 0, 4))).shape == (0, 4)
     assert as_rows(np.zeros((0, 0))).shape == (0, 0)
     assert as_rows(np.zeros(4)).shape == (1, 4)
 
 
-def test_expect():
+def test_check_shape():
     check_shape("xs", np.zeros((3, 4)), (None, 4), "(T, I)")
     for wrong in (np.zeros((3, 5)), np.zeros(4), np.zeros((3, 4, 1))):
         with pytest.raises(ValueError) as caught:
@@ -44,14 +44,14 @@ def test_expect():
         assert str(caught.value) == message
 
 
-def test_expect_takes_plain_arrays(tmp_path):
+def test_check_shape_accepts_only_plain_arrays(tmp_path):
     check_shape("x", np.memmap(tmp_path / "x", np.float32, "w+", shape=(2, 3)), (2, 3), "(N, I)")
     for wrong in ([1.0], None, 1.0, np.float32(1), np.ma.ones((2, 3))):
         with pytest.raises(TypeError, match=r"x \(N, I\) is .*, expected a NumPy array"):
             check_shape("x", wrong, (2, 3), "(N, I)")
 
 
-def test_expect_real():
+def test_check_real():
     check_real("x", np.zeros(2, np.float32))
     for wrong, message in ((np.zeros(2, int), "x is int64, expected float32 or float64"),
                            (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "at least one axis"),
@@ -60,7 +60,7 @@ def test_expect_real():
             check_real("x", wrong)
 
 
-def test_expect_dtype():
+def test_check_dtype():
     check_dtype("xs", np.zeros(3), np.zeros((2, 2)))
     message = "^xs is float64, but the weights are float32; convert one with astype$"
     with pytest.raises(TypeError, match=message):
@@ -76,7 +76,7 @@ def test_at_least():
             at_least(2, hidden=5, order=size)
 
 
-def test_expect_sizes():
+def test_check_sizes():
     check_sizes(hidden=1, inputs=np.int32(2**20))
     for size in (None, 0, True, 2.0):
         with pytest.raises(ValueError, match=f"^hidden = {size}; expected an integer of at l"):
@@ -85,7 +85,7 @@ def test_expect_sizes():
         at_least(1, hidden=10**12)
 
 
-def test_expect_mask():
+def test_check_mask():
     check_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
     with pytest.raises(TypeError, match=r"boolean.*got int64; use mask.astype\(bool\)"):
         check_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
@@ -95,7 +95,7 @@ def test_expect_mask():
         check_mask(np.ones((3, 2), bool), (2, 3), "(T, B)")
 
 
-def test_expect_ids():
+def test_check_ids():
     check_ids("ids", np.array([[0, 4]]), 5)
     check_ids("ids", np.zeros(0, np.int32), 5)
     for ids, error, message in (
@@ -108,7 +108,7 @@ def test_expect_ids():
             check_ids("ids", ids, 5)
 
 
-def test_expect_parameters():
+def test_check_parameters():
     check_parameters(Linear(np.ones((2, 3)), None), W="IO", b="O")
     for wrong, error, message in (
         (lambda: Linear(np.ones((2, 3)), np.ones(1)), ValueError, r"b \(O\) has shape \(1,\)"),

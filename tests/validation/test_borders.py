@@ -1,7 +1,7 @@
-"""The law of the border: a public call gives a result without NaN, or raises one clear line.
+"""Public calls with invalid arguments: a result without NaN, or an error on one line.
 
-Whatever an argument is replaced by, and whichever: another kind of value, an array of another
-shape or dtype, one in another memory order.
+Arguments are replaced by values of other types and by arrays of other shapes, dtypes and memory
+orders.
 """
 
 import math
@@ -43,12 +43,12 @@ each = pytest.mark.parametrize("name", CALLS)
 VALUES = (None, True, 0, -1, 1.5, math.nan, math.inf, 10**20, "text", "\ud800", b"x", [], [1.0],
           [[4, 5.5]], (), {}, {"a": 1}, {1}, object(), int, np.float32(1), np.random,
           np.random.RandomState(0))
-SAME = (np.asfortranarray, lambda array: array[::-1].copy()[::-1],
-        lambda array: np.repeat(array, 2, axis=-1)[..., ::2])
+MEMORY_ORDERS = (np.asfortranarray, lambda array: array[::-1].copy()[::-1],
+                 lambda array: np.repeat(array, 2, axis=-1)[..., ::2])
 
 
-def others(value):
-    """A stand-in for an argument."""
+def replacements(value):
+    """Yield replacements for an argument."""
     yield from VALUES
     if isinstance(value, (list, tuple)):
         yield from (value[:-1], value * 2, [value], [*value, None], [*value, 7], [*value, "z"])
@@ -61,8 +61,8 @@ def others(value):
             yield from (value + 1000, value - 9)
 
 
-def numbers_of(result):
-    """All arrays in a result."""
+def arrays_of(result):
+    """Return all arrays in a result."""
     if hasattr(result, "named_parameters"):
         return list(result.named_parameters())
     return list(leaves(np.array(result) if isinstance(result, float) else result))
@@ -71,11 +71,11 @@ def numbers_of(result):
 @each
 @settings(max_examples=30)
 @given(data=st.data())
-def test_a_call_gives_a_result_or_raises_one_clear_line(name, data):
+def test_call_returns_a_result_or_raises_on_one_line(name, data):
     function, arguments = CALLS[name]()
     names = st.lists(st.sampled_from(list(arguments)), min_size=1, max_size=2, unique=True)
     for one in data.draw(names):
-        arguments[one] = data.draw(st.sampled_from(list(others(arguments[one]))), label=one)
+        arguments[one] = data.draw(st.sampled_from(list(replacements(arguments[one]))), label=one)
     try:
         result = function(**arguments)
     except EXPECTED as error:
@@ -83,24 +83,24 @@ def test_a_call_gives_a_result_or_raises_one_clear_line(name, data):
         assert message and "\n" not in message and len(message) < 400, message
         assert "numba" not in message and "nopython" not in message
         return
-    for part, array in numbers_of(result):
+    for part, array in arrays_of(result):
         assert array.dtype.kind not in "fc" or not np.isnan(array).any(), f"{part} has NaN"
 
 
 @each
-def test_arguments_that_fit_give_a_result_in_any_memory_order(name):
+def test_memory_order_does_not_change_results(name):
     function, arguments = CALLS[name]()
-    wanted = numbers_of(function(**arguments))
+    wanted = arrays_of(function(**arguments))
     for one, value in arguments.items():
         if isinstance(value, np.ndarray):
-            for order in SAME:
+            for order in MEMORY_ORDERS:
                 function, again = CALLS[name]()
-                result = numbers_of(function(**again | {one: order(value)}))
+                result = arrays_of(function(**again | {one: order(value)}))
                 for (part, array), (_, expected) in zip(result, wanted):
                     np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-6, err_msg=part)
 
 
-# ---- messages that people read often -------------------------------------------------------------
+# ---- frequent error messages ---------------------------------------------------------------------
 
 MESSAGES = {
     "heads": (
@@ -178,17 +178,17 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_a_message(name):
+def test_message(name):
     call, error, message = MESSAGES[name]
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == message
 
 
-# ---- a NaN that is given is not hidden -----------------------------------------------------------
+# ---- NaN in the input ----------------------------------------------------------------------------
 
 
-def test_a_nan_in_the_input_shows_in_the_result():
+def test_nan_propagates():
     xs = floats(5, 2, 3)
     xs[2, 1, 0] = np.nan
     for name in ("gru", "lstm"):
@@ -201,18 +201,18 @@ def test_a_nan_in_the_input_shows_in_the_result():
         t, chosen = Maxout().forward(np.array([pair], F))
         assert np.isnan(t).all()
         assert np.isnan(Maxout().backward(np.full_like(t, np.nan), chosen)).all()
-    # the fixed vector is the last annotation and no other, which a NaN before it has reached
+    # the fixed vector is the last annotation, which depends on the earlier NaN
     ys, _, _ = Bidirectional(cells["rnn"], cells["gru"]).forward(xs)
     memory = FixedVector().read(np.ascontiguousarray(ys.swapaxes(0, 1)), np.ones((2, 5), bool))
     context, _, _ = FixedVector().step(None, memory, 0)
     assert np.isnan(context[1]).any() and np.isfinite(context[0]).all()
 
 
-def test_sizes_are_named_in_their_message():
-    """Every size of every `create`, by the name of its argument."""
+def test_invalid_sizes_are_named_in_their_errors():
+    """Check every size of every `create`."""
     sizes = [(kind, name) for kind, arguments in CREATE.items() for name, value in arguments.items()
              if type(value) is int and name not in ("roles", "carried")]
-    sizes.remove((KINDS["single"], "query_size"))       # its score does not look at the query
+    sizes.remove((KINDS["single"], "query_size"))       # its score ignores the query
     assert len(sizes) > 60
     for kind, name in sizes:
         for size in (-1, 1.5, math.nan, "3", True):

@@ -1,4 +1,4 @@
-"""Files and folders that a reader names: plain ones alone, and what is wrong with one in a line."""
+"""Files and folders given by the user: only regular files are accepted; errors are on one line."""
 
 import errno
 import os
@@ -26,7 +26,7 @@ def loop(tmp_path):
     return tmp_path / "loop"
 
 
-def test_a_file_and_a_link_to_one(tmp_path):
+def test_file_and_link(tmp_path):
     (tmp_path / "a").write_text("text")
     (tmp_path / "b").symlink_to("a")
     assert existing_file(str(tmp_path / "a")) == tmp_path / "a"
@@ -35,10 +35,10 @@ def test_a_file_and_a_link_to_one(tmp_path):
     assert not exists(tmp_path / "a" / "c")
 
 
-def test_what_is_no_plain_file(tmp_path, loop):
+def test_invalid_files(tmp_path, loop):
     os.mkfifo(tmp_path / "pipe")
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(tmp_path / "socket"))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
     for path, kind, message in (
             (tmp_path / "none", FileNotFoundError, "none does not exist; check the spelling"),
             (tmp_path, IsADirectoryError, "is a folder; pass the path of a file"),
@@ -62,38 +62,38 @@ def test_folders(tmp_path, loop):
     with pytest.raises(NotADirectoryError, match="file is a file; pass the path of a folder"):
         make_folder(tmp_path / "file")
     for path in (tmp_path / "file" / "a", loop, "/proc/nothing/here"):
-        with pytest.raises(OSError, match="cannot be made a folder"):
+        with pytest.raises(OSError, match="cannot be server a folder"):
             make_folder(path)
     assert is_folder(tmp_path / "a") and not is_folder(tmp_path / "file")
     assert not is_folder(tmp_path / "none") and not is_folder(tmp_path / "file" / "a")
-    for ask in (exists, is_folder):
+    for function in (exists, is_folder):
         with pytest.raises(OSError, match="cannot be read"):
-            ask(loop)
+            function(loop)
 
 
-@pytest.mark.parametrize("ask", [exists, is_folder, existing_file, make_folder])
-def test_what_is_in_a_folder_that_may_not_be_entered(ask, locked):
+@pytest.mark.parametrize("function", [exists, is_folder, existing_file, make_folder])
+def test_folder_without_permission(function, locked):
     with pytest.raises(PermissionError, match="inside cannot be .*; change its permissions, or "):
-        ask(locked / "inside")
+        function(locked / "inside")
 
 
-def test_errors_of_the_system_keep_their_kind_and_name_the_path():
+def test_path_errors_keep_the_type_and_name_the_path():
     with pytest.raises(PermissionError, match="^x cannot be written: .*; change its permissions"):
         with path_errors("x", "written"):
             raise PermissionError(errno.EACCES, "no")
     with pytest.raises(OSError, match="^x cannot be written: .*; free some space"):
         with path_errors("x", "written"):
             raise OSError(errno.ENOSPC, "no")
-    with pytest.raises(OSError, match="^ours$"):            # which says all
+    with pytest.raises(OSError, match="^ours$"):            # already a complete message
         with path_errors("x", "written"):
             raise OSError("ours")
 
 
-def test_long_paths_are_named_by_their_end():
+def test_long_paths_are_shortened_at_the_start():
     assert short_path(
         "a/b") == "a/b" and re.fullmatch(f"…a{{{LONGEST - 2}}}/b", short_path("a" * 999 + "/b"))
 
 
-def test_names_of_bytes_that_are_no_letters_are_names():
+def test_undecodable_file_names():
     assert as_path(os.fsdecode(b"\xff")).name == "\udcff"
     assert as_path("x/y") == as_path(Path("x/y")) == Path("x/y")

@@ -1,6 +1,6 @@
-"""What the tests of exercises share: a check of a text, with the curated mistakes alone known.
+"""Fixtures for the tests of exercises. By default only the curated mistakes are known.
 
-A test that needs the mutations, too, asks for the fixture `mutations`.
+Tests that also need the mutations request the fixture `mutations`.
 """
 
 import functools
@@ -20,28 +20,28 @@ def curated(exercise):
 
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path_factory, monkeypatch):
-    """The cache of signatures is a folder of these tests, not the user's."""
+    """Use a temporary cache of signatures instead of the user's."""
     folder = tmp_path_factory.getbasetemp() / "cache"
     monkeypatch.setenv("NUMPY_ATTENTION_CACHE", str(folder))
     return folder
 
 
 @pytest.fixture(autouse=True)
-def curated_alone(request, monkeypatch):
+def only_curated(request, monkeypatch):
     if "mutations" not in request.fixturenames:
         monkeypatch.setattr(recognition, "known_mistakes", curated)
 
 
 @pytest.fixture
 def mutations():
-    """The mutations of a solution are known mistakes as well."""
+    """Also treat mutations of a solution as known mistakes."""
 
 
 @pytest.fixture
 def verdict(tmp_path):
-    """verdict(exercise, text) → the Verdict on a file with this text."""
-    def checked(exercise, text):
+    """verdict(exercise, text): return the Verdict on a file with this text."""
+    def check_text(exercise, text):
         path = tmp_path / f"{exercise.name.replace('-', '_')}.py"
         path.write_text(text, encoding="utf-8")
         return check(exercise, path)
-    return checked
+    return check_text

@@ -1,4 +1,4 @@
-"""An exercise is added by one file, and no other file is edited."""
+"""A new exercise needs one file and no edit of another file."""
 
 import subprocess
 import sys
@@ -18,8 +18,8 @@ sys.exit(pytest.main(["-n", "0", "-p", "no:cacheprovider", "-k", "swish", *sys.a
 """
 
 
-def test_it_passes_the_tests_that_every_exercise_passes():
-    """In a separate process, since tests are collected for the existing exercises."""
+def test_passes_the_tests_of_every_exercise():
+    """Tests are collected for the existing exercises, so this runs in a separate process."""
     done = subprocess.run([sys.executable, "-c", WITH_IT, str(FILE), "test_catalogue.py",
                            "--rootdir", str(TESTS.parents[2])],
                           cwd=TESTS, capture_output=True, text=True)
@@ -27,7 +27,7 @@ def test_it_passes_the_tests_that_every_exercise_passes():
     assert "....." in done.stdout
 
 
-def test_it_is_listed_started_and_checked(tmp_path, monkeypatch, capsys):
+def test_list_start_and_check(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "ADDED", catalogue.ADDED.copy())
     monkeypatch.setattr(process, "ADDED", catalogue.ADDED)
@@ -43,7 +43,7 @@ def test_it_is_listed_started_and_checked(tmp_path, monkeypatch, capsys):
         mine.write_text(exercise.head + exercise.changed("dy * (s + a * s * (1 - s))", "dy * s"))
         found = check(exercise, mine)
         assert found.mistakes == ["the gate depends on a, too: its derivative is forgotten"]
-        assert main(["exercise", "check", "swish"]) == 1        # in a process, which adds it again
+        assert main(["exercise", "check", "swish"]) == 1        # a new process, which adds it again
         assert "its derivative is forgotten" in capsys.readouterr().out
         mine.write_text(exercise.solution)
         assert check(exercise, mine).passed

@@ -1,4 +1,4 @@
-"""Every exercise: solvable, unfinished at first, and its curated mistakes caught and named."""
+"""Every exercise: its solution passes, its start does not, and curated mistakes are recognized."""
 
 import re
 from dataclasses import replace
@@ -12,18 +12,18 @@ from numpy_attention.course.exercises.source import BLANK
 from numpy_attention.course.lessons import CHECKOUT as LESSONS
 
 every = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-WRITTEN = [one for one in EXERCISES.values() if one.planted is None]
+TO_WRITE = [one for one in EXERCISES.values() if one.planted is None]
 PLANTED = [one for one in EXERCISES.values() if one.planted]
 
 
 @every
-def test_its_solution_passes(exercise, verdict):
+def test_solution_passes(exercise, verdict):
     found = verdict(exercise, exercise.solution)
     assert found.passed, found.message
 
 
 @every
-def test_it_begins_with_work_to_do(exercise, verdict):
+def test_start_is_incomplete(exercise, verdict):
     found = verdict(exercise, exercise.start)
     assert not found.passed
     assert found.blank is (exercise.planted is None)
@@ -34,11 +34,11 @@ def test_it_begins_with_work_to_do(exercise, verdict):
     assert exercise.why and exercise.text
 
 
-written = pytest.mark.parametrize("exercise", WRITTEN, ids=[one.name for one in WRITTEN])
+to_write = pytest.mark.parametrize("exercise", TO_WRITE, ids=[one.name for one in TO_WRITE])
 
 
-@written
-def test_its_curated_mistakes_are_known_by_their_numbers(exercise):
+@to_write
+def test_curated_mistakes_are_recognized(exercise):
     solved = numbers_of(exercise, exercise.solution)
     for right, wrong, description in exercise.mistakes:
         numbers = numbers_of(exercise, exercise.changed(right, wrong))
@@ -46,9 +46,9 @@ def test_its_curated_mistakes_are_known_by_their_numbers(exercise):
         assert description in recognized(exercise, numbers, set())
 
 
-@written
-def test_a_curated_mistake_is_caught_and_named(exercise, verdict):
-    """The first one; `campaigns/exercises/exam.py` checks all of them."""
+@to_write
+def test_curated_mistake_is_reported(exercise, verdict):
+    """Test the first mistake; `campaigns/exercises/exam.py` checks all of them."""
     right, wrong, description = exercise.mistakes[0]
     found = verdict(exercise, exercise.head + exercise.changed(right, wrong))
     assert found.stage in ("shapes", "values", "gradients", "laws")
@@ -56,7 +56,7 @@ def test_a_curated_mistake_is_caught_and_named(exercise, verdict):
 
 
 @pytest.mark.parametrize("exercise", PLANTED, ids=[one.name for one in PLANTED])
-def test_the_line_of_a_planted_mistake_is_not_shown(exercise, verdict):
+def test_line_of_a_planted_mistake_is_not_reported(exercise, verdict):
     found = verdict(exercise, exercise.start)
     _, wrong = exercise.planted
     assert wrong not in found.message
@@ -64,33 +64,33 @@ def test_the_line_of_a_planted_mistake_is_not_shown(exercise, verdict):
     assert found.mistakes == []
 
 
-@pytest.mark.parametrize("exercise, blank", [(one, blank) for one in WRITTEN
+@pytest.mark.parametrize("exercise, blank", [(one, blank) for one in TO_WRITE
                                              for blank in one.blanks if len(one.blanks) > 1])
-def test_one_function_alone_is_not_enough(exercise, blank, verdict):
+def test_every_function_is_required(exercise, blank, verdict):
     others = [one for one in exercise.blanks if one != blank]
     found = verdict(exercise, exercise.head + exercise.source.text(others))
     assert (found.stage, found.blank) == ("runs", True)
     assert found.message == f"{others[0]} is not implemented yet"
 
 
-# ---- their order, and the lessons that name them ------------------------------------------------
+# ---- order and lessons --------------------------------------------------------------------------
 
 
 @every
-def test_it_comes_after_all_that_it_needs(exercise):
+def test_exercise_follows_its_prerequisites(exercise):
     names = list(EXERCISES)
     for needed in exercise.needs:
         assert names.index(needed) < names.index(exercise.name)
 
 
 def before(name):
-    """All exercises that one builds on."""
+    """Return all exercises that an exercise builds on."""
     return {one for needed in EXERCISES[name].needs for one in (needed, *before(needed))}
 
 
-@pytest.mark.parametrize("exercise", [one for one in WRITTEN if "backward" in str(one.blanks)],
+@pytest.mark.parametrize("exercise", [one for one in TO_WRITE if "backward" in str(one.blanks)],
                          ids=lambda one: one.name)
-def test_what_its_derivation_uses_comes_before_it(exercise):
+def test_derivatives_in_a_solution_are_prerequisites(exercise):
     text = exercise.source.text()
     for pattern, name in ((" @ ", "linear"), (r"\b(tanh|sigmoid)\(", "squash"),
                           (r"= softmax\(", "softmax")):
@@ -98,7 +98,7 @@ def test_what_its_derivation_uses_comes_before_it(exercise):
             assert name in before(exercise.name)
 
 
-def test_lessons_name_their_exercises_in_this_order():
+def test_lessons_name_their_exercises_in_order():
     found = [(path.stem, name) for path in sorted(LESSONS.glob("[0-9]*.py"))
              for name in re.findall("numpy-attention exercise start ([a-z-]+)", path.read_text())]
     named = {name for _, name in found}
@@ -106,7 +106,7 @@ def test_lessons_name_their_exercises_in_this_order():
     assert {lesson for lesson, _ in found} == {one.lesson for one in EXERCISES.values()}
 
 
-def test_questions_that_are_exercises_name_those_of_their_lesson():
+def test_questions_name_exercises_of_their_lesson():
     for path in sorted(LESSONS.glob("[0-9]*.py")):
         questions = path.read_text().partition("# ## Questions")[2].replace("\n#", " ")
         for names in re.findall(r"\(Exercises? ([^:]+): write it there, and +check", questions):
@@ -114,12 +114,12 @@ def test_questions_that_are_exercises_name_those_of_their_lesson():
                 assert EXERCISES[name].lesson == path.stem
 
 
-def test_a_name_that_is_taken():
+def test_duplicate_name_raises():
     with pytest.raises(ValueError, match="already an exercise named softmax; choose another"):
         register(replace(EXERCISES["softmax"], title="another"))
 
 
-def test_a_file_without_an_exercise(tmp_path):
+def test_file_without_an_exercise_raises(tmp_path):
     file = tmp_path / "empty.py"
     file.write_text("x = 1\n")
     with pytest.raises(ValueError, match="empty.py defines no Exercise"):

@@ -1,4 +1,4 @@
-"""Stages of a check: the messages about incorrect files."""
+"""Checks of exercises: the stages, and the messages about incorrect files."""
 
 import ast
 import cProfile
@@ -17,13 +17,13 @@ BACK = "\n".join("        " + line if line else "" for line in BODY.splitlines()
 
 
 def linear(body):
-    """The exercise `linear` with another body of its backward."""
+    """Return the exercise `linear` with this body in its backward."""
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     return LINEAR.start.replace('        raise NotImplementedError("yours to write")', lines)
 
 
 def forward(line):
-    """The solution of `linear` with another last line of its forward."""
+    """Return the solution of `linear` with this last line in its forward."""
     return LINEAR.solution.replace("return x @ self.W + self.b, x", line)
 
 
@@ -57,20 +57,20 @@ def forward(line):
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),
      "laws", "a law that they cannot test is broken"),
 ])
-def test_the_first_stage_that_fails_is_reported(text, stage, expected, verdict):
+def test_first_failing_stage_is_reported(text, stage, expected, verdict):
     found = verdict(LINEAR, text)
     assert found.stage == stage, found.message
     assert expected in found.message
     assert not found.passed
 
 
-def test_a_pass_says_nothing(verdict):
+def test_passing_verdict_is_empty(verdict):
     found = verdict(LINEAR, LINEAR.solution)
     assert (found.passed, found.stage, found.message, found.mistakes) == (True, "", "", [])
 
 
-def of(name, *changes):
-    """The solution of an exercise, changed."""
+def changed_solution(name, *changes):
+    """Return the solution of an exercise with these changes."""
     text = EXERCISES[name].solution
     for right, wrong in changes:
         assert text.count(right) == 1
@@ -88,8 +88,8 @@ def of(name, *changes):
      ["output[0]: 14 of 56 wrong, all in [1, 2], [1, 3]; element",
       "attention was given and has changed; is that intended?"]),
 ])
-def test_what_is_reported_of_values(name, change, expected, verdict):
-    found = verdict(EXERCISES[name], of(name, change))
+def test_messages_about_values(name, change, expected, verdict):
+    found = verdict(EXERCISES[name], changed_solution(name, change))
     assert found.stage == "values"
     for one in expected:
         assert one in found.message
@@ -99,11 +99,11 @@ def test_what_is_reported_of_values(name, change, expected, verdict):
     ("    dE = A * (dA", ("", ""),
      "  this line was given and is correct: what you pass to it, or make of it, is wrong"),
     ("        grads.b_o += dy", ("dy.sum((0, 1))", "dy.mean((0, 1))"), None),
-    ("        grads.b_o += dy", ("", ""), ", or before it"),     # the line of the solution
+    ("        grads.b_o += dy", ("", ""), ", or before it"),     # the solution's own line
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),
      "attention_backward was given and has changed; is that intended?"),
 ])
-def test_a_line_that_was_given_is_reported_as_such(line, change, note):
+def test_given_lines_are_marked(line, change, note):
     one = EXERCISES["multi-head"]
     text = one.solution.replace(*change)
     number = next(n for n, each in enumerate(text.splitlines(), 1) if each.startswith(line))
@@ -129,9 +129,9 @@ OF_STEP = (
     ("W: 3 of 9 elements are wrong", True),
     ("the wrong sign: `h - n`", False),
     ("a term that is missing: `dx + dm`", False),
-    ("a term that is missing: `self.norm.backward(dr, cache)`", True),      # perhaps in dr
+    ("a term that is missing: `self.norm.backward(dr, cache)`", True),  # the term may be inside dr
 ])
-def test_a_line_is_doubted_unless_a_note_proves_it_wrong(note, doubted):
+def test_is_doubted(note, doubted):
     assert is_doubted([f"  {note}"]) == doubted
 
 
@@ -140,7 +140,7 @@ def test_a_line_is_doubted_unless_a_note_proves_it_wrong(note, doubted):
     ("    return 1 / (1", '    """σ"""\n    return 1 / (1', False),
     ("    return 1 / (1", "    return 2 / (1", True),
 ])
-def test_a_docstring_of_what_was_given_may_be_another(right, wrong, note):
+def test_docstrings_of_given_code_may_change(right, wrong, note):
     exercise = EXERCISES["lstm"]
     assert exercise.start.count(right) == 1
     text = exercise.start.replace(right, wrong)
@@ -156,8 +156,8 @@ def test_a_docstring_of_what_was_given_may_be_another(right, wrong, note):
     (("    return ended", "    return None"),
      "beam returns None; expected a list of (words, log p)"),
 ])
-def test_hypotheses_are_reported_in_words(change, expected, verdict):
-    found = verdict(EXERCISES["beam"], of("beam", change))
+def test_messages_about_hypotheses(change, expected, verdict):
+    found = verdict(EXERCISES["beam"], changed_solution("beam", change))
     assert expected in found.message
 
 
@@ -179,13 +179,13 @@ def test_hypotheses_are_reported_in_words(change, expected, verdict):
     ("scaled-dot", ("dA = dY @ v.swapaxes(-1, -2)", "dA = np.einsum('btv,bsv->bts', dY, v)"),
      "runs", "operand has more dimensions than subscripts"),
 ])
-def test_what_the_cases_of_value_exercises_catch(name, change, stage, expected, verdict):
-    found = verdict(EXERCISES[name], of(name, change))
+def test_cases_of_value_exercises(name, change, stage, expected, verdict):
+    found = verdict(EXERCISES[name], changed_solution(name, change))
     assert found.stage == stage
     assert expected in found.message
 
 
-def test_where_a_planted_mistake_shows(verdict):
+def test_messages_about_a_planted_mistake(verdict):
     one = EXERCISES["find-in-masks"]
     found = verdict(one, one.start)
     assert "h: 10 of 15 elements, all in [1], [2];" in found.message
@@ -195,22 +195,22 @@ def test_where_a_planted_mistake_shows(verdict):
         assert f"you changed line {expected}" in found.message
 
 
-def test_a_changed_argument_breaks_the_protocol(verdict):
-    one = EXERCISES["bptt"]
-    assert verdict(one, of("bptt", ("dh = dh + dys[t]", "dh += dys[t]"))).stage == "protocol"
+def test_changed_argument_breaks_the_protocol(verdict):
+    text = changed_solution("bptt", ("dh = dh + dys[t]", "dh += dys[t]"))
+    assert verdict(EXERCISES["bptt"], text).stage == "protocol"
 
 
-def test_a_check_leaves_a_profiler_at_work(verdict):
-    """It listens to calls itself, and would be in its way."""
+def test_check_keeps_an_active_profiler(verdict):
+    """The check itself traces calls, which would conflict with the profiler."""
     with cProfile.Profile() as profiler:
         found = verdict(LINEAR, LINEAR.solution.replace("dy @ self.W.T", "dy @ self.W.T * 2"))
-        still = sys.getprofile()
-    assert still is profiler
+        active = sys.getprofile()
+    assert active is profiler
     assert found.stage == "gradients"
     assert "a factor" in found.message
 
 
-def test_a_check_leaves_a_tracer_at_work(verdict):
+def test_check_keeps_an_active_tracer(verdict):
     def tracer(frame, event, _):
         return tracer
 
@@ -218,10 +218,10 @@ def test_a_check_leaves_a_tracer_at_work(verdict):
     sys.settrace(tracer)
     try:
         found = verdict(LINEAR, LINEAR.solution.replace("dy @ self.W.T", "dy @ self.W.T * 2"))
-        still = sys.gettrace()
+        active = sys.gettrace()
     finally:
         sys.settrace(before)
-    assert still is tracer
+    assert active is tracer
     assert found.stage == "gradients"
 
 
@@ -246,21 +246,21 @@ def test_a_check_leaves_a_tracer_at_work(verdict):
                  ("dy * scale", "np.where(y != 0, dy / (1 - p), 0)")],
      "mask back from y", "size 1"),
 ])
-def test_no_correct_line_is_accused_and_no_false_trail(name, changes, found, never, verdict):
+def test_correct_lines_are_not_blamed(name, changes, found, never, verdict):
     one = EXERCISES[name]
-    failed = verdict(one, of(name, *changes))
+    failed = verdict(one, changed_solution(name, *changes))
     for why in (False, True):
         report = "\n".join(format_verdict(one, failed, why))
         assert found in report
         assert never not in report and "block" not in report
 
 
-def test_a_gradient_that_is_forgotten_is_named(verdict):
+def test_missing_gradient_is_reported(verdict):
     found = verdict(LINEAR, linear("x = cache\ngrads.W += x.T @ dy\nreturn 1.7 * dy @ self.W.T"))
     assert found.mistakes == ["grads.b stays 0: you did not add its gradient"]
 
 
-def test_what_is_not_known_is_not_guessed(verdict):
+def test_unknown_mistake_is_not_guessed(verdict):
     text = LINEAR.solution.replace("grads.b += dy.sum(axis=0)",
                                    "grads.b += 0.7 * dy.sum(axis=0) + 0.1")
     found = verdict(LINEAR, text)
@@ -268,12 +268,12 @@ def test_what_is_not_known_is_not_guessed(verdict):
     assert found.mistakes == []
 
 
-def test_a_file_that_is_not_there(tmp_path):
+def test_missing_file_raises(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         check(LINEAR, tmp_path / "none.py")
 
 
-def test_a_verdict_says_whether_the_report_proves_its_line(verdict):
+def test_verdict_records_whether_the_line_is_proven(verdict):
     for body, proven in (("x = cache\ngrads.W += 2 * x.T @ dy\ngrads.b += dy.sum(0)\n"
                           "return dy @ self.W.T", True),
                          ("x = cache\ngrads.W += x.T @ dy\ngrads.b[:] = dy.sum(0)\n"

@@ -1,12 +1,12 @@
-"""Mutations of a function: what is written for each, and in which words."""
+"""Mutations of a function: the changed code and its description."""
 
 import pytest
 
 from numpy_attention.course.exercises.mutations import mutations
 
 
-def written(*lines):
-    """{the lines of a mutation: its description} of a function with these lines."""
+def mutations_of(*lines):
+    """Return {changed lines: description} for a function with these lines."""
     text = "\n    ".join(["def f(self, x, y, z, n):", *lines])
     return {one.text.partition("\n    ")[2].rstrip().replace("\n    ", "; "): one.what
             for one in mutations(text, "f")}
@@ -38,8 +38,8 @@ def written(*lines):
     ("x = y[::-1]", "x = y", "an order that is not reversed"),
     ("x = self.U + self.W", "x = self.W + self.W", "`self.W` instead of `self.U`"),
 ])
-def test_a_local_mutation(line, other, what):
-    assert written(line, "return x")[f"{other}; return x"] == what
+def test_local_mutation(line, other, what):
+    assert mutations_of(line, "return x")[f"{other}; return x"] == what
 
 
 @pytest.mark.parametrize("lines, other, what", [
@@ -64,18 +64,18 @@ def test_a_local_mutation(line, other, what):
     (["x = np.sqrt(y) + n"], "x = np.sqrt(y + n)", "added under the root instead of after it"),
     (["x = np.sqrt(y + n)"], "x = np.sqrt(y) + n", "added after the root instead of under it"),
 ])
-def test_a_structural_mutation(lines, other, what):
-    assert written(*lines)[other] == what
+def test_structural_mutation(lines, other, what):
+    assert mutations_of(*lines)[other] == what
 
 
-def test_every_program_is_written_once_and_the_original_never():
+def test_mutations_are_distinct_and_differ_from_the_original():
     text = "def f(x, y):\n    z = x * x + y * y\n    return z\n"
     found = [one.text for one in mutations(text, "f")]
     assert len(found) == len(set(found))
     assert text not in found
 
 
-def test_the_rest_of_the_file_stays():
+def test_rest_of_the_file_is_unchanged():
     text = "x = 1  # one\n\n\nclass A:\n    def f(self):\n        return x * 2\n\n    y = 3\n"
     one = next(mutations(text, "f"))
     assert one.text == text.replace("x * 2", "-(x * 2)")

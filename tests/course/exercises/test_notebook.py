@@ -1,4 +1,4 @@
-"""Exercises in a notebook, or a script: functions in place of a file."""
+"""Exercises in a notebook or a script: functions instead of a file."""
 
 import linecache
 from pathlib import Path
@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(autouse=True)
 def in_this_process(monkeypatch):
-    """A separate process for each check takes a second; tests/integration starts some."""
+    """Avoid a separate process, which takes a second per check; tests/integration starts some."""
     monkeypatch.setattr(notebook, "checked",
                         lambda exercise, path, seconds: (checked(exercise, path), ""))
 
@@ -25,12 +25,12 @@ def softmax_backward(dalpha, cache, grads):
     return cache * (dalpha - np.einsum("bs,bs->b", cache, dalpha)[:, None])
 
 
-def test_a_function_is_checked(capsys):
+def test_correct_function_passes(capsys):
     assert check("softmax", softmax_backward).passed
     assert capsys.readouterr().out == "softmax: passed\n"
 
 
-def test_a_wrong_one_is_named(capsys):
+def test_known_mistake_is_reported(capsys):
     def softmax_backward(dalpha, cache, grads):
         return cache * dalpha
     found = check("softmax", softmax_backward)
@@ -40,7 +40,7 @@ def test_a_wrong_one_is_named(capsys):
 
 @pytest.mark.parametrize("wrong, named", [("cache * dalpha", True),
                                           ("cache * dalpha - 0.3 * cache**2", False)])
-def test_six_lines_say_what_is_wrong_and_where(capsys, tmp_path, wrong, named):
+def test_report_has_at_most_six_lines(capsys, tmp_path, wrong, named):
     file = tmp_path / "mine.py"
     file.write_text(f"def softmax_backward(dalpha, cache, grads):\n    return {wrong}\n")
     names = {}
@@ -57,7 +57,7 @@ def test_six_lines_say_what_is_wrong_and_where(capsys, tmp_path, wrong, named):
     assert len(whole) > len(brief) and any("found" in line for line in whole)
 
 
-def test_a_broken_law_comes_first(capsys):
+def test_broken_law_is_reported_first(capsys):
     def softmax_backward(dalpha, cache, grads):
         dalpha -= (cache * dalpha).sum(axis=1, keepdims=True)
         return cache * dalpha
@@ -65,7 +65,7 @@ def test_a_broken_law_comes_first(capsys):
     assert "changes dalpha in place" in capsys.readouterr().out.splitlines()[1]
 
 
-def test_the_example_of_the_documentation_does_what_it_says(tmp_path, capsys):
+def test_example_in_the_documentation(tmp_path, capsys):
     text = (DOCS / "exercises.md").read_text(encoding="utf-8")
     example = text.partition("```python\n")[2].partition("```")[0]
     cell = tmp_path / "cell.py"
@@ -76,8 +76,8 @@ def test_the_example_of_the_documentation_does_what_it_says(tmp_path, capsys):
     assert "the first term of the Jacobian diag(α) − α αᵀ alone" in out
 
 
-def test_a_class_of_a_cell_is_checked(capsys):
-    """It is in no file, like all that a notebook defines."""
+def test_class_defined_in_a_cell(capsys):
+    """The class is not in a file, like everything defined in a notebook."""
     text = EXERCISES["linear"].solution
     names = {"__name__": "__main__"}
     linecache.cache["<cell>"] = len(text), None, text.splitlines(keepends=True), "<cell>"
@@ -86,7 +86,7 @@ def test_a_class_of_a_cell_is_checked(capsys):
     assert capsys.readouterr().out == "linear: passed\n"
 
 
-def test_what_raises():
+def test_invalid_arguments():
     names = {}
     exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
     for given, error, message in (

@@ -1,4 +1,4 @@
-"""Two mistakes at once: named if the signature is that of both together, else not guessed."""
+"""Two mistakes at once: reported if the signature matches their combination, else not guessed."""
 
 import pytest
 
@@ -15,7 +15,7 @@ DB = "grads.b += dy.sum(axis=0)"
 pytestmark = pytest.mark.usefixtures("mutations")
 
 
-def named(*changes, exercise=LINEAR):
+def recognize(*changes, exercise=LINEAR):
     text = exercise.solution
     for right, wrong in changes:
         assert text.count(right) == 1, text
@@ -23,55 +23,55 @@ def named(*changes, exercise=LINEAR):
     return recognized(exercise, numbers_of(exercise, text), set())
 
 
-def test_one_is_named_as_one():
-    found = named((DB, "pass"))
+def test_single_mistake():
+    found = recognize((DB, "pass"))
     assert found and not any(mistake.startswith("two mistakes") for mistake in found)
 
 
-def test_two_are_named_as_two():
-    found = named((DB, "grads.b[...] = dy.sum(axis=0)"), (DX, "return -dy @ self.W.T"))
+def test_two_mistakes():
+    found = recognize((DB, "grads.b[...] = dy.sum(axis=0)"), (DX, "return -dy @ self.W.T"))
     assert found and all(mistake.startswith("two mistakes: ") for mistake in found)
     assert any("the opposite sign" in mistake and "added" in mistake for mistake in found)
 
 
-def test_two_curated_ones_are_named_by_their_sentences_alone():
+def test_two_curated_mistakes_use_their_sentences():
     dv = "A.swapaxes(-1, -2) @ dY"
-    assert named(("dE @ k * scale", "dE @ k"), (dv, "d" + dv), exercise=SCALED) == [
+    assert recognize(("dE @ k * scale", "dE @ k"), (dv, "d" + dv), exercise=SCALED) == [
         "two mistakes: you left out 1/√d in dq; it should be a factor, because it is between q and "
         "the score; and you took dA for A in dv; it should be Aᵀ dY, because Y = A v"]
 
 
-def test_a_number_that_no_mistake_gives_is_not_guessed():
-    assert named((DB, "pass"), (DX, "return 1.37 * dy @ self.W.T")) == []
+def test_unknown_numbers_are_not_guessed():
+    assert recognize((DB, "pass"), (DX, "return 1.37 * dy @ self.W.T")) == []
 
 
-def test_two_of_which_one_goes_through_the_other_are_not_guessed():
+def test_dependent_mistakes_are_not_guessed():
     mean = "mean = (alpha * dalpha).sum(axis=1, keepdims=True)"
     minus = "alpha * (dalpha - mean)"
     one = (mean, mean.replace("sum", "mean"))
     other = (minus, minus.replace("-", "+"))
-    assert named(one, exercise=SOFTMAX) and named(other, exercise=SOFTMAX)
-    assert named(one, other, exercise=SOFTMAX) == []
+    assert recognize(one, exercise=SOFTMAX) and recognize(other, exercise=SOFTMAX)
+    assert recognize(one, other, exercise=SOFTMAX) == []
 
 
-def test_one_with_some_rows_that_are_not_finite():
-    found = named(("places <= places", "places >= places"), exercise=EXERCISES["causal-mask"])
+def test_mistake_with_nonfinite_rows():
+    found = recognize(("places <= places", "places >= places"), exercise=EXERCISES["causal-mask"])
     assert found == ["you reversed the triangle; it should be s ≤ t, because the places after t "
                      "are not written yet"]
 
 
-def test_none_if_the_numbers_are_not_finite():
+def test_nonfinite_numbers_match_nothing():
     numbers = dict.fromkeys(known_mistakes(LINEAR)[0].numbers, float("nan"))
     assert recognized(LINEAR, numbers, set()) == []
 
 
-def test_none_if_no_mistake_is_known(monkeypatch):
+def test_without_known_mistakes(monkeypatch):
     monkeypatch.setattr(recognition, "known_mistakes", lambda exercise: [])
-    assert named((DB, "pass")) == []
+    assert recognize((DB, "pass")) == []
 
 
-def test_what_is_correct_is_not_two_mistakes():
-    assert named() == []
+def test_correct_solution_has_no_mistake():
+    assert recognize() == []
 
 
 @pytest.mark.parametrize("change", [
@@ -81,13 +81,13 @@ def test_what_is_correct_is_not_two_mistakes():
      "    return alpha * (dalpha - mean)",
      "    return alpha * (dalpha - 2 * (alpha * dalpha).sum(axis=1, keepdims=True))"),
 ])
-def test_a_mutation_is_named_with_the_names_of_the_user(change, verdict):
+def test_mutation_is_described_with_the_names_of_the_user(change, verdict):
     found = verdict(SOFTMAX, SOFTMAX.solution.replace(*change))
     with_name = " in `mean`" if "mean = " in change[1] else ""
     assert found.mistakes == [f"you used an extra factor 2{with_name}"]
 
 
-def test_another_array_is_named_with_the_names_of_the_user():
+def test_other_arrays_are_described_with_the_names_of_the_user():
     mistake = "`total` instead of `da`, in the computation of `grads.W_a`"
     assert without_others(mistake, {"total", "da", "grads.W_a"}) == mistake
     assert without_others(mistake, {"grads.W_a"}) == (
@@ -107,5 +107,5 @@ def test_another_array_is_named_with_the_names_of_the_user():
      "you assigned in `grads.b`; it should be added"),
     ("a missing factor, in the computation of `da`", "you left out a factor in `da`"),
 ])
-def test_a_mutation_is_a_sentence_that_says_what_it_should_be(description, expected):
+def test_sentence_of_a_mutation(description, expected):
     assert sentence(LINEAR, description) == expected

@@ -1,4 +1,4 @@
-"""The signatures of known mistakes: computed once, kept in a file, computed again when stale."""
+"""Signatures of known mistakes: computed once, cached in a file, and recomputed when outdated."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ DOT = EXERCISES["dot"]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty cache; nothing is remembered from other tests."""
+    """An empty cache folder, with nothing cached in memory."""
     monkeypatch.setenv("NUMPY_ATTENTION_CACHE", str(tmp_path))
     monkeypatch.setattr(signatures, "PACKAGED", tmp_path / "package")
     known_mistakes.cache_clear()
@@ -27,25 +27,25 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def computed(monkeypatch):
-    """The names of the exercises whose signatures are computed."""
+    """The names of the exercises whose signatures have been computed."""
     found = []
-    whole = signatures.computed
+    original = signatures.computed
     monkeypatch.setattr(signatures, "computed",
-                        lambda exercise: found.append(exercise.name) or whole(exercise))
+                        lambda exercise: found.append(exercise.name) or original(exercise))
     return found
 
 
-def again(exercise=DOT):
+def reload(exercise=DOT):
     known_mistakes.cache_clear()
     return known_mistakes(exercise)
 
 
-def test_they_are_computed_at_first_use_and_kept(folder, computed):
+def test_signatures_are_computed_once(folder, computed):
     first = known_mistakes(DOT)
     assert [one.curated for one in first[:len(DOT.mistakes)]] == [True] * len(DOT.mistakes)
     assert len(first) > 20
     assert [file.name for file in folder.iterdir()] == ["dot.json"]
-    kept = again()
+    kept = reload()
     assert [one.description for one in kept] == [one.description for one in first]
     assert all(signatures.agree(one.numbers, other.numbers) for one, other in zip(kept, first))
     assert computed == ["dot"]
@@ -57,21 +57,21 @@ def other_cases(rng, its):
 
 @pytest.mark.parametrize("change", [{"mistakes": DOT.mistakes[1:]}, {"blanks": DOT.blanks[:-1]},
                                     {"cases": other_cases}], ids=lambda change: next(iter(change)))
-def test_an_exercise_that_has_changed_is_computed_again(folder, computed, change):
+def test_changed_exercise_is_recomputed(folder, computed, change):
     known_mistakes(DOT)
-    again(replace(DOT, **change))
+    reload(replace(DOT, **change))
     assert computed == ["dot", "dot"]
 
 
-def test_a_damaged_file_is_computed_again(folder, computed):
+def test_damaged_file_is_recomputed(folder, computed):
     known_mistakes(DOT)
     for damage in ("", "[]", '{"digest": 3}', (folder / "dot.json").read_text()[:-9]):
         (folder / "dot.json").write_text(damage)
-        assert len(again()) > 20
+        assert len(reload()) > 20
     assert len(computed) == 5
 
 
-def test_a_comment_a_docstring_or_a_layout_changes_no_digest():
+def test_digest_ignores_comments_docstrings_and_layout():
     text = "def f(x):\n    y = x * 2\n    return y\n"
     same = 'def f(x):\n    """Twice."""\n    y = (x *  # as much\n         2)\n    return y\n'
     outline = signatures.outline(ast.parse(text))
@@ -79,26 +79,26 @@ def test_a_comment_a_docstring_or_a_layout_changes_no_digest():
     assert signatures.outline(ast.parse(text.replace("2", "3"))) != outline
 
 
-def test_those_of_the_package_come_first(folder, computed, monkeypatch, capsys):
+def test_packaged_signatures_come_first(folder, computed, monkeypatch, capsys):
     monkeypatch.setattr(catalogue, "EXERCISES", {"dot": DOT})
     signatures.main()
     assert "dot" in capsys.readouterr().out
-    assert len(again()) > 20
+    assert len(reload()) > 20
     assert computed == ["dot"]
     assert not folder.exists()
 
 
-def test_a_folder_that_cannot_be_written(folder, computed, monkeypatch, tmp_path):
+def test_unwritable_folder(folder, computed, monkeypatch, tmp_path):
     monkeypatch.setenv("NUMPY_ATTENTION_CACHE", "/dev/null/none")
     monkeypatch.setattr(signatures.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
     known_mistakes(DOT)
-    again()
+    reload()
     assert computed == ["dot"]
     file, = (tmp_path / "temporary").rglob("*.json")
     assert json.loads(file.read_text())["digest"] == signatures.digest(DOT)
 
 
-def test_nothing_is_computed_where_no_loop_can_be_ended(folder):
+def test_nothing_is_computed_outside_the_main_thread(folder):
     found = []
     thread = threading.Thread(target=lambda: found.append(known_mistakes(DOT)))
     thread.start()
@@ -107,7 +107,7 @@ def test_nothing_is_computed_where_no_loop_can_be_ended(folder):
     assert not folder.exists()
 
 
-def test_a_curated_mistake_that_changes_nothing():
+def test_curated_mistake_without_effect_raises():
     right = DOT.mistakes[0][0]
     with pytest.raises(ValueError, match="the mistake 'none' changes no number, or raises"):
         signatures.computed(replace(DOT, mistakes=((right, right, "none"),)))

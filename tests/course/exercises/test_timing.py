@@ -1,4 +1,4 @@
-"""A limit of processor time: a loop without an end is ended, what is quick is not."""
+"""Limits on processor time: an endless loop is ended, and handlers are restored."""
 
 import signal
 
@@ -7,14 +7,14 @@ import pytest
 from numpy_attention.course.exercises.timing import at_most
 
 
-def test_an_endless_loop_ends():
+def test_endless_loop_ends():
     with pytest.raises(TimeoutError, match="it takes longer than 0.05 seconds"):
         with at_most(0.05):
             while True:
                 pass
 
 
-def test_what_was_set_before_is_set_again():
+def test_handlers_are_restored():
     before = signal.getsignal(signal.SIGVTALRM)
     with at_most(5):
         assert signal.getsignal(signal.SIGVTALRM) is not before

@@ -1,4 +1,4 @@
-"""Small lessons for the tests of what steps through them."""
+"""Small lessons for the tests of traces."""
 
 from numpy_attention.course.trace.lessons import lesson_named, reference_of
 
@@ -49,7 +49,7 @@ plain.backward(np.ones((3, 2)), cache, None)
 TRAINING = '''# %% tags=["training"]
 raise RuntimeError("a lesson trains")
 '''
-# without a loop: functions, a helper among them
+# functions without a loop, one of them a helper
 LINES = '''# %% tags=["plain"]
 def softmax(e):
     a = np.exp(e - e.max())
@@ -73,7 +73,7 @@ def attend_backward(dc, cache):
 c, cache = attend(np.ones(2), np.eye(3)[:, :2])
 attend_backward(np.ones(2), cache)
 '''
-# one step after the other, called from outside
+# single steps, called one after the other from outside
 STEPS = '''# %% tags=["plain"]
 class Attention:
     def read(self, X):
@@ -110,14 +110,14 @@ while True:
 
 
 def written(folder, name, *parts):
-    """A lesson's file in a folder."""
+    """Write the file of a lesson."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.py"
     path.write_text("".join(parts), encoding="utf-8")
     return path
 
 
-def form(folder, *parts, name="01_small"):
-    """The reference implementation of a lesson of these parts."""
+def reference_for(folder, *parts, name="01_small"):
+    """Return the reference implementation in a lesson of these parts."""
     written(folder, name, *parts)
     return reference_of(lesson_named(name, folder))

@@ -1,4 +1,4 @@
-"""How a lesson and its reference implementation are found, and which of its calls are taken."""
+"""Finding a lesson and its reference implementation, and recording its calls."""
 
 import re
 import sys
@@ -7,7 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 from lesson_files import LESSONS
-from small_lessons import FOREVER, HEAD, LINES, PLAIN, STEPS, TRAINING, USE, form, written
+from small_lessons import FOREVER, HEAD, LINES, PLAIN, STEPS, TRAINING, USE, reference_for, written
 
 from numpy_attention.course.trace.lessons import cells_of, lesson_named
 
@@ -15,7 +15,7 @@ from numpy_attention.course.trace.lessons import cells_of, lesson_named
 
 
 @pytest.mark.parametrize("name", ["7", "07", "luong", "lessons/07_luong_attention.py"])
-def test_a_lesson_is_found_by_its_number_or_name(name):
+def test_lesson_is_found_by_number_or_name(name):
     lesson = lesson_named(name, LESSONS)
     assert lesson.path.name == "07_luong_attention.py"
     assert sum(cell.tag == "plain" for cell in lesson.cells) == 1
@@ -25,12 +25,12 @@ def test_a_lesson_is_found_by_its_number_or_name(name):
     ("99", "no lesson matches '99'; choose one of 00_"),
     ("attention", "several lessons match 'attention'; choose one of "),
     ("", "no lesson matches"), ("nix", "no lesson matches")])
-def test_another_name_is_refused(name, message):
+def test_unknown_names_raise(name, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         lesson_named(name, LESSONS)
 
 
-def test_lessons_are_looked_for_here_and_then_in_the_course(tmp_path, monkeypatch):
+def test_local_lessons_come_before_the_course(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert lesson_named("1").path.parent == LESSONS.resolve()
     written(tmp_path / "lessons", "01_mine", HEAD)
@@ -39,7 +39,7 @@ def test_lessons_are_looked_for_here_and_then_in_the_course(tmp_path, monkeypatc
         lesson_named("1", tmp_path)
 
 
-def test_cells_know_their_lines_and_tags():
+def test_lines_and_tags_of_cells():
     cells = list(cells_of(HEAD + PLAIN + USE + TRAINING))
     assert [cell.tag for cell in cells] == ["", "plain", "", "training"]
     lines = (HEAD + PLAIN + USE).splitlines()
@@ -48,25 +48,25 @@ def test_cells_know_their_lines_and_tags():
         assert lines[cell.line] == cell.body.splitlines()[1]
 
 
-def test_without_a_tag_the_cell_of_a_backward_pass_is_the_plain_form(tmp_path):
-    found = form(tmp_path, HEAD, PLAIN.replace(' tags=["plain"]', ""), USE, TRAINING)
+def test_untagged_cell_with_a_backward_pass_is_the_reference(tmp_path):
+    found = reference_for(tmp_path, HEAD, PLAIN.replace(' tags=["plain"]', ""), USE, TRAINING)
     assert found.name == "Plain"
 
 
 @pytest.mark.parametrize("parts, message", [
     ([HEAD], "01_small.py has no reference implementation to step through: no cell is tagged"),
     ([HEAD, PLAIN, TRAINING], "does not call its reference implementation before training")])
-def test_a_lesson_without_a_plain_form_is_reported(parts, message, tmp_path):
+def test_lesson_without_a_reference_raises(parts, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
-        form(tmp_path, *parts)
+        reference_for(tmp_path, *parts)
     assert "\n" not in str(error.value)
 
 
 # ---- calls --------------------------------------------------------------------------------------
 
 
-def test_both_passes_of_one_call_are_taken(tmp_path, capsys):
-    found = form(tmp_path, HEAD, PLAIN, USE, TRAINING)
+def test_both_passes_of_one_call_are_recorded(tmp_path, capsys):
+    found = reference_for(tmp_path, HEAD, PLAIN, USE, TRAINING)
     forward, = found.forward
     backward, = found.backward
     assert (found.name, forward.name, backward.name) == ("Plain", "forward", "backward")
@@ -74,38 +74,40 @@ def test_both_passes_of_one_call_are_taken(tmp_path, capsys):
     hs, _ = forward.again()
     assert np.array_equal(hs, forward.again()[0])
     assert np.array_equal(backward.arguments[2][1][1:], list(hs))
-    assert capsys.readouterr().out == ""                # the lesson itself prints nothing
+    assert capsys.readouterr().out == ""                # the lesson's output is hidden
 
 
-def test_functions_are_taken_with_those_that_they_call(tmp_path):
-    found = form(tmp_path, HEAD, LINES)
+def test_functions_and_their_helpers(tmp_path):
+    found = reference_for(tmp_path, HEAD, LINES)
     assert [one.name for one in found.forward + found.backward] == ["attend", "attend_backward"]
 
 
-def test_steps_that_are_called_from_outside_are_taken_once_each(tmp_path):
-    found = form(tmp_path, HEAD, STEPS, FOREVER)        # which ends when both passes are known
+def test_steps_called_from_outside_are_recorded_once(tmp_path):
+    found = reference_for(tmp_path, HEAD, STEPS, FOREVER)    # ends when both passes are known
     assert [one.name for one in found.forward] == ["read", "step", "step"]
     assert [one.name for one in found.backward] == ["step_backward"] * 2 + ["read_backward"]
-    assert found.forward[0].arguments[1].min() == 1.0   # the last reading, not the first
+    assert found.forward[0].arguments[1].min() == 1.0   # the last call of read, not the first
 
 
-def test_a_form_without_a_backward_pass_is_its_first_call(tmp_path):
-    found = form(tmp_path, HEAD, PLAIN, "# %%\nPlain(1.0).forward(np.ones((2, 1)), np.ones(1))\n")
+def test_without_a_backward_pass_the_first_call_is_recorded(tmp_path):
+    use = "# %%\nPlain(1.0).forward(np.ones((2, 1)), np.ones(1))\n"
+    found = reference_for(tmp_path, HEAD, PLAIN, use)
     assert [one.name for one in found.forward] == ["forward"] and found.backward == []
 
 
-def test_what_a_subclass_does_otherwise_is_not_the_plain_form(tmp_path):
+def test_overridden_methods_are_not_the_reference(tmp_path):
     other = ("# %%\nclass Wrong(Plain):\n    def backward(self, *given):\n        return None\n\n"
              "wrong = Wrong(2.0)\nwrong.backward(None, wrong.forward(np.ones((1, 1)), "
              "np.ones(1)), None)\n\n")
-    found = form(tmp_path, HEAD, PLAIN, other, USE)
+    found = reference_for(tmp_path, HEAD, PLAIN, other, USE)
     assert found.forward[0].arguments[0].w == 0.5
 
 
-def test_a_lesson_leaves_everything_as_it_was(tmp_path):
+def test_global_state_is_restored(tmp_path):
     before = list(sys.path), matplotlib.get_backend(), sys.getprofile()
     written(tmp_path, "helper_parts", "value = 1\n")
-    form(tmp_path, HEAD.replace("import numpy as np", "import numpy as np, helper_parts"), LINES)
+    head = HEAD.replace("import numpy as np", "import numpy as np, helper_parts")
+    reference_for(tmp_path, head, LINES)
     assert (list(sys.path), matplotlib.get_backend(), sys.getprofile()) == before
     assert "helper_parts" not in sys.modules
 
@@ -113,8 +115,8 @@ def test_a_lesson_leaves_everything_as_it_was(tmp_path):
 @pytest.mark.parametrize("wrong, message", [
     ("1 / 0", "ZeroDivisionError"), ("Plain(nothing)", "NameError"),
     ("1 +", "SyntaxError")])
-def test_an_error_of_a_lesson_is_reported_with_its_line(wrong, message, tmp_path):
+def test_error_in_a_lesson_is_reported_with_its_line(wrong, message, tmp_path):
     line = (HEAD + PLAIN).count("\n") + 3
     with pytest.raises(ValueError, match=f"^01_small.py raises {message} on line {line}: "):
-        form(tmp_path, HEAD, PLAIN, f"# %%\n\n{wrong}\n")
+        reference_for(tmp_path, HEAD, PLAIN, f"# %%\n\n{wrong}\n")
     assert sys.getprofile() is None

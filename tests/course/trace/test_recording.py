@@ -1,4 +1,4 @@
-"""The recording of a run: values with their lines and the steps of their loops."""
+"""Recording a run: values with their lines and the steps of their loops."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def only(entries, name):
     return found
 
 
-# ---- which values -------------------------------------------------------------------------------
+# ---- recorded values ----------------------------------------------------------------------------
 
 
 def lines(x):
@@ -32,7 +32,7 @@ def lines(x):
     return np.tanh(b[:n])
 
 
-def test_every_name_is_reported_with_its_value_and_its_line():
+def test_assigned_names_have_values_and_lines():
     entries = recorded_by(lambda: lines(np.ones(3)))
     assert [(one.name, one.place.kind) for one in entries] == [
         ("x", "argument"), ("a", "assign"), ("b", "assign"), ("c", "assign"), ("b", "update"),
@@ -44,7 +44,7 @@ def test_every_name_is_reported_with_its_value_and_its_line():
     assert np.allclose(entries[-1].value, np.tanh([7, 5, 5]))
 
 
-def test_the_result_is_what_the_work_gives_and_the_functions_stay_as_they_are():
+def test_result_is_returned_and_functions_are_restored():
     before = lines.__code__
     recording = recorded(lambda: lines(np.ones(3)), np.array)
     assert np.array_equal(recording.result, lines(np.ones(3)))
@@ -59,7 +59,7 @@ def several(
         + 1)
 
 
-def test_a_line_that_goes_on_is_reported_as_one():
+def test_continued_lines_are_joined():
     entries = recorded_by(lambda: several(np.ones(2)))
     assert only(entries, "return").place.text == "return x * ( scale + 1)"
     assert only(entries, "scale").value == 2.0
@@ -79,7 +79,7 @@ def fill(x, y):
     y[...] = x
 
 
-def test_what_a_function_fills_is_reported_when_it_is_filled():
+def test_arrays_filled_by_a_function():
     entries = [one for one in recorded_by(lambda: filling(np.ones(2)))
             if one.call.function == "filling"]
     assert [(one.name, one.place.kind) for one in entries[1:]] == [
@@ -89,7 +89,7 @@ def test_what_a_function_fills_is_reported_when_it_is_filled():
     assert [one.value.tolist() for one in entries[4:]] == [[3, 3], [3, 3], [2, 2], [3, 3]]
 
 
-def test_an_array_that_happens_to_hold_nan_counts_as_written():
+def test_nan_counts_as_written():
     assert written(np.array([np.nan, 1])).all() and written(np.float32([np.nan])).all()
 
 
@@ -102,7 +102,7 @@ def growing(xs):
     return np.stack(hs)
 
 
-def test_what_is_appended_has_the_list_s_name_and_is_reported_once():
+def test_appended_values_are_recorded_once_under_the_name_of_the_list():
     assert names_of(lambda: growing(np.ones((2, 3))), "appended") == ["hs[-1]", "hs[-1]"]
 
 
@@ -113,7 +113,7 @@ def state(x):
     return h * c, known
 
 
-def test_a_tuple_of_arrays_is_reported_by_its_parts_unless_they_have_names():
+def test_tuples_are_recorded_by_their_parts():
     entries = recorded_by(lambda: state(np.ones(2)))
     assert [(one.name, one.place.kind) for one in entries] == [
         ("x", "argument"), ("pair[0]", "assign"), ("pair[1]", "assign"), ("known[0]", "packed"),
@@ -130,14 +130,14 @@ def through_a_view(x):
     return dx
 
 
-def test_what_is_filled_through_a_view_is_reported():
+def test_arrays_filled_through_a_view():
     entries = [one for one in recorded_by(lambda: through_a_view(3.0)) if one.name == "dx"]
     assert [one.place.kind for one in entries] == ["assign", "filled"]
     assert entries[1].value.tolist() == [[0, 3], [0, 0]]
 
 
 class Log:
-    """Has an append, and nothing else of a list's."""
+    """Has `append`, but is not a list."""
 
     def __init__(self):
         self.last = None
@@ -160,7 +160,7 @@ def awkward(x, nothing=None):
     return small + whole
 
 
-def test_statements_of_every_kind_go_on_as_they_are(capsys):
+def test_unusual_statements_keep_their_behaviour(capsys):
     x = np.ones(1)
     entries = recorded_by(lambda: awkward(x))
     assert capsys.readouterr().out == 3 * "0 1 [1.]"
@@ -189,7 +189,7 @@ def step(x):
     return y
 
 
-def test_the_steps_of_loops_are_named_by_the_number_of_their_variable_or_by_their_turn():
+def test_labels_of_loop_steps():
     entries = recorded_by(lambda: loops(np.ones((2, 3, 4))))
     steps = [[one.label for one in each.every_step] for each in entries if each.name == "total"]
     assert steps[1:9] == [[1, 0], [1, 1], [1, 2], [1], [0, 0], [0, 1], [0, 2], [0]]
@@ -209,13 +209,13 @@ def over_ids(ids):
     return total
 
 
-def test_ids_that_a_loop_goes_through_are_not_the_numbers_of_its_steps():
+def test_loop_over_ids_is_labelled_by_position():
     entries = [one for one in recorded_by(lambda: over_ids([7, 7, 3])) if one.name == "total"]
     assert [[one.label for one in each.every_step] for each in entries] == [
         [], [0], [1], [2], [5], [6], [7]]
 
 
-def test_a_call_knows_its_caller_its_arguments_and_its_module():
+def test_calls_store_caller_arguments_and_module():
     class Two(Linear):
         def forward(self, x):
             y, _ = super().forward(x)
@@ -229,20 +229,20 @@ def test_a_call_knows_its_caller_its_arguments_and_its_module():
     assert recorded_by(lambda: model.forward(np.ones((4, 3), np.float32)))[0].call.owner is None
 
 
-def test_functions_are_followed_as_is_asked():
+def test_is_followed():
     entries = recorded(lambda: loops(np.ones((1, 1, 2))), np.array,
                        is_followed=lambda code: code.co_name == "step").entries
     assert {one.call.function for one in entries} == {"step"}
 
 
-def test_what_has_no_source_is_named():
+def test_functions_without_source_are_listed():
     names = {"np": np}
     exec("def hidden(x):\n    y = x + 1\n    return y", names)
     recording = recorded(lambda: names["hidden"](np.ones(2)), np.array)
     assert recording.entries == [] and "no readable source" in recording.unfollowed["hidden"]
 
 
-def test_an_error_of_the_code_is_its_own():
+def test_exceptions_propagate():
     def wrong(x):
         return x @ np.ones(3)
 

@@ -1,4 +1,4 @@
-"""What can be traced: runs, models of the library, whatever has a forward and a backward."""
+"""Subjects of a trace: runs, models of the package, any object with forward and backward."""
 
 import re
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ SMALL = {"embedding": 3, "hidden": 4}
 
 @dataclass(eq=False)
 class Bilinear(SoftmaxAttention):
-    """e_j = qᵀ W h_j: a reader's own."""
+    """e_j = qᵀ W h_j, a user-defined score."""
 
     W: Array  # (Q, D)
 
@@ -59,7 +59,7 @@ def loss_in(trace):
     return float(trace.title.rpartition("L = ")[2])
 
 
-def test_a_translator_reads_a_sentence_and_its_translation():
+def test_translator_with_a_translation():
     translator = Translator.create(PAIRS, "rnnsearch", SMALL)
     found = traced(translator, "a b c", "x y")
     expected, _ = translator.model.loss(translator.batches(PAIRS[:1]).batch([0]))
@@ -68,7 +68,7 @@ def test_a_translator_reads_a_sentence_and_its_translation():
     assert traced(translator, ["a", "b", "c"], ["x", "y"]).title == found.title
 
 
-def test_without_a_translation_it_is_the_translator_s_own():
+def test_translator_without_a_translation_uses_its_own():
     translator = Translator.create(PAIRS, "luong", SMALL | {"layers": 1})
     translator.model.output.b[EOS] = -9.0
     own = translator.translate([["a", "b"]], beam=1)[0].target
@@ -78,55 +78,55 @@ def test_without_a_translation_it_is_the_translator_s_own():
         traced(translator, "a b")
 
 
-def test_a_source_is_read_from_its_end_where_training_did():
+def test_reversed_source():
     translator = Translator.create(PAIRS, "luong", SMALL | {"layers": 1},
                                    TranslatorTraining(reverse_source=True))
     expected, _ = translator.model.loss(translator.batches(PAIRS[:1]).batch([0]))
     assert np.isclose(loss_in(traced(translator, "a b c", "x y")), expected, rtol=1e-5)
 
 
-def test_a_reader_s_own_attention_is_followed():
+def test_user_defined_attention_is_traced():
     model = RNNSearch.create(rng(), 9, 9, 3, 4, attention=Bilinear)
     rows = [row for row in traced(model, [4, 5], [5, 6, 7]).rows if row.layer == "attention"]
     assert {"projected", "dprojected", "dalpha", "weights"} <= {row.name for row in rows}
     assert "test_subjects.py" in {row.file for row in rows}
 
 
-def test_a_writer_reads_a_sentence():
-    writer = LanguageModelRun.create(TEXT, "attentive-language-model", {"hidden": 4, "layers": 1})
-    found = traced(writer, "a b")
+def test_language_model_run():
+    run = LanguageModelRun.create(TEXT, "attentive-language-model", {"hidden": 4, "layers": 1})
+    found = traced(run, "a b")
     assert found.title.startswith("AttentiveLanguageModel, a b: L = ")
-    ids = writer.vocabulary.encode(["a", "b"])
+    ids = run.vocabulary.encode(["a", "b"])
     read = np.array([EOS, *ids, EOS])[:, None]
-    expected, _ = writer.model.loss(TextBatch(read[:-1], read[1:], np.arange(1)))
+    expected, _ = run.model.loss(TextBatch(read[:-1], read[1:], np.arange(1)))
     assert np.isclose(loss_in(found), expected, rtol=1e-5)
-    assert loss_in(traced(writer.model, ids)) == loss_in(found)
+    assert loss_in(traced(run.model, ids)) == loss_in(found)
 
 
-def test_a_writer_of_characters_reads_a_text_as_it_is():
+def test_language_model_run_of_characters():
     text = Text([[list("a b c")]], unit="characters")
-    writer = LanguageModelRun.create(text, "language-model", {"hidden": 4, "layers": 1})
-    assert traced(writer, "a c").title.startswith("LanguageModel, a c: ")
+    run = LanguageModelRun.create(text, "language-model", {"hidden": 4, "layers": 1})
+    assert traced(run, "a c").title.startswith("LanguageModel, a c: ")
 
 
 @pytest.mark.parametrize("model", [
     Transformer.create(rng(), 9, 9, size=4, layers=1, heads=2, smoothing=0.0),
     RNNSearch.create(rng(), 9, 9, 3, 4, layers=2, init="modern")], ids=["transformer", "rnnsearch"])
-def test_a_model_reads_ids_or_a_batch(model):
+def test_model_with_ids_or_a_batch(model):
     batch = pair_batch([[4, 5, 6]], [[7, 8]])
     expected, _ = model.loss(batch)
     assert np.isclose(loss_in(traced(model, [4, 5, 6], [7, 8])), expected, rtol=1e-5)
     assert traced(model, batch).title.startswith(f"{type(model).__name__}, one batch: L = ")
 
 
-def test_a_language_model_reads_a_batch():
+def test_language_model_with_a_batch():
     model = LanguageModel.create(rng(), 9, hidden=4, layers=1)
     batch = TextBatch(np.full((3, 2), 4), np.full((3, 2), 5), np.arange(2))
     expected, _ = model.loss(batch)
     assert np.isclose(loss_in(traced(model, batch)), expected, rtol=1e-5)
 
 
-def test_a_trace_leaves_the_model_and_its_inputs_as_they_were():
+def test_model_and_inputs_are_unchanged():
     model = Linear.create(rng(), 3, 2)
     x = np.ones((2, 3), np.float32)
     before = model.W.copy()
@@ -134,7 +134,7 @@ def test_a_trace_leaves_the_model_and_its_inputs_as_they_were():
     assert np.array_equal(model.W, before) and np.array_equal(x, np.ones((2, 3)))
 
 
-# ---- what is refused ----------------------------------------------------------------------------
+# ---- invalid arguments --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model, inputs, message", [
@@ -145,12 +145,12 @@ def test_a_trace_leaves_the_model_and_its_inputs_as_they_were():
     (AttentiveLanguageModel.create(rng(), 9, hidden=4), ([],), "the sentence is empty"),
     (None, (np.ones(2),), "model is None; expected a translator, a language model, or an object"),
 ])
-def test_what_cannot_be_traced_is_refused(model, inputs, message):
+def test_invalid_subjects_raise(model, inputs, message):
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         traced(model, *inputs)
 
 
-def test_functions_that_are_none_are_refused():
+def test_invalid_functions_raise():
     with pytest.raises(TypeError, match="forward"):
         traced(None, np.ones(2), forward=7, backward=len)
     with pytest.raises(TypeError, match="expected a tuple"):

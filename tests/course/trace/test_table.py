@@ -1,4 +1,4 @@
-"""A trace as a table: a row for each line, loops in one row, and what is chosen of it."""
+"""The trace as a table: rows for lines and loops, and selections from it."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ model = LuongTranslator.create(np.random.default_rng(0), 9, 9, embedding=3, hidd
 
 
 def cubes(x):
-    """y_t = x_t³, summed up."""
+    """y_t = x_t³, summed over t."""
     total = np.zeros(2)
     for t in range(len(x)):
         y = x[t] ** 3
@@ -38,7 +38,7 @@ found = traced(None, X, forward=cubes, backward=cubes_backward)
 
 
 @pytest.fixture(scope="module")
-def of_luong():
+def luong_trace():
     return traced(model, *IDS)
 
 
@@ -47,7 +47,7 @@ def row_named(trace, name):
     return row
 
 
-def test_each_line_is_a_row_with_shape_norm_and_equation():
+def test_rows_have_shape_norm_and_equation():
     assert [row.name for row in found.rows] == ["total", "y", "total", "dx[t]"]
     row = row_named(found, "y")
     assert (row.shape, row.equation, row.function, row.layer) == (
@@ -58,7 +58,7 @@ def test_each_line_is_a_row_with_shape_norm_and_equation():
     assert np.isclose(found.rows[2].norm, np.linalg.norm((X**3).sum(0)))
 
 
-def test_the_backward_pass_is_given_what_comes_out_where_that_is_no_single_number():
+def test_array_outputs_are_their_own_upstream_gradient():
     total = (X**3).sum(0)
     assert found.title == f"cubes: L = {(total**2).sum() / 2:.6g}"
     expected = np.linalg.norm(3 * X**2 * total, axis=1)[::-1]
@@ -66,7 +66,7 @@ def test_the_backward_pass_is_given_what_comes_out_where_that_is_no_single_numbe
     assert [steps[0].label for steps in row_named(found, "dx[t]").steps] == [2, 1, 0]
 
 
-def test_the_table_tells_a_loop_once():
+def test_loops_are_printed_once():
     text = found.text()
     lines = text.splitlines()
     assert lines[0] == found.title
@@ -79,14 +79,14 @@ def test_the_table_tells_a_loop_once():
     assert len(lines) == 9
 
 
-def test_one_step_is_printed_alone():
+def test_single_step():
     lines = found.text(step=2).splitlines()
     assert len(lines) == 6 and not any("for t" in line for line in lines)
     assert re.search(r"y +\(2,\) +1 +y = ", lines[2])
     assert found.text(step=1) != found.text(step=2)
 
 
-def test_names_are_chosen_by_patterns():
+def test_names_are_selected_by_patterns():
     lines = found.text(names="d*").splitlines()
     assert [line.split()[1] for line in lines if "=" in line][1:] == ["dx[t]"]
     assert len(found.text(names=["y", "total"]).splitlines()) == 6
@@ -98,60 +98,60 @@ def test_names_are_chosen_by_patterns():
     ({"layer": "cube"}, "nothing matches layer 'cube'; choose from cubes, cubes_backward"),
     ({"step": 0, "names": "total", "layer": "cubes_backward"}, "no array matches"),
 ])
-def test_what_nothing_has_is_refused(given, message):
+def test_empty_selections_raise(given, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         found.text(**given)
 
 
 @pytest.mark.parametrize("given", [{"step": 0.5}, {"layer": 7}, {"names": [7]}, {"depth": "all"}])
-def test_a_choice_of_another_kind_is_refused(given):
+def test_selections_of_a_wrong_type_raise(given):
     with pytest.raises((TypeError, ValueError), match=next(iter(given))):
         found.text(**given)
 
 
-# ---- of a model ---------------------------------------------------------------------------------
+# ---- models -------------------------------------------------------------------------------------
 
 
-def test_parts_of_a_model_are_named_by_their_paths(of_luong):
-    layers = {row.layer for row in of_luong.rows}
+def test_submodules_are_named_by_their_paths(luong_trace):
+    layers = {row.layer for row in luong_trace.rows}
     assert {"", "encoder.cells.0", "decoder.cells.0", "attention", "output"} <= layers
-    text = of_luong.text(layer="attention")
+    text = luong_trace.text(layer="attention")
     heads = [line for line in text.splitlines() if line.startswith("      ")]
     assert "attention.step(query (1, 4))   attention/softmax_attention.py" in text
     assert not any("encoder.forward(" in line for line in heads)
     assert "dalpha = dot_scores(dcontext, memory)" in text
 
 
-def test_a_function_is_chosen_by_its_name(of_luong):
-    text = of_luong.text(layer="_attentional")
+def test_function_is_selected_by_its_name(luong_trace):
+    text = luong_trace.text(layer="_attentional")
     assert "mixed = context @ C + h @ W" in text and "encoder" not in text
 
 
-def test_every_gradient_of_a_parameter_is_reported(of_luong):
-    names = {row.name.partition("[")[0] for row in of_luong.rows if "grads." in row.name}
+def test_parameter_gradients_are_listed(luong_trace):
+    names = {row.name.partition("[")[0] for row in luong_trace.rows if "grads." in row.name}
     assert {"grads.C", "grads.W", "grads.U", "grads.b", "grads.E"} <= names
 
 
-def test_a_step_of_time_is_a_step_of_encoder_and_decoder(of_luong):
-    text = of_luong.text(step=1)
+def test_step_selects_encoder_and_decoder(luong_trace):
+    text = luong_trace.text(step=1)
     assert "encoder.cells.0" in text and "contexts[t]" in text
     with pytest.raises(ValueError, match="choose from 0, 1, 2, 3, 4"):
-        of_luong.text(step=5)
-    assert "contexts[t]" not in of_luong.text(step=4)       # the target has three words, </s> with
+        luong_trace.text(step=5)
+    assert "contexts[t]" not in luong_trace.text(step=4)    # three words with </s>
 
 
-def test_calls_are_folded_by_depth(of_luong):
-    lines = [of_luong.text(depth=depth).count("\n") for depth in (0, 1, 2, 9)]
-    assert lines == sorted(lines) and lines[0] == 1 and lines[-1] == of_luong.text().count("\n")
-    assert re.search(r"teacher_forced\.py   … \d+ lines$", of_luong.text(depth=0))
+def test_depth_folds_calls(luong_trace):
+    lines = [luong_trace.text(depth=depth).count("\n") for depth in (0, 1, 2, 9)]
+    assert lines == sorted(lines) and lines[0] == 1 and lines[-1] == luong_trace.text().count("\n")
+    assert re.search(r"teacher_forced\.py   … \d+ lines$", luong_trace.text(depth=0))
 
 
-def test_what_was_not_written_has_no_norm():
+def test_unwritten_arrays_have_no_norm():
     for row in traced(model, *IDS).rows:
         assert all(norm is None or norm < 1e6 for norm in row.norms), row
 
 
-def test_what_is_not_followed_is_reported():
+def test_functions_without_source_are_listed():
     names = {"np": np}
     exec("def square(x):\n    return x * x, x\n\n"
          "def back(dy, x, grads):\n    return 2 * x * dy", names)
@@ -159,7 +159,7 @@ def test_what_is_not_followed_is_reported():
     assert "not followed: square has no readable source" in text
 
 
-# ---- what is printed ----------------------------------------------------------------------------
+# ---- printing -----------------------------------------------------------------------------------
 
 
 def test_trace_prints_what_text_returns(capsys):
@@ -169,7 +169,7 @@ def test_trace_prints_what_text_returns(capsys):
     assert repr(given) == f"Trace of {found.title}: 4 lines that make arrays"
 
 
-def test_a_layer_of_the_library_and_an_attention_by_its_protocol():
+def test_package_layer_and_attention_protocol():
     layer = Linear.create(np.random.default_rng(0), 3, 2, dtype=np.float64)
     x = np.ones((4, 3))
     y = x @ layer.W + layer.b
@@ -182,7 +182,7 @@ def test_a_layer_of_the_library_and_an_attention_by_its_protocol():
     assert [len(row.norms) for row in both.rows if row.name == "dalpha"] == [3, 3]
 
 
-def test_the_example_prints_what_stands_there(tmp_path, capsys):
+def test_example_in_the_documentation(tmp_path, capsys):
     text = DOCS.read_text(encoding="utf-8")
     code, = (body for body in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
              if "def forward" in body)

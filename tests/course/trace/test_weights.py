@@ -1,4 +1,4 @@
-"""∂L/∂α from a traced backward pass, compared with central differences."""
+"""∂L/∂α of a traced backward pass compared with central differences."""
 
 import numpy as np
 import pytest
@@ -29,19 +29,19 @@ def translator(name, training=None, **settings):
     return found
 
 
-def writer(attention):
+def language_model_run(attention):
     found = LanguageModelRun.create(TEXT, "attentive-language-model", {
         "attention": attention, "hidden": 6, "layers": 1})
     found.model = randomize(found.model.astype(np.float64), np.random.default_rng(1), 0.7)
     return found
 
 
-def moved_loss(monkeypatch, run, sentence, kind, which, call, place, step):
-    """L with a step added to one weight, of all heads, that the call-th asking of a part gives."""
+def shifted_loss(monkeypatch, run, sentence, kind, which, call, place, step):
+    """Return L with `step` added to one weight (of all heads) in one call of an attention."""
     counts = []
     attention_weights = kind.attention_weights
 
-    def moved(self, scores, visible):
+    def shifted_weights(self, scores, visible):
         found = attention_weights(self, scores, visible)
         if self is which:
             counts.append(None)
@@ -50,7 +50,7 @@ def moved_loss(monkeypatch, run, sentence, kind, which, call, place, step):
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(kind, "attention_weights", moved)
+        patch.setattr(kind, "attention_weights", shifted_weights)
         loss, _ = run.model.loss(subject_of(run, sentence).batch)
     return loss
 
@@ -59,7 +59,7 @@ def differences(monkeypatch, run, sentence, kind, which, shape, place_of):
     found = np.zeros(shape)
     for t, s in np.ndindex(shape):
         call, place = place_of(t, s)
-        up, down = (moved_loss(monkeypatch, run, sentence, kind, which, call, place, step)
+        up, down = (shifted_loss(monkeypatch, run, sentence, kind, which, call, place, step)
                     for step in (STEP, -STEP))
         found[t, s] = (up - down) / (2 * STEP)
     return found
@@ -71,7 +71,7 @@ def differences(monkeypatch, run, sentence, kind, which, shape, place_of):
     ("luong", {"window": "local-m", "width": 1}),
     ("rnnsearch", {"attention": "multi-head", "heads": 2})],
     ids=lambda given: given if isinstance(given, str) else "-".join(map(str, given.values())))
-def test_of_a_decoder_that_asks_word_by_word(name, settings, monkeypatch):
+def test_recurrent_decoders(name, settings, monkeypatch):
     run = translator(name, **settings)
     found = weight_gradients(run, *SENTENCE)
     assert found.sources == ["a", "b", "c", "</s>"] and found.targets == ["y", "x", "z", "</s>"]
@@ -84,14 +84,14 @@ def test_of_a_decoder_that_asks_word_by_word(name, settings, monkeypatch):
         which = which.attention
         kind, place = ScaledDotProductAttention, lambda t, s: (t, (0, slice(None), 0, s))
     expected = differences(monkeypatch, run, SENTENCE, kind, which, found.weights.shape, place)
-    seen = found.weights > 0                            # outside of a window nothing is looked at
+    seen = found.weights > 0                            # weights outside a window are 0
     assert np.allclose(found.gradients[seen], expected[seen], rtol=1e-5, atol=1e-8)
     assert np.abs(expected).max() > 1e-4
 
 
-def test_of_a_transformer_it_is_the_last_layer_s_over_the_source(monkeypatch):
+def test_transformer_uses_source_attention_of_the_last_layer(monkeypatch):
     run = translator("transformer", size=4, layers=2, heads=2, smoothing=0.0, dropout=0.0)
-    found = weight_gradients(run, *SENTENCE)            # as many source as target words
+    found = weight_gradients(run, *SENTENCE)            # as many source words as target words
     which = run.model.decoder[1].source_attention.attention
     expected = differences(monkeypatch, run, SENTENCE, ScaledDotProductAttention, which,
                            found.weights.shape, lambda t, s: (None, (0, slice(None), t, s)))
@@ -101,8 +101,8 @@ def test_of_a_transformer_it_is_the_last_layer_s_over_the_source(monkeypatch):
 
 @pytest.mark.parametrize("attention", ["single", "combined", "attention", "key-value",
                                        "key-value-predict"])
-def test_of_a_language_model_over_its_own_past(attention, monkeypatch):
-    run = writer(attention)
+def test_language_models(attention, monkeypatch):
+    run = language_model_run(attention)
     found = weight_gradients(run, "a b c")
     assert found.sources == ["</s>", "a", "b", "c"] and found.targets == ["a", "b", "c", "</s>"]
     assert np.array_equal(found.visible, np.tri(4, k=-1, dtype=bool))
@@ -113,33 +113,33 @@ def test_of_a_language_model_over_its_own_past(attention, monkeypatch):
     assert np.abs(expected[seen]).max() > 1e-4
 
 
-def test_of_local_p_it_is_that_of_the_weights_after_the_gaussian():
+def test_local_p_uses_weights_after_the_gaussian():
     run = translator("luong", window="local-p", width=2)
     found = weight_gradients(run, *SENTENCE)
     assert np.allclose(found.weights, run.attend([Pair(("a", "b", "c"), ("y", "x", "z"))])[0])
     assert not np.allclose(found.weights.sum(1), 1) and np.abs(found.gradients).max() > 1e-4
 
 
-def test_a_source_that_is_read_from_its_end_is_drawn_in_its_order():
-    from_end = translator("luong", TranslatorTraining(reverse_source=True))
+def test_reversed_source_is_shown_in_its_original_order():
+    reversed_run = translator("luong", TranslatorTraining(reverse_source=True))
     same = translator("luong")
-    found = weight_gradients(from_end, "a b c", "x y")
+    found = weight_gradients(reversed_run, "a b c", "x y")
     other = weight_gradients(same, "c b a", "x y")
     assert np.allclose(found.gradients[:, :3], other.gradients[:, 2::-1])
     assert np.allclose(found.gradients[:, 3], other.gradients[:, 3])
     assert found.sources == ["a", "b", "c", "</s>"]
 
 
-def test_what_has_no_weights_is_refused():
+def test_models_without_weights_raise():
     with pytest.raises(ValueError, match="has no attention weights"):
         weight_gradients(translator("encoder-decoder"), *SENTENCE)
     with pytest.raises(ValueError, match="no attention weights to show"):
-        weight_gradients(writer("ngram"), "a b")
+        weight_gradients(language_model_run("ngram"), "a b")
     with pytest.raises(TypeError, match="expected a Translator or a LanguageModelRun"):
         weight_gradients(translator("luong").model, *SENTENCE)
 
 
-def test_a_backward_pass_that_names_it_otherwise_is_reported(monkeypatch):
+def test_missing_gradient_name_raises(monkeypatch):
     monkeypatch.setattr(weights, "GRADIENTS", ("dnothing", "dneither"))
     with pytest.raises(ValueError, match="has no array named dalpha or dweights"):
         weight_gradients(translator("luong"), *SENTENCE)
