@@ -1,8 +1,4 @@
-"""A score or a cell added in its own file and one line is reached by everything that goes by name.
-
-The line stands in a table of `registry.py`. The command line then offers it, models are built and
-trained with it, gradient checks and laws take it up, `compare` has a recipe of a score.
-"""
+"""A score or a cell defined in one file and registered with one line is available everywhere."""
 
 import os
 import subprocess
