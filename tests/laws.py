@@ -55,7 +55,7 @@ def run(case):
 
 
 def assert_close(given, wanted, tolerance, what=""):
-    """Assert that every leaf is finite and within tolerance · max(1e-3, max|wanted|) of `wanted`."""
+    """Assert that leaves are finite and within tolerance · max(1e-3, max|wanted|) of `wanted`."""
     given = dict(leaves(given))
     wanted = dict(leaves(wanted))
     assert given.keys() == wanted.keys()

@@ -112,7 +112,7 @@ def test_what_is_refused_is_reported_once(run, words, message):
     ("threads", "", "threads is 2, not 1"),
 ])
 def test_ranks_that_disagree(run, what, value, message):
-    code, lines, err = run(2, CASES, "alone", 1, what, value)
+    code, lines, err = run(2, CASES, "disagree", 1, what, value)
     assert code == 0, err
     for printed in by_rank(lines).values():
         assert re.match(r"rank 1 on \S+ differs from rank 0 on \S+: " + message, printed[0])
