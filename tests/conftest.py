@@ -82,20 +82,20 @@ def start(tmp_path):
     pytest.importorskip("mpi4py", reason="ranks need the extra cluster")
     if MPIRUN is None:
         pytest.skip("mpirun is not installed: ranks need the extra cluster")
-    running = []
+    processes = []
 
     def started(count, *words):
         command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(count),
                    sys.executable, *map(str, words)]
         environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OPENBLAS_NUM_THREADS": "1",
                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        running.append(subprocess.Popen(
+        processes.append(subprocess.Popen(
             command, cwd=tmp_path, env=environment, text=True, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True))
-        return running[-1]
+        return processes[-1]
 
     yield started
-    for one in running:
+    for one in processes:
         if one.poll() is None:
             os.killpg(one.pid, signal.SIGKILL)
         one.communicate()

@@ -14,7 +14,7 @@ NAME = re.compile(r"^[\w-]+", re.MULTILINE)
 def test_every_required_package_is_pinned(name):
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg", encoding="utf-8")
-    asked = (settings["options"]["install_requires"]
+    required = (settings["options"]["install_requires"]
              + settings["options.extras_require"]["test"])
     has = NAME.findall((ROOT / "requirements" / name).read_text(encoding="utf-8"))
-    assert set(NAME.findall(asked)) - set(has) == set(), "see requirements/README.md"
+    assert set(NAME.findall(required)) - set(has) == set(), "see requirements/README.md"

@@ -109,9 +109,9 @@ def failed(threads):
     """Run a command that fails only on rank 1."""
     from numpy_attention.cli import main
     if RANKS.rank == 1:
-        def refuse(*arguments):
+        def fail(*arguments):
             raise ValueError("no such thing here")
-        main.parse = refuse
+        main.parse = fail
     sys.exit(main.main(["train", "--corpus", "copy", "--pairs", "60", "--hidden", "8", "--epochs",
                         "1", "--threads", "1"]))
 

@@ -97,9 +97,9 @@ def test_row_losses_are_in_row_order(size, threads):
     assert (found.loss, found.tokens) == (pytest.approx(losses.sum()), tokens.sum())
     assert found.loss == pytest.approx(evaluate(model, batches, threads).loss, rel=1e-12)
     order = [i for place in batches.order() for i in place]
-    alone = PairBatches([batches.sources[i] for i in order], [batches.targets[i] for i in order], 1)
+    rows = PairBatches([batches.sources[i] for i in order], [batches.targets[i] for i in order], 1)
     for row, (loss, count) in enumerate(zip(losses, tokens)):
-        batch = alone.batch([row])
+        batch = rows.batch([row])
         assert count == batch.tokens
         assert loss == pytest.approx(model.loss(batch)[0], rel=1e-10)
 

@@ -29,13 +29,13 @@ def test_bar_shows_epoch_threads_and_means():
 
 
 def test_bar_is_redrawn_once_per_batch():
-    drawn = []
+    positions = []
     with bar_of(1, 10, 0, 1, visible=True) as bar:
         bar.mininterval = 0
-        bar.display = lambda *arguments, **settings: drawn.append(bar.n)
+        bar.display = lambda *arguments, **settings: positions.append(bar.n)
         advance(bar, 6.0, 3, 0.5)
         advance(bar, 7.0, 4, 0.6)
-        assert drawn == [1, 2]
+        assert positions == [1, 2]
 
 
 @pytest.mark.parametrize("more, words", [

@@ -119,8 +119,8 @@ def test_running_text_is_added_and_trained(add, tmp_path, tokenizer, unit, has_a
 def test_a_generated_corpus_is_added(add):
     def numbers(rng, count, digits=3, keep=None):
         def draw(rng):
-            drawn = tuple(map(str, rng.integers(10, size=digits)))
-            return Pair(drawn, drawn[:1])
+            tokens = tuple(map(str, rng.integers(10, size=digits)))
+            return Pair(tokens, tokens[:1])
         return distinct(draw, rng, count, keep)
 
     add(GeneratedCorpus(name="toy", description="digits", languages="numbers", read=numbers))

@@ -57,16 +57,16 @@ def test_details_of_single_corpora():
 
 
 def test_fetch_downloads_all_files_with_and_without_progress_bar(monkeypatch):
-    asked = []
+    calls = []
 
     def fetch_file(file, progress):
-        asked.append(progress)
+        calls.append(progress)
         return Path(file.path)
 
     monkeypatch.setattr(corpora, "fetch_file", fetch_file)
     paths = [Path(f"ptb/ptb.{split}.txt") for split in SPLITS]
     assert fetch("ptb") == fetch("ptb", progress=False) == paths
-    assert asked == 3 * [True] + 3 * [False]
+    assert calls == 3 * [True] + 3 * [False]
 
 
 def test_invalid_requests():

@@ -129,8 +129,8 @@ def test_shuffled_memory_is_that_of_the_next_row(name, rng):
     """Equal sources give equal losses, and a single row keeps its own memory."""
     model = large(translators(rng)[name], rng)
     same = PairBatches([[4, 5, 6]] * 3, TARGETS[:3], batch_size=3)
-    alone = PairBatches(SOURCES[:3], TARGETS[:3], batch_size=1)
-    for batches in (same, alone):
+    single = PairBatches(SOURCES[:3], TARGETS[:3], batch_size=1)
+    for batches in (same, single):
         for a, b in zip(losses_of(model, batches),
                         losses_of(changed(model, "shuffled", rng), batches)):
             np.testing.assert_allclose(a, b, rtol=1e-12)

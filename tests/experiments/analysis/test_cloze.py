@@ -95,8 +95,8 @@ def test_more_questions_than_one_batch_holds(rng):
     found = cloze_test(model, WORDS, questions, rng, "carried", 9)
     back = cloze_test(model, WORDS, questions[::-1], rng, "carried", 9)
     for question, one, other in zip(questions, found.log_p, back.log_p[::-1]):
-        alone, = cloze_test(model, WORDS, [question], rng, "carried", 9).log_p
-        np.testing.assert_allclose(one, alone, rtol=1e-9)
+        single, = cloze_test(model, WORDS, [question], rng, "carried", 9).log_p
+        np.testing.assert_allclose(one, single, rtol=1e-9)
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 

@@ -42,8 +42,8 @@ def test_span_of_sentences_excludes_padding(rng):
     model = attentive(rng, window=2)
     documents = [rng.integers(4, V, n) for n in (4, 9, 6)]
     together = attention_span(model, DocumentBatches(documents, batch_size=3))
-    alone = [attention_span(model, DocumentBatches([document], 1)) for document in documents]
-    np.testing.assert_allclose(together, np.average(alone, axis=0, weights=[1, 6, 3]), rtol=1e-10)
+    single = [attention_span(model, DocumentBatches([document], 1)) for document in documents]
+    np.testing.assert_allclose(together, np.average(single, axis=0, weights=[1, 6, 3]), rtol=1e-10)
     longer = [*documents, rng.integers(4, V, 21)]
     # a quarter of 20 steps
     assert len(attention_span(attentive(rng), DocumentBatches(longer, 1))) == 5

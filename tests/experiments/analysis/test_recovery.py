@@ -101,9 +101,9 @@ def test_same_seed_gives_same_passages():
 def test_replacements_have_word_frequencies_and_are_never_special(rng):
     text = ([4] * 6 + [5] * 3 + [UNK, EOS]) * 200
     found = disturbed(TextBatches([EOS, *text], 1, 5), rng, words=5, following=2, past=8)
-    drawn = np.concatenate([one[3:8] for one in found.disturbed.documents])
-    assert set(drawn) == {4, 5}
-    assert (drawn == 4).mean() == pytest.approx(2 / 3, abs=0.05)
+    replacements = np.concatenate([one[3:8] for one in found.disturbed.documents])
+    assert set(replacements) == {4, 5}
+    assert (replacements == 4).mean() == pytest.approx(2 / 3, abs=0.05)
     with pytest.raises(ValueError, match="every word of this text is unknown"):
         disturbed(TextBatches([EOS, *[UNK] * 99], 1, 5), rng)
 

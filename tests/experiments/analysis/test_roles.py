@@ -88,11 +88,11 @@ def test_padding_is_ignored_and_states_are_carried(name, rng):
     model = model_of(rng, name, carried=3)
     documents = [list(rng.integers(4, V, n)) for n in (9, 4, 14)]
     together = role_gradients(model, DocumentBatches(documents, 3, steps=5), rng)
-    alone = [role_gradients(model, DocumentBatches([one], 1, steps=5), rng) for one in documents]
+    separate = [role_gradients(model, DocumentBatches([one], 1, steps=5), rng) for one in documents]
     sizes = [len(one) - 1 for one in documents]
     for role in ROLES:
         if together.norms[role] is not None:
-            squares = [one.norms[role].mean**2 for one in alone]
+            squares = [one.norms[role].mean**2 for one in separate]
             wanted = np.sqrt(np.average(squares, weights=sizes))
             assert together.norms[role].mean == pytest.approx(wanted, rel=1e-9)
 

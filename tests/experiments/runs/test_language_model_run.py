@@ -220,15 +220,15 @@ def test_output_bias_starts_at_log_frequencies():
 
 
 def test_generate_passes_settings_to_sample(monkeypatch, rng):
-    asked = []
+    calls = []
 
     def sample(model, start, rng, *how):
-        asked.append(how)
+        calls.append(how)
         return iter(())
     monkeypatch.setattr(module, "sample", sample)
     list(writer_of().generate(rng))
     list(writer_of(state="sentence").generate(rng, ["a"], 7, 2, 0.5, 3, 0.9, unknown=True))
-    assert asked == [(60, None, 1.0, None, None, [UNK], False), (7, 2, 0.5, 3, 0.9, [], True)]
+    assert calls == [(60, None, 1.0, None, None, [UNK], False), (7, 2, 0.5, 3, 0.9, [], True)]
 
 
 def test_sentences_are_measured_whole_and_articles_in_windows():

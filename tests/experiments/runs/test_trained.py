@@ -110,21 +110,21 @@ def test_ranks_with_different_texts_name_the_split(name, train, valid):
 
 @pytest.mark.parametrize("count, progress, times", [(2, True, 1), (2, False, 0), (1, True, 0)])
 def test_shared_processors_are_reported_once(count, progress, times, monkeypatch, capsys):
-    asked = []
+    calls = []
     monkeypatch.setattr(trained, "crowded",
-                        lambda ranks, threads: asked.append((ranks.count, threads)) or "crowded")
+                        lambda ranks, threads: calls.append((ranks.count, threads)) or "crowded")
 
     def fit(ranks):
         made = translator_of().fit(PAIRS, PAIRS, threads=1, progress=progress, ranks=ranks)
         return made.model.vector, made.translate([["a", "b"], ["b"], ["a"]], ranks=ranks)
 
     found = on_ranks(count, fit)
-    assert asked == [(2, 1)] * (count if count > 1 else 0)
+    assert calls == [(2, 1)] * (count if count > 1 else 0)
     assert capsys.readouterr().err.count("numpy-attention: crowded\n") == times
-    alone = translator_of().fit(PAIRS, PAIRS, threads=count, progress=False)
+    single = translator_of().fit(PAIRS, PAIRS, threads=count, progress=False)
     for vector, translations in found:
-        assert np.array_equal(vector, alone.model.vector)
-        expected = [one.target for one in alone.translate([["a", "b"], ["b"], ["a"]])]
+        assert np.array_equal(vector, single.model.vector)
+        expected = [one.target for one in single.translate([["a", "b"], ["b"], ["a"]])]
         assert [one.target for one in translations] == expected
 
 

@@ -35,11 +35,11 @@ def test_training_learns_to_reverse(trained):
 
 def test_beam_and_greedy_translations_are_measured_separately(trained, monkeypatch):
     """BLEU, 13a and chrF use the beam; BLEU (greedy) and exact match use greedy search."""
-    asked = []
+    calls = []
     long = [pair for pair in reverse("test", 30) if len(pair.target) > 3]
 
     def made(self, sentences, beam=5, **rest):
-        asked.append(beam)
+        calls.append(beam)
         right = {tuple(pair.source): list(pair.target) for pair in long}
         targets = [right[tuple(sentence)] for sentence in sentences]
         # every second beam translation is correct and every third greedy one; the rest nearly
@@ -48,11 +48,11 @@ def test_beam_and_greedy_translations_are_measured_separately(trained, monkeypat
                 for k, (sentence, target) in enumerate(zip(sentences, targets))]
     monkeypatch.setattr(Translator, "translate", made)
     trained[0].measure(long, 2, 1)
-    assert asked == [2, 1]
+    assert calls == [2, 1]
     for given, searches in ((None, [4, 1]), (made(None, [p.source for p in long], 4), [1])):
-        asked = []
+        calls = []
         found = trained[0].measure(long, 4, 1, given)
-        assert asked == searches
+        assert calls == searches
         references = [pair.target for pair in long]
         beam, greedy = ([one.target for one in made(None, [p.source for p in long], k)]
                         for k in (4, 1))
@@ -62,9 +62,9 @@ def test_beam_and_greedy_translations_are_measured_separately(trained, monkeypat
         assert found["chrf"] == metrics.chrf(beam, references).score
         assert found["exact"] == metrics.exact_match(map(tuple, greedy), references)
         assert found["bleu_greedy"] < found["bleu"] and found["exact"] < 0.5
-    asked = []
+    calls = []
     found = trained[0].measure(long, 1, 1)
-    assert asked == [1] and found["bleu"] == found["bleu_greedy"]
+    assert calls == [1] and found["bleu"] == found["bleu_greedy"]
 
 
 def test_load_round_trip(trained):

@@ -50,43 +50,43 @@ def test_unknown_word_is_replaced_by_the_one_with_the_largest_weight(row, word):
 
 
 def test_default_beam_and_length_penalty(small, monkeypatch):
-    asked = []
+    calls = []
     searched = module.beam_search
 
     def beam_search(model, source, mask, beam, length_penalty, never=()):
-        asked.append((source.shape[1], beam, length_penalty))
+        calls.append((source.shape[1], beam, length_penalty))
         return searched(model, source, mask, beam, length_penalty, never=never)
     monkeypatch.setattr(module, "beam_search", beam_search)
     many = [["a"]] * 65
     found = small.translate(many)
-    assert asked == [(64, 5, 1.0), (1, 5, 1.0)]         # batches of 64
+    assert calls == [(64, 5, 1.0), (1, 5, 1.0)]         # batches of 64
     assert found[0].score == pytest.approx(
         found[0].log_probability / ((5 + len(found[0].weights)) / 6))
-    asked.clear()
+    calls.clear()
     every = small.hypotheses(["a"])
-    assert asked == [(1, 5, 1.0)] and len(every) == 5
-    asked.clear()
+    assert calls == [(1, 5, 1.0)] and len(every) == 5
+    calls.clear()
     one = small.translate(iter([["a"], ["b"]]), beam=2, batch_size=1)
-    assert asked == [(1, 2, 1.0)] * 2 and len(one) == 2
-    asked.clear()
-    assert small.translate([["a"]], beam=1) and asked == []         # greedy search
+    assert calls == [(1, 2, 1.0)] * 2 and len(one) == 2
+    calls.clear()
+    assert small.translate([["a"]], beam=1) and calls == []         # greedy search
     small.measure(PAIRS)
-    assert {beam for _, beam, _ in asked} == {5}
+    assert {beam for _, beam, _ in calls} == {5}
 
 
 def test_sample_passes_its_settings_on(small, monkeypatch, rng):
-    asked = []
+    calls = []
 
     def sample(model, start, rng, length, sentences, *how, never):
-        asked.append((length, sentences, *how, never))
+        calls.append((length, sentences, *how, never))
         return sampling.sample(model, start, rng, length, sentences, *how, never=never)
     monkeypatch.setattr(module, "sample", sample)
     small.sample(["a", "b"], rng)
     small.sample(["a"], rng, 0.5, 3, 0.9)
-    assert asked == [(16, 1, 1.0, None, None, [UNK]), (14, 1, 0.5, 3, 0.9, [UNK])]
-    drawn = max((small.sample(["a", "b"], rng) for _ in range(9)), key=lambda one: len(one.weights))
-    lengths = (5 + len(drawn.weights)) / 6
-    assert lengths > 1 and drawn.score == pytest.approx(drawn.log_probability / lengths)
+    assert calls == [(16, 1, 1.0, None, None, [UNK]), (14, 1, 0.5, 3, 0.9, [UNK])]
+    long = max((small.sample(["a", "b"], rng) for _ in range(9)), key=lambda one: len(one.weights))
+    lengths = (5 + len(long.weights)) / 6
+    assert lengths > 1 and long.score == pytest.approx(long.log_probability / lengths)
 
 
 def test_alignment_is_measured_if_a_pair_has_links(small):
