@@ -42,7 +42,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout == "set()\n"
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_raises_attribute_error():
     with pytest.raises(AttributeError, match=r"has no attribute 'Gru'; did you mean GRU( or|\?)"):
         na.Gru
     with pytest.raises(AttributeError, match="did you mean LuongTranslator"):

@@ -333,7 +333,7 @@ LISTS = {"hypotheses": "sentences", "references": "sentences", "lengths": "numbe
 
 @pytest.mark.parametrize("measure, name", [
     (measure, name) for measure, arguments in FITTING.items() for name in arguments])
-def test_an_argument_that_is_not_a_list_is_named(measure, name):
+def test_arguments_that_are_not_lists_raise(measure, name):
     expected = f"^{name} is 5, of type int; expected a list of {LISTS[name]}$"
     with pytest.raises(TypeError, match=expected):
         measure(**FITTING[measure] | {name: 5})
@@ -357,7 +357,7 @@ def test_unequal_list_lengths_raise(measure, name, message):
     (lambda: metrics.near_pointing(**ALIGNED, distance=-1), "^distance = -1; expected 0 or more"),
     (lambda: metrics.diagonal_pointing([SWAPPED], rule="x"), "^rule = 'x'; expected"),
 ])
-def test_an_argument_out_of_range_is_named(call, message):
+def test_arguments_out_of_range_raise(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
 
@@ -409,7 +409,7 @@ def test_interval_contains_score_and_shrinks_with_size(rng):
         assert one == other
 
 
-def test_the_interval_of_two_sentences_by_hand(rng):
+def test_interval_of_two_sentences_by_hand(rng):
     """A quarter of the samples are all right, and a quarter all wrong."""
     found, wanted = [list("abcde"), list("vwxyz")], [list("abcde"), list("fghij")]
     for measure in (metrics.bleu, metrics.chrf):

@@ -34,7 +34,7 @@ VOCABULARY = Vocabulary([*WORDS, "N", "it's", "12", *map(str.title, WORDS[20:])]
 # ---- a question ---------------------------------------------------------------------------------
 
 
-def test_a_question():
+def test_question():
     assert QUESTION.word == "boat"
     assert QUESTION.filled("sea") == ["he", "saw", "sea", "."]
     lists = Question([["a", "boat", "."], ["the", "river"]], ["he", "saw"], ["."],
@@ -192,7 +192,7 @@ def written(folder, text):
     return path
 
 
-def test_a_file_by_hand(tmp_path):
+def test_file_by_hand(tmp_path):
     first, second = read_questions(written(tmp_path, FILE))
     assert first == Question(
         (("The", "boat", "lay", "there", "."), ("it", "was", "May", ".")),
@@ -200,7 +200,7 @@ def test_a_file_by_hand(tmp_path):
     assert second == Question((("so", "it", "was", "."),), (), ("was", "."), ("so", "it"), 1)
 
 
-def test_a_file_in_lowercase(tmp_path):
+def test_lowercase_file(tmp_path):
     first, _ = read_questions(written(tmp_path, FILE.replace("\tboat\t", "\tMay\t")), True)
     assert first.context[0][0] == "the" and first.before[1] == "i"
     assert first.candidates == ("boat", "may", "river") and first.word == "may"
@@ -208,7 +208,7 @@ def test_a_file_in_lowercase(tmp_path):
     assert read_questions(upper, True)[0].after == ("oh",)
 
 
-def test_a_packed_file_and_one_without_blank_lines(tmp_path):
+def test_compressed_file_and_file_without_blank_lines(tmp_path):
     path = tmp_path / "questions.txt.gz"
     path.write_bytes(gzip.compress(FILE.replace("\n\n", "\n").encode()))
     assert read_questions(path) == read_questions(written(tmp_path, FILE))

@@ -54,7 +54,7 @@ def test_share_out_of_range_raises(hold_out, share):
     (Text([[list("ab")]], "characters"), (1, 1)),
     (Text([[list("abcdefghij") * 8]], "characters"), (76, 4)),
 ])
-def test_the_end_of_a_text_is_held_out(text, parts):
+def test_end_of_a_text_is_held_out(text, parts):
     def items(some):
         return some.sentences[0] if some.unit == "characters" else some.sentences
 

@@ -32,7 +32,7 @@ def test_links_out_of_range_raise(link):
 @pytest.mark.parametrize("field, holds, link", [
     ("sure", list, (True, 0)), ("possible", set, (0, 0.0)), ("sure", set, (0,)),
     ("possible", list, "00")])
-def test_a_link_is_a_pair_of_integers(field, holds, link):
+def test_links_must_be_pairs_of_integers(field, holds, link):
     message = f"a link is {link!r}, of type {type(link).__name__}; expected (source position"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
         Pair(("a", "b"), ("x",), **{field: holds([link])})

@@ -8,7 +8,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, Vocabulary
 
 
-def test_a_pair_batch_by_hand():
+def test_pair_batch_by_hand():
     batch = pair_batch([[4, 5, 6], [7]], [[8], [9, 4]])
     assert batch.source.T.tolist() == [[4, 5, 6, EOS], [7, EOS, PAD, PAD]]
     assert batch.target_in.T.tolist() == [[BOS, 8, PAD], [BOS, 9, 4]]

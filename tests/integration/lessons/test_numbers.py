@@ -36,7 +36,7 @@ def test_numbers_in_the_text_are_in_the_output_or_code(name):
                 f"{number} stands in the text, not in what is printed"
 
 
-def test_what_counts_as_measured():
+def test_measured():
     text = ("# At 0.45 of 12 it is 1,234.5, so 30 % more, by section 3.1 of (2015, 2.2)\n"
             "#     y = 0.5 x\n# and `0.1`.\n")
     assert measured(text) == ["0.45", "1,234.5", "30 %"]
