@@ -42,7 +42,7 @@ from numpy_attention.gradcheck.cases import CASES
 squashed = [name for name in CASES if "squashed" in name.lower()]
 assert len(squashed) == 3, squashed         # global, and in both local windows
 gated = [name for name in CASES if "MinimalGatedUnit" in name]
-assert len(gated) == 4, gated           # from outputs, from the last state, from both, and as a decoder
+assert len(gated) == 4, gated           # from outputs, from the last state, from both; as a decoder
 for name in squashed + gated:
     laws.backward_twice_doubles(CASES[name](np.random.default_rng(1), np.float64))
     laws.arguments_unchanged(CASES[name](np.random.default_rng(2), np.float64))
