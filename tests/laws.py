@@ -1,15 +1,15 @@
-"""The laws that every layer, cell, attention and model keeps.
+"""Laws that hold for every layer, cell, attention and model.
 
-A test calls the ones that apply with its own cases.
+A test calls those that apply to its cases.
 
-    backward_twice_doubles      grads double, the input gradients come out the same
+    backward_twice_doubles      grads double, and the input gradients are the same
     arguments_unchanged         upstream, cache and weights stay bit-identical, and the gradients
                                 returned are fresh
-    padding_changes_nothing     a batch padded further gives the same outputs and gradients
+    padding_changes_nothing     more padding gives the same outputs and gradients
     float32_agrees              forward and backward, within 1e-5 of each array's largest value, and
                                 nothing upcasts
-    shares_add_up               two shares of a batch give the gradient of the whole
-    shares_and_padding          both laws for a whole model as training calls it
+    shares_add_up               two shares of a batch give the gradient of the whole batch
+    shares_and_padding          both laws for a whole model, called as in training
 """
 
 from dataclasses import fields, is_dataclass, replace
@@ -18,7 +18,7 @@ import numpy as np
 
 
 def leaves(value, name=""):
-    """Yield (name, array) for every array in tuples, lists, dicts, dataclasses, nested or not."""
+    """Yield (name, array) for every array in nested tuples, lists, dicts and dataclasses."""
     if isinstance(value, np.ndarray):
         yield name, value
     elif isinstance(value, dict):
@@ -33,7 +33,7 @@ def leaves(value, name=""):
 
 
 def upstream_of(outputs, seed=11):
-    """A random gradient for each output, the same for equal shapes; in the outputs' dtype."""
+    """Return a random gradient for each output, in its dtype and the same for equal shapes."""
     rng = np.random.default_rng(seed)
 
     def draw(value):
@@ -44,7 +44,7 @@ def upstream_of(outputs, seed=11):
 
 
 def run(case):
-    """One forward and backward of a `checks.Case`.
+    """Run forward and backward of a `checks.Case`.
 
     → (outputs, upstream, cache, grads, input gradients)
     """
@@ -55,7 +55,7 @@ def run(case):
 
 
 def assert_close(given, wanted, tolerance, what=""):
-    """Every leaf within tolerance · max(1e-3, max|wanted|) of its counterpart, NaN nowhere."""
+    """Assert that leaves are finite and within tolerance · max(1e-3, max|wanted|) of `wanted`."""
     given = dict(leaves(given))
     wanted = dict(leaves(wanted))
     assert given.keys() == wanted.keys()
@@ -95,8 +95,8 @@ def arguments_unchanged(case):
 def float32_agrees(build, tolerance=1e-5):
     """build(rng, dtype) → Case: the same numbers in both precisions.
 
-    They are drawn with a seed for which no gradient is the small difference of large terms, whose
-    rounding hangs on the order in which a BLAS adds them.
+    The seed avoids gradients that are small differences of large terms, whose rounding error
+    depends on the order in which a BLAS adds them.
     """
     double = run(build(np.random.default_rng(6), np.float64))
     single = run(build(np.random.default_rng(6), np.float32))
@@ -109,13 +109,13 @@ def float32_agrees(build, tolerance=1e-5):
 def padding_changes_nothing(short, long, cut, tolerance=1e-12):
     """short, long: results (outputs, gradients) as nested arrays.
 
-    cut takes long's arrays back to short's shapes.
+    cut slices the arrays of long to the shapes of short.
     """
     assert_close(cut(long), short, tolerance, "padded: ")
 
 
 def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
-    """share(0, n) + … + share(n − 1, n) give loss and gradient of the whole batch, dropout on."""
+    """share(0, n) + … + share(n − 1, n) give the loss and gradient of the batch, with dropout."""
     def loss_and_grad(parts):
         grads = model.zeros_like()
         loss = 0.0
@@ -129,7 +129,7 @@ def shares_add_up(model, batch, n=2, seed=5, tolerance=1e-12):
 
 
 def padded(batch, steps=2):
-    """The batch with more steps of padding in each of its arrays over time."""
+    """Return the batch with `steps` more time steps of padding in each (T, B) array."""
     longer = {}
     for field in fields(batch):
         ids = getattr(batch, field.name)
@@ -140,7 +140,7 @@ def padded(batch, steps=2):
 
 
 def shares_and_padding(model, batch, seed=1):
-    """Loss, state and gradient of a whole model, dropout on."""
+    """Check both laws for loss, state and gradient of a whole model, with dropout on."""
     def result(batch):
         grads = model.zeros_like()
         loss, state = model.loss_and_grad(batch, None, 0.5, grads, np.random.default_rng(seed))

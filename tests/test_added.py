@@ -1,8 +1,4 @@
-"""A score or a cell added in its own file and one line is reached by everything that goes by name.
-
-The line stands in a table of `registry.py`. The command line then offers it, models are built and
-trained with it, gradient checks and laws take it up, `compare` has a recipe of a score.
-"""
+"""A score or a cell defined in one file and registered with one line is available everywhere."""
 
 import os
 import subprocess
@@ -20,7 +16,7 @@ registry.CELLS["mgu"] = minimal_gated.MinimalGatedUnit
 from numpy_attention.cli.main import main
 SMALL = ["--epochs", "1", "--hidden", "8", "--embedding", "8", "--threads", "1"]
 """
-EVERYWHERE = {
+USES = {
     "translators": """
 text = ["train", "--corpus", "bible-en-es", "--max-length", "4", "--pairs", "60", *SMALL]
 for model in ("luong", "rnnsearch"):
@@ -44,9 +40,9 @@ assert main(["gradcheck", "MinimalGatedUnit"]) == 0
 import laws, numpy as np
 from numpy_attention.gradcheck.cases import CASES
 squashed = [name for name in CASES if "squashed" in name.lower()]
-assert len(squashed) == 3, squashed         # alone, and in both local windows
+assert len(squashed) == 3, squashed         # global, and in both local windows
 gated = [name for name in CASES if "MinimalGatedUnit" in name]
-assert len(gated) == 4, gated           # from outputs, from the last state, from both; a decoder
+assert len(gated) == 4, gated           # from outputs, from the last state, from both; as a decoder
 for name in squashed + gated:
     laws.backward_twice_doubles(CASES[name](np.random.default_rng(1), np.float64))
     laws.arguments_unchanged(CASES[name](np.random.default_rng(2), np.float64))
@@ -61,11 +57,11 @@ assert [recipe.name for recipe in chosen(options)] == ["clauses-dot", "clauses-s
 }
 
 
-@pytest.mark.parametrize("what", EVERYWHERE)
-def test_one_line_is_enough(what, tmp_path):
+@pytest.mark.parametrize("what", USES)
+def test_registration_is_one_line(what, tmp_path):
     folders = [TESTS / "added", TESTS, TESTS.parent]
     path = os.pathsep.join(map(str, folders))
     run = subprocess.run(
-        [sys.executable, "-c", ADDED + EVERYWHERE[what]], cwd=tmp_path, capture_output=True,
+        [sys.executable, "-c", ADDED + USES[what]], cwd=tmp_path, capture_output=True,
         text=True, env=os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"})
     assert run.returncode == 0, run.stdout + run.stderr

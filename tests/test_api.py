@@ -1,4 +1,4 @@
-"""`import numpy_attention as na`: every documented name, and nothing loaded before it is used."""
+"""`import numpy_attention as na`: every name is documented, and submodules are loaded lazily."""
 
 import inspect
 import subprocess
@@ -20,7 +20,7 @@ def test_every_public_name_is_a_documented_class_or_function():
 
 
 @pytest.mark.parametrize("part", ["attention", "cells", "layers", "models", "training"])
-def test_a_package_gives_its_classes_by_name(part):
+def test_subpackages_export_their_classes(part):
     package = import_module(f"numpy_attention.{part}")
     assert len(package.__all__) >= 4 and set(package.__all__) <= set(dir(package))
     for name in package.__all__:
@@ -29,7 +29,7 @@ def test_a_package_gives_its_classes_by_name(part):
         package.Gru
 
 
-def test_the_readme_and_the_docstring_have_one_example():
+def test_readme_and_docstring_show_the_same_example():
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     example = readme.split("```python\n")[1].split("```")[0]
     assert example.strip() in inspect.cleandoc(na.__doc__.replace("\n    ", "\n"))
@@ -42,7 +42,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout == "set()\n"
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_raises_attribute_error():
     with pytest.raises(AttributeError, match=r"has no attribute 'Gru'; did you mean GRU( or|\?)"):
         na.Gru
     with pytest.raises(AttributeError, match="did you mean LuongTranslator"):
@@ -51,19 +51,19 @@ def test_an_unknown_name_is_an_attribute_error():
         na.xyzzy
 
 
-def test_names_where_one_would_look_for_them():
+def test_aliases_in_expected_places():
     assert na.RNNsearch is na.RNNSearch
     from numpy_attention.data import load_corpus
     from numpy_attention.decoding import beam_search
     assert load_corpus is na.load_corpus and beam_search is na.beam_search
 
 
-def test_names_are_listed_before_they_are_used():
+def test_dir_lists_names_before_they_are_loaded():
     assert set(na.__all__) <= set(dir(na))
 
 
 @pytest.mark.parametrize("first", ["numpy_attention", "numpy_attention.gradcheck"])
-def test_gradcheck_is_callable_whatever_is_imported_first(first):
+def test_gradcheck_is_callable_for_any_import_order(first):
     code = (f"import {first}; import numpy as np, numpy_attention as na; "
             "rng = np.random.default_rng(0); "
             "layer = na.Linear.create(rng, 3, 2, dtype=np.float64); "
@@ -72,14 +72,14 @@ def test_gradcheck_is_callable_whatever_is_imported_first(first):
     assert "Linear" in done.stdout, done.stderr
 
 
-def test_an_attention_is_checked_through_its_protocol(rng):
+def test_gradcheck_of_an_attention(rng):
     attention = na.AdditiveAttention.create(rng, query_size=3, value_size=4, size=5,
                                             dtype=np.float64)
     queries, values = rng.standard_normal((2, 6, 3)), rng.standard_normal((6, 7, 4))
     assert "W_a" in str(na.gradcheck(attention, queries, values, rng=rng))
 
 
-def test_load_corpus_gives_pairs_or_text():
+def test_load_corpus_returns_pairs_or_text():
     assert na.load_corpus("bible-en-es", "valid", max_length=7)[0].source
     assert na.load_corpus("bible-en", "valid")[0][0]
     with pytest.raises(ValueError, match="is unknown; choose one of"):

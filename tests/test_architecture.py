@@ -1,4 +1,4 @@
-"""Imports point down the list in docs/architecture.md."""
+"""Modules import only from packages below them in docs/architecture.md."""
 
 import ast
 from pathlib import Path
@@ -8,13 +8,13 @@ PACKAGE = ROOT / "numpy_attention"
 
 
 def layers():
-    """The packages and modules of the list, from the top."""
+    """Return the packages and modules listed in docs/architecture.md, top first."""
     block = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("```")[1]
     return [line.split()[0] for line in block.splitlines() if line.strip()]
 
 
 def imports(path):
-    """Names below numpy_attention that a file imports, anywhere in it."""
+    """Return the names below numpy_attention that a file imports, at any level."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -31,7 +31,7 @@ def test_every_package_is_listed_once():
     assert sorted(layers()) == sorted(there - {"__init__", "__main__"})
 
 
-def test_imports_point_down():
+def test_modules_import_only_from_lower_layers():
     order = {name: place for place, name in enumerate(layers())}
     wrong = []
     for path in PACKAGE.rglob("*.py"):

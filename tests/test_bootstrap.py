@@ -1,4 +1,4 @@
-"""The bootstrap: where its interval lies, what it may be drawn from, what it refuses."""
+"""Bootstrap confidence intervals: coverage, weighting, and argument errors."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from numpy_attention.bootstrap import Interval, mean_interval
 
 
-def test_the_interval_of_many_numbers_is_the_normal_one(rng):
+def test_interval_of_many_numbers_is_normal(rng):
     totals = rng.normal(3.0, 2.0, 4000)
     found = mean_interval(totals, np.ones(4000), rng)
     error = totals.std() / np.sqrt(4000)
@@ -17,17 +17,17 @@ def test_the_interval_of_many_numbers_is_the_normal_one(rng):
     assert found.low < half.low < half.mean < half.high < found.high
 
 
-def test_a_mean_is_of_all_tokens_and_units_are_drawn_whole(rng):
-    """One long sentence of 90 tokens and nine of one: draws differ by how often it is in them."""
+def test_mean_is_over_tokens_and_resampling_over_units(rng):
+    """The samples differ by how often they contain the sentence of 90 tokens."""
     counts = np.array([90] + [1] * 9)
     totals = np.array([180.0] + [5.0] * 9)
     found = mean_interval(totals, counts, rng)
     assert found.mean == pytest.approx((180 + 45) / 99)
-    assert found.high == pytest.approx(5.0)         # a third of the draws are without it
+    assert found.high == pytest.approx(5.0)         # a third of the samples lack the long sentence
     assert 2.0 < found.low < found.mean
 
 
-def test_it_holds_the_truth_as_often_as_it_says(rng):
+def test_coverage_matches_the_level(rng):
     held = 0
     for _ in range(200):
         counts = rng.integers(1, 20, 80)
@@ -37,13 +37,13 @@ def test_it_holds_the_truth_as_often_as_it_says(rng):
     assert 0.89 <= held / 200 <= 0.99
 
 
-def test_the_same_generator_gives_the_same(rng):
+def test_same_seed_gives_same_interval(rng):
     totals = rng.normal(size=30)
     one, other = (mean_interval(totals, np.ones(30), np.random.default_rng(5)) for _ in range(2))
     assert one == other != mean_interval(totals, np.ones(30), np.random.default_rng(6))
 
 
-def test_units_without_a_token_of_the_kind_may_be_drawn_alone():
+def test_samples_with_zero_count_are_skipped():
     counts = np.array([1.0] + [0.0] * 9)
     found = mean_interval(np.array([2.0] + [0.0] * 9), counts, np.random.default_rng(0))
     assert found == Interval(2.0, 2.0, 2.0) and str(found) == "2.000 (2.000 to 2.000)"
@@ -53,7 +53,7 @@ def test_units_without_a_token_of_the_kind_may_be_drawn_alone():
     ([], [], "counts must have a positive sum"), ([1, 2], [1], "same length, got shapes"),
     ([1.0], [0], "a positive sum, got 0"), ([[1.0]], [[1]], "counts must be 1-D arrays"),
 ])
-def test_what_has_no_mean_is_refused(totals, counts, message, rng):
+def test_data_without_a_mean_raise(totals, counts, message, rng):
     with pytest.raises(ValueError, match=message):
         mean_interval(totals, counts, rng)
 
@@ -62,7 +62,7 @@ def test_what_has_no_mean_is_refused(totals, counts, message, rng):
     (dict(rng=7), TypeError, "rng"), (dict(draws=0), ValueError, "draws = 0"),
     (dict(level=1.0), ValueError, "level = 1.0"), (dict(totals=["a"]), TypeError, "totals"),
 ])
-def test_what_is_asked_wrongly(how, error, message, rng):
+def test_invalid_arguments(how, error, message, rng):
     given = dict(totals=[1.0], counts=[1], rng=rng) | how
     with pytest.raises(error, match=message):
         mean_interval(**given)

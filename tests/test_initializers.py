@@ -1,4 +1,4 @@
-"""Initial values: distribution, shape, dtype, and nothing but the caller's generator."""
+"""Initializers: distribution, shape, dtype, and reproducibility from the caller's generator."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from numpy_attention import initializers
     initializers.glorot,
     initializers.orthogonal,
 ])
-def test_repeatable_and_of_the_dtype_asked_for(init):
+def test_repeatable_with_requested_dtype(init):
     for dtype in (np.float32, np.float64):
         first, second = (init(np.random.default_rng(4), (5, 15), dtype) for _ in range(2))
         assert first.dtype == dtype and first.shape == (5, 15) and (first == second).all()
     assert init(np.random.default_rng(4), (5, 15)).dtype == np.float32
-    # the same draws, rounded
+    # the same values, rounded
     np.testing.assert_allclose(init(np.random.default_rng(4), (5, 15)), first, atol=1e-6)
 
 
@@ -52,8 +52,8 @@ def test_orthogonal_blocks(rng):
     np.testing.assert_allclose(narrow.T @ narrow, np.eye(4), atol=1e-12)
 
 
-def test_orthogonal_blocks_have_the_sign_that_makes_them_unique():
-    """Q of A = QR with a positive diagonal of R: uniform over all rotations and reflections."""
+def test_orthogonal_blocks_have_positive_r_diagonal():
+    """Q of A = QR with diag(R) > 0 is uniformly distributed over rotations and reflections."""
     A = np.random.default_rng(4).standard_normal((6, 6))
     Q = initializers.orthogonal(np.random.default_rng(4), (6, 6), np.float64)
     R = Q.T @ A

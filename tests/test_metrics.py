@@ -1,4 +1,4 @@
-"""Metrics against numbers computed by hand."""
+"""Metrics compared with values computed by hand."""
 
 import math
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy_attention import metrics
 from numpy_attention.data.pairs import Pair
 
-# "the red house" → "la casa roja": adjective and noun are swapped, and one link is only possible.
+# "the red house" → "la casa roja": adjective and noun are swapped, and one link is only possible
 SWAPPED = Pair(("the", "red", "house"), ("la", "casa", "roja"), sure={(0, 0), (2, 1), (1, 2)},
                possible={(0, 1)})
 LONG = Pair(("a", "b", "c", "d", "e"), ("A", "B", "C"), sure={(0, 0), (4, 2), (3, 2)})
@@ -18,7 +18,7 @@ UNLINKED = Pair(("x", "y"), ("X",))
 
 
 def pointing_at(positions, source_length, target_length=None):
-    """Weights whose row j has 0.6 at positions[j] and the rest spread evenly."""
+    """Return weights whose row j is 0.6 at positions[j] and uniform elsewhere."""
     rest = 0.4 / max(source_length - 1, 1)
     weights = np.full((target_length or len(positions), source_length), rest)
     weights[np.arange(len(positions)), positions] = 0.6
@@ -26,8 +26,8 @@ def pointing_at(positions, source_length, target_length=None):
 
 
 def test_bleu_by_hand():
-    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples match; lengths are equal, so
-    # there is no brevity penalty.
+    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 quadruples match; the lengths are equal, so
+    # there is no brevity penalty
     score = metrics.bleu([["a", "b", "c", "d", "x", "f"]], [["a", "b", "c", "d", "e", "f"]])
     assert score.score == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
     assert "tok:none" in score.signature and "smooth:exp" in score.signature
@@ -53,39 +53,38 @@ def test_bleu_tokenizer_matters_and_is_named():
         metrics.bleu(hypothesis, reference, tokenize="words")
 
 
-def test_white_space_tokens_count_as_tokens():
-    """A character model's blank is a token like any other: 3 of 5 characters are right."""
+def test_whitespace_tokens_count():
+    """A space of a character model is a token like any other: 3 of 5 characters are correct."""
     right = metrics.bleu([list("1 2 3")], [list("1 2 3")])
     assert right.score == pytest.approx(100)
     wrong = metrics.bleu([list("1 2 3")], [list("1-2-3")])
     assert wrong.score < 50
 
 
-def test_an_empty_hypothesis_scores_zero_not_nan():
+def test_empty_hypothesis_scores_zero():
     assert metrics.bleu([[]], [["a", "b"]]).score == 0
     assert metrics.chrf([[]], [["a", "b"]]).score == 0
 
 
 @pytest.mark.parametrize("end, tokenize, warned", [
     (".", "none", False),
-    (".", "13a", False),            # cut once more, as was asked
-    (" .", "13a", True),            # strings that seem to be tokens, by all signs unasked
+    (".", "13a", False),            # tokenized again, as requested
+    (" .", "13a", True),            # strings that look tokenized
 ])
-def test_a_warning_of_tokenised_text_only_where_nobody_asked(end, tokenize, warned, caplog):
+def test_warning_for_strings_that_look_tokenized(end, tokenize, warned, caplog):
     strings = [f"a b c d{end}"] * 150
     sentences = strings if warned else [string.split() for string in strings]
     assert metrics.bleu(sentences, sentences, tokenize).score == pytest.approx(100)
     assert bool(caplog.records) == warned
 
 
-def test_one_string_among_token_lists_is_scored_as_tokens(caplog):
+def test_string_among_token_lists_is_scored_as_tokens(caplog):
     sentences = ["a b c d ."] * 149 + [["a", "b", "c", "d", "."]]
     assert metrics.bleu(sentences, sentences, "13a").score == pytest.approx(100)
     assert not caplog.records
 
 
-def test_one_sentence_s_words_are_not_read_twice():
-    """Whatever gives sentences once, a generator, is enough."""
+def test_metrics_accept_generators():
     words = "a b c d e".split()
     once = [words, words[:4]]
     twice = [list(words), list(words)]
@@ -110,7 +109,7 @@ def test_chrf_by_hand():
     score = metrics.chrf(["abc"], ["abd"])
     assert score.score == pytest.approx(100 * (2 / 3 + 1 / 2 + 0) / 3)
     assert score.name == "chrF" and "nc:6" in score.signature
-    # two characters for three, all of them right: F₂ leans to recall
+    # two characters for three, all correct: F₂ favours recall
     short = metrics.chrf(["ab"], ["abc"])
     assert short.score < metrics.chrf(["abc"], ["ab"]).score < 100
     plus = metrics.chrf([["ab", "cd"]], [["ab", "cd"]], word_order=2)
@@ -118,7 +117,7 @@ def test_chrf_by_hand():
 
 
 @pytest.mark.parametrize("measure", [metrics.bleu, metrics.chrf, metrics.exact_match])
-def test_text_measures_refuse_unequal_and_empty_lists(measure):
+def test_text_metrics_raise_for_unequal_or_empty_lists(measure):
     with pytest.raises(ValueError, match="2 hypotheses but 1 references"):
         measure([["a"], ["b"]], [["a"]])
     with pytest.raises(ValueError, match="no hypotheses to measure"):
@@ -126,7 +125,7 @@ def test_text_measures_refuse_unequal_and_empty_lists(measure):
 
 
 @pytest.mark.parametrize("measure", [metrics.bleu, metrics.chrf])
-def test_text_measures_refuse_what_is_not_text(measure):
+def test_text_metrics_raise_for_ids_and_single_strings(measure):
     with pytest.raises(ValueError, match="decode ids first"):
         measure([[4, 5]], [["a", "b"]])
     with pytest.raises(ValueError, match="^hypotheses must be.*got one string"):
@@ -155,13 +154,13 @@ def test_bleu_by_length():
     assert [bucket[:3] for bucket in buckets] == [(1, 5, 1), (5, 6, 1), (6, 8, 0), (8, math.inf, 2)]
     assert buckets[0].bleu == pytest.approx(100) and buckets[1].bleu == pytest.approx(100)
     assert buckets[2].bleu is None
-    # all n-grams right, 15 words for 20
+    # all n-grams correct, 15 words for 20
     assert buckets[3].bleu == pytest.approx(100 * math.exp(1 - 20 / 15))
     assert {bucket[4:] for bucket in buckets} == {(None, None)}
 
 
 def test_intervals_by_length(rng):
-    """Each bucket's is that of BLEU on its own sentences, one drawn after the other."""
+    """Each interval is that of BLEU on the bucket, with one generator for all buckets."""
     words = "a b c d e f g h i j".split()
     references = [words[:n] for n in (5, 6, 5, 6, 9, 10)]
     hypotheses = [words[:5], words[:5], words[:4], words[:6], words[:7], words[:10]]
@@ -190,7 +189,7 @@ def test_intervals_by_length(rng):
     ([1, "2"], (1, 5), "^one of the lengths = '2'; expected a number$"),
     ([1, 2], (1, None), "^one of the edges = None; expected a number$"),
 ])
-def test_bleu_by_length_refuses(lengths, edges, message):
+def test_bleu_by_length_raises(lengths, edges, message):
     with pytest.raises(ValueError, match=message):
         metrics.bleu_by_length([["a"], ["b"]], [["a"], ["b"]], lengths, edges)
 
@@ -198,16 +197,16 @@ def test_bleu_by_length_refuses(lengths, edges, message):
 def test_pointing_accuracy_by_hand():
     pairs = [SWAPPED, LONG, UNLINKED]
     weights = [pointing_at([0, 2, 2], 3), pointing_at([1, 1, 3], 5), pointing_at([0], 2)]
-    # SWAPPED: words 0 and 1 right, word 2 wrong. LONG: word 0 wrong; word 2 is right for 3 and
-    # cannot be for 4 too.
+    # SWAPPED: words 0 and 1 are right, word 2 is wrong. LONG: word 0 is wrong; word 2 is right for
+    # 3 and cannot be for 4 too.
     assert metrics.pointing_accuracy(weights, pairs) == pytest.approx(3 / 6)
     assert metrics.pointing_accuracy(iter(weights), iter(pairs)) == pytest.approx(3 / 6)
 
 
-def test_end_of_sentence_row_and_column_are_left_out():
+def test_end_of_sentence_row_and_column_are_excluded():
     weights = pointing_at([0, 2, 1, 3], 4)
     weights[:3] *= 0.5
-    weights[:, 3] = 0.9                          # every word looks at </s> most of all
+    weights[:, 3] = 0.9                          # every word attends most to </s>
     for rows, columns in ((4, 4), (3, 4)):
         assert metrics.pointing_accuracy([weights[:rows, :columns]], [SWAPPED]) == 1
     assert metrics.links_from_weights([weights], [SWAPPED]) == [{(0, 0), (2, 1), (1, 2)}]
@@ -224,7 +223,7 @@ def test_near_pointing_by_hand():
         metrics.near_pointing(weights, pairs, distance=-1)
 
 
-def test_rows_of_zeros_point_nowhere():
+def test_zero_rows_give_no_link():
     weights = np.zeros((3, 3))
     weights[1, 2] = 1
     assert metrics.pointing_accuracy([weights], [SWAPPED]) == pytest.approx(1 / 3)
@@ -244,7 +243,7 @@ def test_alignment_error_rate_by_hand():
     assert metrics.alignment_error_rate(links, [SWAPPED, LONG]) == pytest.approx(1 - 6 / 11)
 
 
-def test_alignment_error_rate_refuses():
+def test_alignment_error_rate_raises():
     with pytest.raises(ValueError, match="1 link sets but 2 pairs"):
         metrics.alignment_error_rate([set()], [SWAPPED, LONG])
     message = r"pair 0: link \(2, 4\) is outside 5 source and 3 target"
@@ -255,17 +254,17 @@ def test_alignment_error_rate_refuses():
 
 
 @pytest.mark.parametrize("link", [(5, 0), (0, 3), (-1, 0), (0, -1)])
-def test_links_one_word_outside_are_refused(link):
+def test_links_out_of_range_raise(link):
     with pytest.raises(ValueError, match="is outside 5 source and 3 target words"):
         metrics.alignment_error_rate([{link}], [LONG])
 
 
-def test_weights_are_read_as_numbers_whatever_holds_them():
+def test_weights_may_be_nested_lists():
     rows = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
     assert metrics.links_from_weights([rows], [SWAPPED]) == [{(1, 0), (0, 1), (2, 2)}]
 
 
-def test_one_value_that_is_no_number_is_enough_to_refuse():
+def test_nan_weights_raise():
     weights = pointing_at([0, 1, 2], 3)
     weights[2, 0] = np.nan
     with pytest.raises(ValueError, match="pair 0: weights contain NaN"):
@@ -275,7 +274,7 @@ def test_one_value_that_is_no_number_is_enough_to_refuse():
 def test_diagonal_pointing_by_hand():
     # proportional: SWAPPED 0, 1, 2 → 1 of 3 right; LONG 0, 2, 4 → (0,0) and (4,2) right, (3,2) not.
     assert metrics.diagonal_pointing([SWAPPED, LONG, UNLINKED]) == pytest.approx(3 / 6)
-    # same: LONG 0, 1, 2 → only (0,0).
+    # same position: LONG 0, 1, 2 → only (0,0)
     assert metrics.diagonal_pointing([SWAPPED, LONG], rule="same") == pytest.approx(2 / 6)
     halves = Pair(("a", "b"), ("A", "B", "C"), sure={(1, 1)})           # 1·1/2 = 0.5 rounds up to 1
     assert metrics.diagonal_pointing([halves]) == 1
@@ -307,12 +306,12 @@ def test_diagonal_pointing_by_hand():
     ([np.full((3, 3), -np.inf)], [SWAPPED], "NaN or infinity"),
     ([np.ones((1, 1))], [Pair((), ("A",))], "empty source sentence"),
 ])
-def test_alignment_measures_refuse(measure, weights, pairs, message):
+def test_alignment_metrics_raise(measure, weights, pairs, message):
     with pytest.raises(ValueError, match=message):
         measure(weights, pairs)
 
 
-def test_pairs_without_any_link_are_refused():
+def test_pairs_without_links_raise():
     with pytest.raises(ValueError, match="no gold alignment"):
         metrics.pointing_accuracy([pointing_at([0], 2)], [UNLINKED])
     with pytest.raises(ValueError, match="no gold alignment"):
@@ -334,7 +333,7 @@ LISTS = {"hypotheses": "sentences", "references": "sentences", "lengths": "numbe
 
 @pytest.mark.parametrize("measure, name", [
     (measure, name) for measure, arguments in FITTING.items() for name in arguments])
-def test_an_argument_that_is_not_a_list_is_named(measure, name):
+def test_arguments_that_are_not_lists_raise(measure, name):
     expected = f"^{name} is 5, of type int; expected a list of {LISTS[name]}$"
     with pytest.raises(TypeError, match=expected):
         measure(**FITTING[measure] | {name: 5})
@@ -347,7 +346,7 @@ def test_an_argument_that_is_not_a_list_is_named(measure, name):
     (metrics.bleu_by_length, "lengths", "1 hypotheses but 2 lengths;"),
     (metrics.alignment_error_rate, "pairs", "1 link sets but 2 pairs;"),
 ])
-def test_lists_of_different_lengths_are_counted(measure, name, message):
+def test_unequal_list_lengths_raise(measure, name, message):
     with pytest.raises(ValueError, match=message):
         measure(**FITTING[measure] | {name: FITTING[measure][name] * 2})
 
@@ -358,14 +357,14 @@ def test_lists_of_different_lengths_are_counted(measure, name, message):
     (lambda: metrics.near_pointing(**ALIGNED, distance=-1), "^distance = -1; expected 0 or more"),
     (lambda: metrics.diagonal_pointing([SWAPPED], rule="x"), "^rule = 'x'; expected"),
 ])
-def test_an_argument_out_of_range_is_named(call, message):
+def test_arguments_out_of_range_raise(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
 
 
 @given(st.lists(st.lists(st.text("abcde", min_size=1, max_size=3), min_size=4, max_size=8),
                 min_size=1, max_size=5))
-def test_a_text_is_its_own_best_translation(sentences):
+def test_text_scores_highest_against_itself(sentences):
     assert metrics.bleu(sentences, sentences).score == pytest.approx(100)
     assert metrics.chrf(sentences, sentences).score == pytest.approx(100)
     assert metrics.exact_match(sentences, sentences) == 1
@@ -377,26 +376,26 @@ LINKS = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1)
 
 
 @given(st.lists(LINKS, min_size=1, max_size=4))
-def test_gold_links_have_no_error_and_every_error_rate_is_a_share(sets):
+def test_gold_links_have_zero_error_and_rates_are_in_0_to_1(sets):
     pairs = [Pair(tuple("abcd"), tuple("xyz"), links) for links in sets]
     assert metrics.alignment_error_rate([pair.sure for pair in pairs], pairs) == 0
     assert metrics.alignment_error_rate([{(0, 0)}] * len(pairs), pairs) >= 0
     assert 0 <= metrics.diagonal_pointing(pairs) <= 1
 
 
-def test_pointing_along_the_diagonal_by_hand():
+def test_diagonal_links_score_1():
     for target, links in ((1, {(0, 0)}), (2, {(0, 0), (2, 1)}), (3, {(0, 0), (1, 1), (2, 2)})):
         pair = Pair(("a", "b", "c"), ("x",) * target, sure=links)
         assert metrics.diagonal_pointing([pair]) == 1.0
 
 
-def test_tokens_that_were_cut_already_are_no_reason_to_warn(caplog):
+def test_no_warning_for_strings_with_tokenize_none(caplog):
     sentences = ["a b c d ."] * 101
     assert metrics.bleu(sentences, sentences, tokenize="none").score == pytest.approx(100)
     assert not caplog.records
 
 
-def test_an_interval_holds_the_score_and_shrinks_with_the_text(rng):
+def test_interval_contains_score_and_shrinks_with_size(rng):
     words = [[str(k) for k in rng.integers(0, 9, 8)] for _ in range(400)]
     found = [[word if rng.random() < 0.6 else "x" for word in sentence] for sentence in words]
     for measure in (metrics.bleu, metrics.chrf):
@@ -410,15 +409,15 @@ def test_an_interval_holds_the_score_and_shrinks_with_the_text(rng):
         assert one == other
 
 
-def test_the_interval_of_two_sentences_by_hand(rng):
-    """One right and one wrong: a draw in four has the right one twice, as many the wrong one."""
+def test_interval_of_two_sentences_by_hand(rng):
+    """A quarter of the samples are all right, and a quarter all wrong."""
     found, wanted = [list("abcde"), list("vwxyz")], [list("abcde"), list("fghij")]
     for measure in (metrics.bleu, metrics.chrf):
         score = measure(found, wanted, rng=rng)
         assert (score.low, score.high) == (0.0, pytest.approx(100.0))
 
 
-def test_an_interval_of_nothing_right_and_of_all(rng):
+def test_intervals_at_scores_0_and_100(rng):
     right = [["a", "b", "c", "d", "e"]] * 9
     assert metrics.bleu([["x"] * 5] * 9, right, rng=rng)[3:] == (0.0, 0.0)
     assert metrics.bleu(right, right, rng=rng)[3:] == pytest.approx((100.0, 100.0))
@@ -426,7 +425,7 @@ def test_an_interval_of_nothing_right_and_of_all(rng):
         metrics.chrf(right, right, rng=3)
 
 
-def test_bleu_without_groups_of_four_says_why():
+def test_bleu_without_4_grams_has_a_note():
     three, four = [["a", "b", "c"]] * 2, [["a", "b", "c", "d"]] * 2
     assert metrics.bleu(four, four).note == ""
     for found, wanted, word in ((three, three, "no translation"), (four, three, "no reference"),

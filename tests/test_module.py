@@ -1,4 +1,4 @@
-"""Module: names, ties, the gradient model, and the flat vector behind the fields."""
+"""Module: parameter names, tied parameters, gradients, and the flat vector behind the fields."""
 
 import copy
 import pickle
@@ -36,7 +36,7 @@ def names(module):
     return [name for name, _ in module.named_parameters()]
 
 
-def test_dotted_names_each_once_and_ties():
+def test_named_parameters_lists_tied_arrays_once():
     model = tied()
     assert names(model) == ["scale", "words.E", "layers.0.W", "layers.0.b", "layers.1.0.W",
                             "output.b"]
@@ -46,24 +46,24 @@ def test_dotted_names_each_once_and_ties():
     assert model.size == 2 + 15 + 12 + 4 + 12 + 5 and model.dtype == np.float64
 
 
-def test_an_array_shared_without_its_module_is_refused():
+def test_array_shared_outside_a_module_raises():
     array = np.ones(2)
     with pytest.raises(ValueError, match="both g and b.*sharing a Module"):
         list(LayerNorm(array, array).named_parameters())
 
 
-def test_an_array_in_a_list_is_refused():
+def test_array_in_a_list_raises():
     model = Model(None, [np.ones(2)], None, np.ones(2))
     with pytest.raises(TypeError, match=r"layers.0 is an array in a list"):
         list(model.named_parameters())
 
 
-def test_mixed_dtypes_are_refused():
+def test_mixed_dtypes_raise():
     with pytest.raises(ValueError, match="one dtype.*float32.*scale.*float64"):
         Model(None, [Linear(np.ones((2, 3)), None)], None, np.ones(2, np.float32)).vector
 
 
-def test_the_vector_is_behind_the_fields():
+def test_fields_are_views_of_the_vector():
     model = tied()
     before = {name: array.copy() for name, array in model.named_parameters()}
     vector = model.vector
@@ -74,7 +74,7 @@ def test_the_vector_is_behind_the_fields():
     vector *= 2
     assert (model.words.E == 2 * before["words.E"]).all()
     joined = np.concatenate([array.ravel() for _, array in model.named_parameters()])
-    assert (vector == joined).all()                             # names and vector go in one order
+    assert (vector == joined).all()                     # names and vector have the same order
 
 
 def test_assigning_to_a_packed_field_copies_into_the_vector():
@@ -84,7 +84,7 @@ def test_assigning_to_a_packed_field_copies_into_the_vector():
     model.layers[0].b = np.arange(4.0)
     assert model.layers[0].b is field and (field == np.arange(4)).all()
     assert np.shares_memory(field, vector)
-    model.scale += 1                                        # in place: the same array comes back
+    model.scale += 1                            # in place: the same array is assigned back
     assert (model.scale == 2).all() and np.shares_memory(model.scale, vector)
     for wrong in (np.zeros(3), np.zeros(4, np.float32), None, [0.0] * 4):
         with pytest.raises(ValueError, match=r"Linear.b is float64 \(4,\)"):
@@ -97,7 +97,7 @@ def test_assigning_to_a_packed_field_copies_into_the_vector():
     assert model.rate == 0.1
 
 
-def test_a_part_of_a_packed_model_has_no_vector_of_its_own():
+def test_submodule_of_a_packed_model_has_no_vector():
     model = tied()
     assert model.vector.size
     with pytest.raises(RuntimeError, match="whole model's vector"):
@@ -105,7 +105,7 @@ def test_a_part_of_a_packed_model_has_no_vector_of_its_own():
     assert model.words.copy().vector.size == 15
 
 
-def test_a_part_of_a_packed_model_is_no_part_of_another():
+def test_submodule_of_a_packed_model_cannot_join_another_model():
     first = tied()
     vector = first.vector
     second = Model(first.words, [], Output(first.words, np.zeros(5)), np.ones(2))
@@ -113,13 +113,13 @@ def test_a_part_of_a_packed_model_is_no_part_of_another():
     with pytest.raises(RuntimeError, match=message):
         second.vector
     assert np.shares_memory(first.words.E, vector) and "_packed" not in second.__dict__
-    assert second.zeros_like().vector.size == second.size               # its grads share nothing
+    assert second.zeros_like().vector.size == second.size          # the gradients share nothing
     second.words = first.words.copy()
     second.output.words = second.words
     assert second.vector.size == second.size
 
 
-def test_a_packed_model_may_become_a_part_of_a_larger_one():
+def test_packed_model_can_become_a_submodule():
     inner = tied()
     assert inner.vector.size
     outer = Model(None, [inner], None, np.ones(2))
@@ -129,7 +129,7 @@ def test_a_packed_model_may_become_a_part_of_a_larger_one():
     assert (outer.copy().vector == outer.vector).all()
 
 
-def test_the_lists_of_a_packed_model_are_closed():
+def test_lists_of_a_packed_model_become_tuples():
     model = tied()
     layers = model.layers
     assert isinstance(layers, list) and model.vector.size
@@ -140,7 +140,7 @@ def test_the_lists_of_a_packed_model_are_closed():
         model.layers.append(layers[0].copy())
     with pytest.raises(ValueError, match="replace it before `vector` is"):
         model.layers = layers
-    layers[0] = None                                                # no longer the model's own list
+    layers[0] = None                                                # no longer the model's list
     assert model.layers[0] is not None and model.size == model.vector.size
     assert isinstance(model.zeros_like().layers, tuple) and isinstance(model.copy().layers, tuple)
 
@@ -151,7 +151,7 @@ def test_the_lists_of_a_packed_model_are_closed():
     Model.copy,
 ])
 @pytest.mark.parametrize("packed", [False, True])
-def test_copies_of_every_kind_keep_vector_and_fields_together(again, packed):
+def test_copies_keep_fields_as_views_of_their_vector(again, packed):
     model = tied()
     if packed:
         model.vector
@@ -166,7 +166,7 @@ def test_copies_of_every_kind_keep_vector_and_fields_together(again, packed):
     assert (clone.layers[0].W == 3).all() and (model.words.E == before).all()
 
 
-def test_a_deep_copy_of_a_part_and_a_shallow_one():
+def test_deepcopy_of_a_submodule_and_shallow_copy():
     model = tied()
     assert model.vector.size
     part = copy.deepcopy(model.words)
@@ -178,7 +178,7 @@ def test_a_deep_copy_of_a_part_and_a_shallow_one():
     assert np.shares_memory(model.words.E, model.vector)
 
 
-def test_zeros_like_is_zero_tied_and_packed():
+def test_zeros_like_is_tied_and_packed():
     model = tied()
     grads = model.zeros_like()
     assert type(grads) is Model and names(grads) == names(model) and grads.rate == 0.5
@@ -187,18 +187,18 @@ def test_zeros_like_is_zero_tied_and_packed():
     assert grads.output.words is grads.words and isinstance(grads.layers[1], tuple)
     grads.words.E += 1
     grads.output.words.E += 1
-    assert grads.vector.sum() == 2 * 15                                 # two uses, one place
+    assert grads.vector.sum() == 2 * 15                                 # two uses, one array
     assert model.words.E.max() < 1
 
 
-def test_a_module_without_parameters_has_empty_grads():
+def test_module_without_parameters_has_empty_grads():
     from numpy_attention.layers.maxout import Maxout
     assert Maxout().zeros_like().vector.size == 0
     with pytest.raises(ValueError, match="no parameter"):
         Maxout().dtype
 
 
-def test_copies_are_independent_and_as_packed_as_their_model():
+def test_copies_are_independent_and_packed_like_the_original():
     loose = tied()
     packed = tied()
     packed.vector
@@ -208,7 +208,7 @@ def test_copies_are_independent_and_as_packed_as_their_model():
         assert clone.output.words is clone.words and (clone.vector == model.copy().vector).all()
         clone.words.E[:] = 7
         assert model.words.E.max() < 7
-    assert loose.words.E.base is None                   # copying packed the copies, not the model
+    assert loose.words.E.base is None                   # copying packs the copies, not the model
 
 
 def test_astype_keeps_values_and_ties():
@@ -218,7 +218,7 @@ def test_astype_keeps_values_and_ties():
     assert (double.words.E == model.words.E).all()
 
 
-def test_load_takes_exactly_its_own_parameters():
+def test_load_requires_exactly_the_same_parameters():
     model = tied()
     other = tied()
     other.vector[:] = 3
@@ -240,10 +240,10 @@ def test_load_takes_exactly_its_own_parameters():
     del parameters["scale"]
     with pytest.raises(ValueError, match=r"missing scale"):
         model.load(parameters)
-    assert (model.vector == 3).all()                                # a refused load changes nothing
+    assert (model.vector == 3).all()                                # a failed load changes nothing
 
 
-def test_print_shows_names_shapes_counts_and_ties():
+def test_repr_shows_names_shapes_counts_and_ties():
     text = repr(tied())
     assert text.startswith("Model: 50 parameters\n")
     assert any(line.split() == ["words.E", "(5,", "3)", "15"] for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""Products of few rows: panels give the plain product, and are used where they pay."""
+"""Products with few rows: panels give the same result and are used where they are faster."""
 
 import laws
 import numpy as np
@@ -19,17 +19,17 @@ def on_any_processor(monkeypatch):
     monkeypatch.setattr(products, "has_small_kernels", lambda: True)
 
 
-# rows; K, N: whole panels, a part of one, none; the inner dimension is cut where rows · K is large
+# (rows, K, N): with whole panels, a partial one or none; K is split where rows · K is large
 SIZES = [(1, 3, 64), (10, 200, 800), (7, 650, 130), (5, 9, 40), (20, 2048, 512), (33, 1999, 65)]
 
 
 @pytest.mark.parametrize("rows, K, N", SIZES)
 @pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-4), (np.float64, 1e-12)])
-def test_panels_give_the_plain_product(rng, rows, K, N, dtype, tolerance):
+def test_panels_match_the_plain_product(rng, rows, K, N, dtype, tolerance):
     W = rng.standard_normal((K, N)).astype(dtype)
     x = rng.standard_normal((rows, K)).astype(dtype)
     before = W.copy()
-    for layout in (W, np.asfortranarray(W)):        # the columns of one are pages apart
+    for layout in (W, np.asfortranarray(W)):        # columns of the first layout lie pages apart
         y = x @ Panels(layout, rows)
         assert y.dtype == dtype and y.flags.c_contiguous
         np.testing.assert_allclose(y, x @ W, rtol=tolerance, atol=tolerance)
@@ -43,7 +43,7 @@ def test_each_product_of_panels_is_small(rng):
             assert block.size == 0 or block.ctypes.data % products.LINE == 0
 
 
-def test_panels_are_used_for_few_rows_and_many_steps_of_a_large_matrix(rng, monkeypatch):
+def test_panels_are_used_for_large_matrices_few_rows_and_many_steps(rng, monkeypatch):
     W = rng.standard_normal((512, 512))
     assert isinstance(few_rows(W, 10, 20), Panels)
     assert few_rows(W, 10, 1) is W
@@ -55,7 +55,7 @@ def test_panels_are_used_for_few_rows_and_many_steps_of_a_large_matrix(rng, monk
     assert isinstance(few_rows(W, 10, 20), np.ndarray)
 
 
-def test_panels_are_made_once_while_weights_are_fixed(rng):
+def test_panels_are_cached_while_weights_are_fixed(rng):
     W = rng.standard_normal((512, 512))
     assert few_rows(W, 10) is W
     with fixed_weights():
@@ -72,8 +72,8 @@ def test_panels_are_made_once_while_weights_are_fixed(rng):
         assert not (np.ones((10, 512)) @ few_rows(W, 10)).any()
 
 
-def test_an_array_of_a_step_does_not_take_the_place_of_another():
-    """Panels are found by the address of W, which must not be given away meanwhile."""
+def test_cached_arrays_keep_their_address():
+    """Panels are cached by the address of W, so it must not be reused while weights are fixed."""
     with fixed_weights():
         for value in range(5):
             W = np.full((512, 512), float(value))
@@ -82,7 +82,7 @@ def test_an_array_of_a_step_does_not_take_the_place_of_another():
 
 
 def use_panels(monkeypatch):
-    """Use panels for small matrices too, cut both ways; → a list that grows with each product."""
+    """Use panels for small matrices too; → a list that grows with each product."""
     used = []
 
     class Counted(Panels):
@@ -96,7 +96,7 @@ def use_panels(monkeypatch):
     return used
 
 
-def test_every_layer_and_model_gives_the_same_with_panels(monkeypatch):
+def test_layers_and_models_match_with_panels(monkeypatch):
     def results(build):
         outputs, _, _, grads, dinputs = laws.run(build(np.random.default_rng(1), np.float64))
         return outputs, grads.vector, dinputs
@@ -113,7 +113,7 @@ def test_every_layer_and_model_gives_the_same_with_panels(monkeypatch):
 
 
 @pytest.mark.parametrize("model", translators[:3], ids=lambda model: type(model).__name__)
-def test_a_search_gives_the_same_with_panels(model, monkeypatch):
+def test_search_matches_with_panels(model, monkeypatch):
     model = randomize(model.astype(np.float64), np.random.default_rng(2))
 
     def found():

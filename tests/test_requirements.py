@@ -1,4 +1,4 @@
-"""The two sets of versions in requirements/ have all that setup.cfg asks for the tests."""
+"""Both files in requirements/ pin every package in setup.cfg that the tests need."""
 
 import configparser
 import re
@@ -11,10 +11,10 @@ NAME = re.compile(r"^[\w-]+", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["lock.txt", "lowest.txt"])
-def test_every_package_that_is_asked_for_has_a_version(name):
+def test_every_required_package_is_pinned(name):
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg", encoding="utf-8")
-    asked = (settings["options"]["install_requires"]
+    required = (settings["options"]["install_requires"]
              + settings["options.extras_require"]["test"])
     has = NAME.findall((ROOT / "requirements" / name).read_text(encoding="utf-8"))
-    assert set(NAME.findall(asked)) - set(has) == set(), "see requirements/README.md"
+    assert set(NAME.findall(required)) - set(has) == set(), "see requirements/README.md"

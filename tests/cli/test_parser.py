@@ -1,4 +1,4 @@
-"""The parser: options and their rules, help, what is rejected before any work."""
+"""The command line parser: options, their rules, help, and errors reported before any work."""
 
 import argparse
 import re
@@ -57,7 +57,7 @@ OPTIONS = [
     ({"sample": True}, dict(seed=0, sample=True)),
     ({"size": 9}, dict(size=9)),
 ])
-def test_what_is_not_given_has_its_default(given, expected):
+def test_defaults(given, expected):
     values = settle(OPTIONS, given)
     assert {name: values[name] for name in expected} == expected
 
@@ -72,7 +72,7 @@ def test_what_is_not_given_has_its_default(given, expected):
     ({"file": "x", "corpus": "y"}, "--file has no effect with --corpus y; leave it out"),
     ({"pair": "x"}, "--pair needs --file; add --file, or omit --pair"),
 ])
-def test_an_option_without_effect_is_an_error(given, message):
+def test_option_without_effect_is_an_error(given, message):
     with pytest.raises(ValueError) as error:
         settle(OPTIONS, given)
     assert str(error.value) == message
@@ -91,7 +91,7 @@ def test_help_prints_rules_and_defaults(name, text):
     assert {option.name: option.help_text() for option in OPTIONS}[name] == text
 
 
-def test_argparse_knows_what_is_given():
+def test_given_options_are_recorded():
     parser = argparse.ArgumentParser()
     options = [
         positional("run", "folder", "RUN"), positional("more", "words", "WORD", "*"),
@@ -123,7 +123,7 @@ def test_words_are_joined():
     (share_kept, "1", 1.0), (seeds, "5,0-1,3", (5, 0, 1, 3)), (seeds, "7-7", (7,)),
     (seeds, "0-999", tuple(range(1000))), (picture, "B.SVG", "B.SVG"),
 ])
-def test_values_are_read(read, text, value):
+def test_values_are_parsed(read, text, value):
     assert read(text) == value
 
 
@@ -135,7 +135,7 @@ def test_values_are_read(read, text, value):
     (seeds, "0-18446744073709551615", "up to 1,000"),
     (picture, "a.gif", ".png"), (picture, "no/folder.png", "the folder no does not exist"),
 ])
-def test_wrong_values_are_errors(read, text, expected):
+def test_invalid_values_are_errors(read, text, expected):
     with pytest.raises(ValueError) as error:
         read(text)
     assert repr(text) in str(error.value) and expected in str(error.value)
@@ -160,7 +160,7 @@ def test_help_has_every_option_and_an_example_that_parses(command, capsys):
     assert found is COMMANDS[command] and options.command == command
 
 
-def test_the_examples_of_the_documentation_parse():
+def test_documentation_examples_parse():
     text = (ROOT / "docs/commands.md").read_text("utf-8")
     examples = re.findall(r"^(?:mpirun -n 9 )?numpy-attention (.*)$", text, re.M)
     assert len(examples) > 30
@@ -168,7 +168,7 @@ def test_the_examples_of_the_documentation_parse():
         parse(shlex.split(example, comments=True))
 
 
-def test_a_translator_is_what_train_trains():
+def test_train_defaults_to_a_translator():
     words = ["--corpus", "copy", "--epochs", "3"]
     assert parse(["train", *words]) == parse(["train", "translator", *words])
     assert parse(["train", "lm", *words])[1].command == "train lm"
@@ -176,7 +176,7 @@ def test_a_translator_is_what_train_trains():
 
 @pytest.mark.parametrize("words", [
     ["--together-with", "a,b"], ["--together-with=a,b"], ["--together", "a,b"]])
-def test_a_renamed_option_is_accepted_with_a_note(words, capsys):
+def test_renamed_option_is_accepted_with_a_note(words, capsys):
     assert parse(["translate", "run", *words])[1].ensemble == ("a", "b")
     line = capsys.readouterr().err
     assert line.count("\n") == 1 and " is now --ensemble; the old name will be removed" in line
@@ -184,7 +184,7 @@ def test_a_renamed_option_is_accepted_with_a_note(words, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_renamed_recipe_is_accepted_with_a_note(capsys):
+def test_renamed_recipe_is_accepted_with_a_note(capsys):
     names = ["clauses-dot", "asks-previous-*"]
     assert parse(["compare", *names])[1].names == ["clauses-dot", "query-previous-*"]
     assert capsys.readouterr().err.count("\n") == 1
@@ -201,13 +201,13 @@ def test_help_imports_nothing_heavy(words):
 
 
 @pytest.mark.parametrize("words, text", [([], "train lm"), (["--version"], __version__)])
-def test_the_command_alone_prints_its_help_or_version(words, text, capsys):
+def test_help_or_version_without_a_command(words, text, capsys):
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert not ended.value.code and text in capsys.readouterr().out
 
 
-def test_additive_is_another_name_of_concat():
+def test_additive_is_an_alias_of_concat():
     _, options = parse(["train", "--corpus", "bible-en-es", "--attention", "additive"])
     assert options.attention == "concat"
 
@@ -243,7 +243,7 @@ def test_additive_is_another_name_of_concat():
     ("cloze RUN --json --show 2", "--show has no effect with --json"),
     ("compare a b --seed 0 --seeds 0-1", "--seed has no effect with --seeds"),
 ])
-def test_a_wrong_command_line_is_an_error(words, message):
+def test_invalid_command_line_is_an_error(words, message):
     with pytest.raises(ValueError) as error:
         parse(words.split())
     assert message in str(error.value)
@@ -268,7 +268,7 @@ def test_arguments_become_flags(message, flags):
     assert in_flags(message, COMMANDS["train"].options) == flags
 
 
-def test_a_command_knows_only_its_own_flags():
+def test_messages_name_only_flags_of_the_command():
     assert in_flags("max_length, top_k", COMMANDS["translate"].options) == "max_length, --top-k"
 
 
@@ -284,7 +284,7 @@ def test_a_command_knows_only_its_own_flags():
     (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
     (ValueError("a" * 5000), 2, f"numpy-attention: error: {'a' * 40}…{'a' * 20}\n"),
 ])
-def test_errors_become_one_line(error, status, line, capsys, monkeypatch):
+def test_errors_are_reported_in_one_line(error, status, line, capsys, monkeypatch):
     def fails(options):
         raise error
 
@@ -301,7 +301,7 @@ def test_errors_become_one_line(error, status, line, capsys, monkeypatch):
     ("evaluate", {}, (7, 7), "--max-length or --pairs or --beam"),
     ("generate", {}, (7, 7), "--length"),
 ])
-def test_a_large_array_is_named_with_options_of_the_command(command, values, shape, flags):
+def test_memory_error_names_the_shape_and_options_to_reduce(command, values, shape, flags):
     error = MemoryError()
     error.shape, error.dtype = shape, np.dtype(np.float32)
     message = memory_message(error, COMMANDS[command].options, values)
@@ -311,7 +311,7 @@ def test_a_large_array_is_named_with_options_of_the_command(command, values, sha
     assert set(re.findall(r"--[\w-]+", message)) <= known
 
 
-def test_memory_that_no_option_of_the_command_makes_smaller():
+def test_memory_error_without_options_to_reduce():
     threads = MemoryError("cannot start 64 threads")
     assert "smaller --threads, or" in memory_message(threads, COMMANDS["train"].options, {})
     assert "--" not in memory_message(MemoryError(), COMMANDS["heatmap"].options, {})
@@ -320,16 +320,16 @@ def test_memory_that_no_option_of_the_command_makes_smaller():
     assert "smaller model" in memory_message(error, COMMANDS["evaluate"].options, {})
 
 
-def test_a_bug_keeps_its_traceback(monkeypatch):
+def test_bug_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr(cli, "import_module", lambda name: {}["missing"])
     with pytest.raises(KeyError):
         main(["train"])
 
 
-# ---- paths, and what is given twice -------------------------------------------------------------
+# ---- paths and repeated options ------------------------------------------------------------------
 
 
-def test_a_path_that_exists_may_have_commas(tmp_path, monkeypatch):
+def test_existing_path_may_contain_commas(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes, 2026").mkdir()
     (tmp_path / "notes, 2026" / "mine.py").touch()
@@ -347,18 +347,18 @@ def test_a_path_that_exists_may_have_commas(tmp_path, monkeypatch):
     ("train --corpus a --corpus b", "--corpus.* given twice"),
     ("train lm --text a.txt b.txt", "b.txt.* one file.* cat a b > c"),
 ])
-def test_a_text_given_twice_is_refused(words, advice):
+def test_text_given_twice_is_an_error(words, advice):
     with pytest.raises(ValueError, match=advice):
         parse(words.split())
 
 
-def test_of_a_number_the_last_one_counts():
+def test_last_of_repeated_numbers_is_used():
     assert parse("train lm --text a --epochs 1 --epochs 2".split())[1].epochs == 2
 
 
 @pytest.mark.parametrize("folder", ["-x", "a b,c", "it's"])
 @pytest.mark.parametrize("text", ["-- no", "-x", "--help", "« é \" '", "plain"])
-def test_the_next_command_can_be_pasted(folder, text, capsys):
+def test_suggested_command_is_quoted_for_the_shell(folder, text, capsys):
     code = SimpleNamespace(code=SimpleNamespace(path=Path("-mine.py")))
     for run in (SimpleNamespace(own={}), SimpleNamespace(own={"mine": code})):
         print_next(run, "translate", Path(folder), text)
@@ -373,7 +373,7 @@ def test_the_next_command_can_be_pasted(folder, text, capsys):
 # ---- machines -----------------------------------------------------------------------------------
 
 
-def test_matplotlib_is_imported_only_to_draw():
+def test_matplotlib_is_imported_only_for_plots():
     modules = ", ".join(f"numpy_attention.cli.{path.stem}"
                         for path in (ROOT / "numpy_attention" / "cli").glob("*.py"))
     script = (f"import sys, {modules}; print('matplotlib' in sys.modules); "
@@ -383,7 +383,7 @@ def test_matplotlib_is_imported_only_to_draw():
     assert out.stdout.split() == ["False", "True", "True"]
 
 
-def test_a_warning_of_the_library_is_one_line_once():
+def test_library_warning_is_one_line_and_printed_once():
     files = (f"{cli.PACKAGE}/a.py", f"{cli.PACKAGE}/b.py", "mine.py")
     with cli.short_warnings():
         texts = [warnings.formatwarning("no folder", RuntimeWarning, file, 3) for file in files]

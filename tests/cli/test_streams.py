@@ -1,4 +1,4 @@
-"""The encoding of what a command prints."""
+"""Encoding of standard output."""
 
 import io
 import sys
@@ -9,7 +9,7 @@ from numpy_attention.cli import streams
 
 
 @pytest.mark.parametrize("terminal, printed", [(False, "пёс".encode()), (True, b"???")])
-def test_a_file_gets_utf8_and_a_terminal_what_it_can_show(terminal, printed, monkeypatch):
+def test_files_use_utf8_and_terminals_replace_characters(terminal, printed, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
     monkeypatch.setattr(stream, "isatty", lambda: terminal)
     monkeypatch.setattr(sys, "stdout", stream)

@@ -22,10 +22,10 @@ def read(tmp_path):
 @pytest.mark.parametrize("text, start", [
     ("0-0 1-2 2p1\n\n0-0 1-1\n", 0),
     ("2?1 1-2 0-0 0-0\r\n \r\n1-1 0-0", 0),
-    ("1-1 2-3 3p2\n\n1-1 2-2\n", 1),                            # 3 is outside, counted from 0
-    ("0\t0-0 1-2 2p1 \n1\t\n2\t0-0 1-1\n", 0),                  # with the numbers of lines
+    ("1-1 2-3 3p2\n\n1-1 2-2\n", 1),                            # 3 is out of range, counted from 0
+    ("0\t0-0 1-2 2p1 \n1\t\n2\t0-0 1-1\n", 0),                  # with line numbers
     (NAACL, 1),
-    (NAACL + "2 0 3 S\n", 1),                                   # the empty word's
+    (NAACL + "2 0 3 S\n", 1),                                   # a link of the null word
     ("1 0 0 S\n1 1 2\n1 2 1 P\n3 0 0 S\n3 1 1 S\n", 0),
 ])
 def test_links_in_each_format(read, text, start):
@@ -37,7 +37,7 @@ def test_links_in_each_format(read, text, start):
         (pair.source, pair.target) for pair in PAIRS]
 
 
-def test_a_file_that_fits_both_ways_counts_as_its_format_does(read):
+def test_ambiguous_file_counts_as_its_format_does(read):
     assert read("1-1\n\n\n") == read("1-1\n\n\n", count_from=0)
     assert read("1-1\n\n\n", count_from=1)[0][0].sure == {(0, 0)}
     assert read("1 2 1 S\n")[0][0].sure == {(1, 0)}
@@ -58,6 +58,6 @@ def test_a_file_that_fits_both_ways_counts_as_its_format_does(read):
     ("", {}, "links has 0 lines"),
     ("0-0\n\n\n", {"count_from": 2}, "count_from"),
 ])
-def test_other_files(read, text, how, message):
+def test_invalid_files(read, text, how, message):
     with pytest.raises(ValueError, match=message):
         read(text, **how)

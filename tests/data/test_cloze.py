@@ -1,4 +1,4 @@
-"""Cloze questions: which gaps and rivals may be, by hand and as laws; the files they stand in."""
+"""Cloze questions: how gaps and candidates are chosen, their invariants, and the file format."""
 
 import gzip
 from collections import Counter
@@ -34,7 +34,7 @@ VOCABULARY = Vocabulary([*WORDS, "N", "it's", "12", *map(str.title, WORDS[20:])]
 # ---- a question ---------------------------------------------------------------------------------
 
 
-def test_a_question():
+def test_question():
     assert QUESTION.word == "boat"
     assert QUESTION.filled("sea") == ["he", "saw", "sea", "."]
     lists = Question([["a", "boat", "."], ["the", "river"]], ["he", "saw"], ["."],
@@ -66,8 +66,8 @@ def at(gap, query="so Xa ba ca", context="da ba ga", more="fa ca ha be", seed=0,
                        np.random.default_rng(seed))
 
 
-def test_candidates_are_neighbours_and_the_answer_stands_anywhere_among_them():
-    """All of ORDER stand in the context, and none in what is left of the query."""
+def test_candidates_are_neighbours_in_rank_and_the_answer_is_at_any_position():
+    """Every word of ORDER is in the context, and none in the rest of the query."""
     places, numbers = Counter(), Counter()
     for seed in range(300):
         found = at(2, query="so xa da .", seed=seed)
@@ -82,14 +82,14 @@ def test_candidates_are_neighbours_and_the_answer_stands_anywhere_among_them():
     assert min(*places.values(), *numbers.values()) > 75
 
 
-def test_what_is_left_of_the_query_is_no_candidate():
+def test_other_query_words_are_not_candidates():
     assert at(1, query="zu da da") is None and at(1, query="da da zu") is None
     for query in ("zu da fa", "fa da zu"):
         seen = {word for seed in range(40) for word in at(1, query=query, seed=seed).candidates}
         assert seen == {"ba", "ha", "da", "ca", "be"}
 
 
-def test_a_capital_has_rivals_with_capitals():
+def test_candidates_match_the_case_of_the_answer():
     ranks = {word: rank for rank, word in enumerate("Ba be Ca da Fa ga Ha ja".split())}
     context = "Ba be Ca da Fa ga Ha ja"
     for seed in range(20):
@@ -99,7 +99,7 @@ def test_a_capital_has_rivals_with_capitals():
             "be", "da", "ga"}
 
 
-# ---- made from a text ---------------------------------------------------------------------------
+# ---- questions from a text ----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def made():
     return text, make_questions(text, VOCABULARY, 60, np.random.default_rng(5), 20, 4, 6)
 
 
-def test_questions_keep_the_rules(made):
+def test_questions_satisfy_the_rules(made):
     text, questions = made
     assert len(questions) == 60
     assert len({(one.context, one.before, one.after) for one in questions}) == 60
@@ -131,7 +131,7 @@ def test_questions_keep_the_rules(made):
             assert word[0].isupper() == one.word[0].isupper()
 
 
-def test_articles_are_not_crossed_and_blank_sentences_left_out():
+def test_questions_stay_within_an_article_and_skip_blank_sentences():
     a, b = "a b c".split(), ["b"]
     words = Vocabulary("a b c".split())
 
@@ -147,13 +147,13 @@ def test_articles_are_not_crossed_and_blank_sentences_left_out():
     assert count([a, a], [b]) == 0 and count([a], [a, b]) == 0
     assert count([a, a, b], [a, a, b]) == 2
     assert count([a, [], a, [], b]) == 1
-    assert count([a, a, b, b, b]) == 2              # the last has no a and c in its context
+    assert count([a, a, b, b, b]) == 2              # the context of the last lacks a and c
     assert count([a, a, b], sentences=1) == 1 and count([a, a, b], sentences=3) == 0
-    assert count([a, a, b], frequent=1) == 0        # no a any more, b is the most frequent
+    assert count([a, a, b], frequent=1) == 0        # b, the most frequent word, is excluded
     assert len(make_questions(Text([[a, a, b]]), words, 1, np.random.default_rng(0), 2, 2, 0)) == 1
 
 
-def test_words_that_do_not_fit():
+def test_words_with_other_characters_are_not_candidates():
     for strange in ("N", "it's", "b2"):
         words = ["aa", strange, "cc"]
         with pytest.raises(ValueError, match="this text has only 0 questions"):
@@ -192,7 +192,7 @@ def written(folder, text):
     return path
 
 
-def test_a_file_by_hand(tmp_path):
+def test_file_by_hand(tmp_path):
     first, second = read_questions(written(tmp_path, FILE))
     assert first == Question(
         (("The", "boat", "lay", "there", "."), ("it", "was", "May", ".")),
@@ -200,7 +200,7 @@ def test_a_file_by_hand(tmp_path):
     assert second == Question((("so", "it", "was", "."),), (), ("was", "."), ("so", "it"), 1)
 
 
-def test_a_file_in_lowercase(tmp_path):
+def test_lowercase_file(tmp_path):
     first, _ = read_questions(written(tmp_path, FILE.replace("\tboat\t", "\tMay\t")), True)
     assert first.context[0][0] == "the" and first.before[1] == "i"
     assert first.candidates == ("boat", "may", "river") and first.word == "may"
@@ -208,7 +208,7 @@ def test_a_file_in_lowercase(tmp_path):
     assert read_questions(upper, True)[0].after == ("oh",)
 
 
-def test_a_packed_file_and_one_without_blank_lines(tmp_path):
+def test_compressed_file_and_file_without_blank_lines(tmp_path):
     path = tmp_path / "questions.txt.gz"
     path.write_bytes(gzip.compress(FILE.replace("\n\n", "\n").encode()))
     assert read_questions(path) == read_questions(written(tmp_path, FILE))
@@ -243,7 +243,7 @@ def test_malformed_files(text, message, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_a_file_comes_back(made, tmp_path):
+def test_file_round_trip(made, tmp_path):
     _, questions = made
     path = tmp_path / "made.txt"
     path.write_text("another")

@@ -1,4 +1,4 @@
-"""What bytes that are not UTF-8 text are, and the command that helps."""
+"""Files that are not UTF-8 text: detection, and the conversion command in the error message."""
 
 import io
 import tarfile
@@ -26,7 +26,7 @@ def message_of(data):
 @pytest.mark.parametrize("name, encoding", [
     ("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE"),
     ("utf-32", "UTF-32"), ("utf-32-le", "UTF-32LE"), ("utf-32-be", "UTF-32BE")])
-def test_wide_encodings_have_their_command(text, name, encoding):
+def test_utf_16_and_utf_32_get_a_conversion_command(text, name, encoding):
     assert f"iconv -f {encoding} -t UTF-8" in message_of(text.encode(name))
 
 
@@ -40,12 +40,12 @@ def test_wide_encodings_have_their_command(text, name, encoding):
     ("Zażółć gęślą jaźń.\n", "cp1250", "CP1250 (Zażółć)"),
     ("Příliš žluťoučký kůň\n", "iso8859_2", "ISO-8859-2 (Příliš)"),
     (JAPANESE, "iso2022_jp", "ISO-2022-JP")])
-def test_other_encodings_are_shown_with_a_word(text, encoding, word):
+def test_other_encodings_are_shown_with_an_example_word(text, encoding, word):
     message = message_of(text.encode(encoding))
     assert word in message and "iconv -f" in message
 
 
-def test_a_letter_that_is_cut_is_not_another_encoding():
+def test_truncated_character_is_not_another_encoding():
     data = GERMAN.encode()
     for cut, command in ((data + b"\xc3", "head -c -1 FILE"), (b"\x9f" + data, "tail -c +2 FILE"),
                          (b"It is \xe2\x80", "head -c -2 FILE"),
@@ -89,9 +89,9 @@ def test_files_of_other_kinds_are_named(data, kind):
 
 @pytest.mark.parametrize("data", [
     b"\xef\xbb\xbf\xef\xbb\xbfa\xef\xbb\xbf b\r\n\xef\xbb\xbfc\r\n", b"a b\rc\r", b"a b\r\r\nc"])
-def test_marks_and_carriage_returns_are_no_text(data):
+def test_byte_order_marks_and_carriage_returns_are_removed(data):
     assert lines_of(data, "a.txt") == ["a b", "c"]
 
 
-def test_a_mark_that_wikitext_has_as_a_word_stays():
+def test_byte_order_mark_as_a_word_is_kept():
     assert lines_of("° W \ufeff / 51\n".encode(), "a.txt") == ["° W \ufeff / 51"]

@@ -1,4 +1,4 @@
-"""What is held out: about one in twenty, at least one, and never what is learnt from as well."""
+"""Held-out data: about one in twenty, at least one, and disjoint from the training data."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_held_out_pairs_share_no_source_and_depend_on_the_seed():
     assert hold_out_pairs(pairs, generator(1))[1] != valid
 
 
-def test_no_more_is_held_out_than_the_share():
+def test_share_sets_the_number_held_out():
     pairs = [Pair([str(i)], ["x"]) for i in range(100)]
     assert len(hold_out_pairs(pairs, generator())[1]) == 5
     assert len(hold_out_pairs(pairs, generator(), share=0.5)[1]) == 50
@@ -43,7 +43,7 @@ def test_at_least_one_pair_is_held_out_and_one_kept():
     (lambda share: hold_out_pairs([Pair(["a"], ["x"])] * 2, generator(), share), 1.5),
     (lambda share: hold_out_end(Text([[["a"], ["b"]]]), share), -0.5),
 ])
-def test_a_share_lies_between_0_and_1(hold_out, share):
+def test_share_out_of_range_raises(hold_out, share):
     with pytest.raises(ValueError, match=f"^share = {share}; expected a fraction from 0 to 1$"):
         hold_out(share)
 
@@ -54,7 +54,7 @@ def test_a_share_lies_between_0_and_1(hold_out, share):
     (Text([[list("ab")]], "characters"), (1, 1)),
     (Text([[list("abcdefghij") * 8]], "characters"), (76, 4)),
 ])
-def test_the_end_of_a_text_is_held_out(text, parts):
+def test_end_of_a_text_is_held_out(text, parts):
     def items(some):
         return some.sentences[0] if some.unit == "characters" else some.sentences
 

@@ -1,4 +1,4 @@
-"""Pairs and their links, and limits to how long and how many they are."""
+"""Pairs and their word links, and limits on length and count."""
 
 import re
 
@@ -17,14 +17,14 @@ def test_possible_links_contain_the_sure_ones():
     assert hash(pair) == hash(same)
 
 
-def test_reversed_exchanges_sides_and_links():
+def test_reversed_swaps_sides_and_links():
     pair = Pair(("a", "b"), ("x", "y", "z"), {(0, 2)}, {(1, 1)})
     assert pair.reversed() == Pair(("x", "y", "z"), ("a", "b"), {(2, 0)}, {(1, 1)})
     assert pair.reversed().reversed() == pair
 
 
 @pytest.mark.parametrize("link", [(2, 0), (0, 1), (-1, 0), (0, -1)])
-def test_links_outside_are_refused(link):
+def test_links_out_of_range_raise(link):
     with pytest.raises(ValueError, match="outside a pair with 2 source and 1 target"):
         Pair(("a", "b"), ("x",), possible={link})
 
@@ -32,13 +32,13 @@ def test_links_outside_are_refused(link):
 @pytest.mark.parametrize("field, holds, link", [
     ("sure", list, (True, 0)), ("possible", set, (0, 0.0)), ("sure", set, (0,)),
     ("possible", list, "00")])
-def test_a_link_is_a_pair_of_integers(field, holds, link):
+def test_links_must_be_pairs_of_integers(field, holds, link):
     message = f"a link is {link!r}, of type {type(link).__name__}; expected (source position"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
         Pair(("a", "b"), ("x",), **{field: holds([link])})
 
 
-def test_links_of_numpy_are_links():
+def test_numpy_integers_are_valid_links():
     pair = Pair(("a", "b"), ("x",), sure=np.array([[1, 0]]))
     assert pair == Pair(("a", "b"), ("x",), sure={(1, 0)})
 
@@ -61,6 +61,6 @@ def test_limits():
     ((4, None), "has at least 4 tokens on both sides; change min_length, or"),
     ((4, 9), "has 4 to 9 tokens on both sides; change min_length and max_length, or"),
 ])
-def test_limits_that_leave_nothing(limits, message):
+def test_limits_that_leave_no_pairs_raise(limits, message):
     with pytest.raises(ValueError, match=message):
         limited(pairs_of((3, 3)), "some", *limits)

@@ -22,7 +22,7 @@ def write(path, text):
     return path
 
 
-def test_only_newlines_end_a_line(tmp_path):
+def test_only_newlines_separate_lines(tmp_path):
     path = write(tmp_path / "a.txt", b"\xef\xbb\xbfone\r\ntwo\xe2\x80\xa8more\x0bstill\nthree")
     assert read_lines(path) == ["one", "two\u2028more\x0bstill", "three"]
 
@@ -67,7 +67,7 @@ MARKUP = {
 
 
 @pytest.mark.parametrize("text", MARKUP)
-def test_markup_is_no_text_except_for_characters(text, tmp_path):
+def test_markup_raises_except_for_characters(text, tmp_path):
     path = write(tmp_path / "a.csv", "\n" + text)
     with pytest.raises(ValueError, match=f"a.csv is .*{MARKUP[text]}.*, not plain text"):
         read_text(path)
@@ -77,7 +77,7 @@ def test_markup_is_no_text_except_for_characters(text, tmp_path):
 @pytest.mark.parametrize("text", [
     "<s> the cat </s>\n", "{ a set }\n", '"Yes," he said.\n', "1\nis one\n", "a, b\nc\n",
     "<g> a\n", "[a] b\n", "<url> is here\n", "WebVTT is a format\n", "a,b\rc\na,b\n"])
-def test_text_that_begins_with_a_sign_is_text(text, tmp_path):
+def test_text_that_begins_like_markup_is_accepted(text, tmp_path):
     assert read_text(write(tmp_path / "a.csv", text))
 
 
@@ -92,8 +92,8 @@ def test_missing_folder_and_damaged_files(tmp_path):
             read_lines(write(tmp_path / "a.gz", data))
 
 
-def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):
-    os.mkfifo(tmp_path / "pipe")                                # which nobody will ever write to
+def test_pipes_devices_and_symlink_loops_raise(tmp_path):
+    os.mkfifo(tmp_path / "pipe")                                # nobody ever writes to it
     (tmp_path / "loop").symlink_to("loop")
     for path, kind, message in ((tmp_path / "pipe", ValueError, "is a named pipe"),
                                 ("/dev/zero", ValueError, "is a device"),
@@ -104,7 +104,7 @@ def test_a_pipe_a_device_and_a_loop_are_no_text(tmp_path):
             UserText(path)
 
 
-def test_tab_pairs_tolerate_an_attribution(tmp_path):
+def test_tab_pairs_ignore_an_attribution_column(tmp_path):
     lines = "Go.\tVa\u202f!\nHi.\tL'ami.\tCC-BY 2.0 (France) Attribution: someone\n"
     path = write(tmp_path / "fra.txt", lines)
     assert read_tab_pairs(path, str.split, word_tokens) == [
@@ -136,7 +136,7 @@ def test_read_text(tmp_path):
         read_text(write(path, "\n\n"))
 
 
-def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
+def test_tokens_of_a_line_are_checked(tmp_path):
     tabbed = write(tmp_path / "b.txt", "a\tb\n")
     path = write(tmp_path / "a.txt", "a b\n")
     with pytest.raises(TypeError, match="^tokens is 7, of type int; expected a function"):
@@ -153,7 +153,7 @@ def test_what_a_line_is_cut_into_is_looked_at(tmp_path):
         read_text(path, blank_lines=1)
 
 
-def test_columns_of_one_file_and_pairs_without_a_blank_line(tmp_path):
+def test_columns_of_one_file_and_skipped_blank_lines(tmp_path):
     path = write(tmp_path / "a.tsv", "7\tthe cat\tel gato\tCC0\r\n8\ta dog\t\tCC0\n9\tno\tno\n")
     pairs = read_pairs(path, path, columns=(2, 3), skip_blank=True)
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
@@ -161,12 +161,12 @@ def test_columns_of_one_file_and_pairs_without_a_blank_line(tmp_path):
         read_pairs(path, path, columns=(2, 3))
     with pytest.raises(ValueError, match=r"a.tsv, line 3 has 3 columns, expected at least 4"):
         read_pairs(path, path, columns=(4, 1))
-    # the same file twice, without columns, is an exercise in copying
+    # the same file twice, without columns, is a copy task
     copied = write(tmp_path / "b.txt", "a b\nc\n")
     assert all(pair.source == pair.target for pair in read_pairs(copied, copied))
 
 
-# ---- a law: any bytes load, or raise one of our errors in one line -------------------------------
+# ---- law: any bytes load, or raise a one-line error ---------------------------------------------
 
 BYTES = st.one_of(
     st.binary(max_size=60),

@@ -1,4 +1,4 @@
-"""Running text: articles and sentences as ids, by hand; the corpora as they should come."""
+"""Running text: articles and sentences as ids, computed by hand."""
 
 import pytest
 
@@ -13,13 +13,13 @@ WORDS = Vocabulary(["a", "b"])
 
 def test_ids_by_hand():
     assert TEXT.sentences == [["a", "b"], [], ["b", "z"]]
-    assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]   # a blank line's end counts
+    assert TEXT.stream(WORDS) == [EOS, 4, 5, EOS, EOS, 5, UNK, EOS]   # a blank line has an end too
     assert TEXT.documents(WORDS, "article") == [[EOS, 4, 5, EOS, EOS], [EOS, 5, UNK, EOS]]
     assert TEXT.documents(WORDS, "sentence") == [[EOS, 4, 5, EOS], [EOS, 5, UNK, EOS]]
     assert TEXT.documents(WORDS, "article", 3) == [[EOS, 4, 5, EOS], [EOS, 5, UNK, EOS]]
     assert TEXT.documents(WORDS, "sentence", 1) == [[EOS, 4], [EOS, 5]]
     letters = Text([[list("ab"), list("b")]], "characters")
-    assert letters.stream(WORDS) == [EOS, 4, 5, 5]          # characters bring their line ends
+    assert letters.stream(WORDS) == [EOS, 4, 5, 5]          # line ends are among the characters
 
 
 @pytest.mark.parametrize("text, state, message", [
@@ -44,7 +44,7 @@ def test_words_as_characters():
     (TextForm("words", True), Text([[["a", ".", "b"], ["c"]]])),
     (TextForm("characters", True), Text([[list("a. b\n\nc\n")]], "characters")),
 ])
-def test_a_users_file(form, text, tmp_path):
+def test_user_file(form, text, tmp_path):
     (tmp_path / "a").write_text("A. b\n\nC")
     assert running_text.read(tmp_path / "a", form) == text
     (tmp_path / "a").write_text(" \n")

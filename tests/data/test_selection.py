@@ -1,4 +1,4 @@
-"""What a run learned from: corpora by name and the user's own text."""
+"""Training text of a run: named corpora and user files, restored from a checkpoint's dict."""
 
 import pytest
 
@@ -32,7 +32,7 @@ TEXT = {"text": "a", "digest": "-"}
      ["God's", "Word", ",", "3,000"]),
     (TEXT | {"characters": True, "tokenize": False, "lowercase": True}, list("god's word, 3,000")),
 ])
-def test_raw_text_is_cut_as_the_corpus_was(saved, tokens):
+def test_raw_text_is_tokenized_like_the_corpus(saved, tokens):
     assert selected(saved).form().tokens("God's Word, 3,000") == tokens
 
 
@@ -45,7 +45,7 @@ def test_raw_text_is_cut_as_the_corpus_was(saved, tokens):
     (PAIRS | {"source": "/x/y.txt"}, UserPairs, "y", 2),
     (TEXT | {"text": "/x/z.txt"}, UserText, "z", 2),
 ])
-def test_what_a_dict_stands_for(saved, kind, label, splits):
+def test_selected_restores_saved_settings(saved, kind, label, splits):
     found = selected(saved)
     assert type(found) is kind and found.label == label
     assert found.splits == ("train", "valid", "test")[:splits]
@@ -55,14 +55,14 @@ def test_what_a_dict_stands_for(saved, kind, label, splits):
         assert found.saved() == saved
 
 
-def test_named_pairs_are_those_of_the_corpus():
+def test_named_pairs_load_the_corpus():
     train, test = selected({"name": "copy", "count": 5, "max_length": 4}).load("train", "test")
     assert train == load_parallel("copy", "train", count=5, max_length=4) and len(test) == 5
     with pytest.raises(ValueError, match="split = 'dev'"):
         selected({"name": "copy"}).load("dev")
 
 
-def test_named_text_comes_as_words_or_letters(monkeypatch):
+def test_named_text_has_words_or_characters(monkeypatch):
     text = Text([[["a", "bc"], []], [["d"]]], has_articles=True)
     monkeypatch.setattr(running_text, "load", lambda name, split: text)
     assert selected({"name": "bible-en"}).load("train", "test") == [text, text]
@@ -70,14 +70,14 @@ def test_named_text_comes_as_words_or_letters(monkeypatch):
     assert letters == Text([[list("a bc\n\n")], [list("d\n")]], "characters", True)
 
 
-def test_a_run_that_says_nothing_of_its_text():
+def test_run_without_a_record_of_its_text():
     unknown = selected({})
     assert unknown.saved() == {} and unknown.label == "unknown text"
     with pytest.raises(ValueError, match="the run does not record its training text"):
         unknown.load("test")
 
 
-def test_unknown_names_and_other_kinds_are_refused():
+def test_unknown_names_and_kinds_raise():
     with pytest.raises(ValueError, match="corpus 'nix' is unknown; choose one of bible-en-es"):
         selected({"name": "nix"})
     with pytest.raises(ValueError, match="'copy' is parallel, not text: it is for translators"):
@@ -95,6 +95,6 @@ def test_unknown_names_and_other_kinds_are_refused():
     ({"name": "copy", "split": "test"}, "cannot have the argument 'split', because its"),
     ({"name": "copy", "rng": 7}, "cannot have the argument 'rng', because its"),
 ])
-def test_a_dict_with_more_or_less_is_refused(saved, message):
+def test_missing_or_unknown_keys_raise(saved, message):
     with pytest.raises(ValueError, match=message):
         selected(saved)

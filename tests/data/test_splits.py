@@ -1,4 +1,4 @@
-"""Splits are read off a sentence's words alone."""
+"""The split of a sentence depends only on its words."""
 
 import hashlib
 
@@ -7,7 +7,7 @@ import pytest
 from numpy_attention.data.splits import split_of
 
 
-def test_split_of_looks_at_words_only():
+def test_split_of_ignores_case_and_punctuation():
     sentences = [f"w{k} and v{k % 7}".split() for k in range(2000)]
     found = [split_of(sentence) for sentence in sentences]
     shouted = [[word.upper() for word in sentence] + ["!"] for sentence in sentences]
@@ -17,22 +17,22 @@ def test_split_of_looks_at_words_only():
     assert split_of("in the beginning".split(), held_out=0.999) != "train"
 
 
-def test_a_word_with_a_mark_in_it_and_half_a_character_count_as_well():
+def test_apostrophes_and_surrogates_count():
     assert split_of(["don't", "see"]) == "test"
     assert split_of(["see"]) == "train"
     assert split_of(["A\ud800"]) == "train" and split_of(["\ud800a"]) == "test"
 
 
-def test_the_share_held_out_is_split_in_the_middle():
+def test_held_out_share_is_halved_into_valid_and_test():
     u = int.from_bytes(hashlib.sha256(b"b").digest()[:8], "big") / 2**64
     assert 0 < u < 0.4
     assert split_of(["b"], held_out=u) == "train"               # u is not below u
     assert split_of(["b"], held_out=1.01 * u) == "valid"
-    assert split_of(["b"], held_out=2 * u) == "valid"           # nor below its half
+    assert split_of(["b"], held_out=2 * u) == "valid"           # nor below half of 2u
     assert split_of(["b"], held_out=2.01 * u) == "test"
 
 
-def test_what_has_no_split_is_refused_by_its_name():
+def test_split_of_raises():
     with pytest.raises(TypeError, match="^tokens is the string 'a b', expected a list of tokens"):
         split_of("a b")
     for share in (-0.1, 1.1):

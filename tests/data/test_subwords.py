@@ -1,4 +1,4 @@
-"""Subwords: words there and back, which piece belongs to which word, and what is refused."""
+"""Subwords: round trips, the word each piece belongs to, and errors."""
 
 import sys
 
@@ -22,7 +22,7 @@ def subwords():
     return Subwords.build(TEXT, 30)
 
 
-def test_words_there_and_back(subwords):
+def test_encode_and_read_round_trip(subwords):
     assert len(subwords) == 30 and [subwords.token(k) for k in range(4)] == list(SPECIAL_TOKENS)
     for words in TEXT + [["new", "thewest"], ["t"]]:
         ids = subwords.encode(words)
@@ -33,21 +33,21 @@ def test_words_there_and_back(subwords):
         assert len(subwords.places(words)) == len(ids)
 
 
-def test_the_same_text_gives_the_same_pieces(subwords):
+def test_build_is_deterministic(subwords):
     again = Subwords.build(TEXT, 30)
     assert again == subwords and again != Subwords.build(TEXT, 28)
     assert restored(subwords.saved()) == subwords
     assert restored(["a", "b"]) == Vocabulary(["a", "b"])
 
 
-def test_letters_that_are_not_known(subwords):
+def test_unknown_characters(subwords):
     assert "house" in subwords and "жhouse" not in subwords
     assert subwords.unknown_share([["house", "ж"], ["new"]]) == pytest.approx(1 / 3)
     words, places = subwords.read(subwords.encode(["new", "ж"]))
     assert words == ["new", "<unk>"] and places[-1] == 1
 
 
-def test_a_lone_beginning_is_no_word(subwords):
+def test_word_start_without_a_word_is_skipped(subwords):
     ids = subwords.encode(["new"])
     lone = next(k for k in range(len(subwords)) if subwords.token(k) == "▁")
     words, places = subwords.read([lone, *ids, lone, lone])
@@ -58,8 +58,8 @@ def test_a_lone_beginning_is_no_word(subwords):
     assert subwords.read([lone]) == ([], [0]) and subwords.read([EOS]) == ([], [])
 
 
-def test_every_letter_of_the_text_is_known_as_it_is_written():
-    rare = ["ﬁne", "①", "Ａ"]                  # what other normal forms would rewrite
+def test_characters_are_not_normalized():
+    rare = ["ﬁne", "①", "Ａ"]                  # other normal forms would change these
     subwords = Subwords.build([["the", "fine", "1", "a"]] * 3000 + [rare, []], 30)
     assert all(word in subwords for word in rare)
     assert subwords.decode(subwords.encode(rare)) == rare
@@ -70,7 +70,7 @@ def test_every_letter_of_the_text_is_known_as_it_is_written():
     (RuntimeError("trainer.cc(1) [x]\nInternal: a.cc(2) [y] [z] no. Increase vocab_size"), "no."),
     (OSError("disk full"), "disk full"), (SystemError("log\n[x] odd \n"), "odd"),
 ])
-def test_the_last_that_the_library_says_is_the_reason(error, reason, monkeypatch):
+def test_last_line_of_the_library_error_is_the_reason(error, reason, monkeypatch):
     import sentencepiece
 
     def train(**options):
@@ -84,10 +84,10 @@ def test_the_last_that_the_library_says_is_the_reason(error, reason, monkeypatch
 def test_representation_and_equality(subwords):
     assert repr(subwords) == "Subwords(30 ids: 4 special and 26 pieces)"
     assert (subwords == subwords.saved()) is False and subwords != Vocabulary(["the"])
-    assert subwords.__eq__("the") is NotImplemented         # the other side may know
+    assert subwords.__eq__("the") is NotImplemented         # lets the other operand decide
 
 
-def test_refused(subwords, monkeypatch):
+def test_errors(subwords, monkeypatch):
     message = "cannot learn 1000 subwords from 15 sentences: Vocabulary size too high"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 1000)
@@ -125,7 +125,7 @@ def test_invalid_arguments(subwords, ask, message):
 
 
 @given(words=st.lists(st.text("thelowrnswiad", min_size=1, max_size=8), max_size=6))
-def test_pieces_joined_are_the_words(subwords, words):
+def test_joined_pieces_are_the_words(subwords, words):
     ids = subwords.encode(words)
     places = subwords.places(words)
     assert subwords.decode(ids) == words
@@ -134,7 +134,7 @@ def test_pieces_joined_are_the_words(subwords, words):
     assert subwords.read(ids) == (words, places)
 
 
-def test_half_of_a_character_is_unknown(subwords):
+def test_surrogates_are_unknown(subwords):
     assert subwords.encode(["\ud800"]) == [UNK]
     with pytest.raises(ValueError, match=r"sentences\[1\] is .*lone surrogate"):
         Subwords.build([["the"], ["\ud800"]], 9)

@@ -1,4 +1,4 @@
-"""How raw text is cut, and put together again."""
+"""Tokenizing raw text and joining tokens again."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from numpy_attention.data.text_form import TextForm, is_word, visible, word_toke
     (TextForm("spaces", False), ["God's", "Word,", "3,000"], "God's Word, 3,000"),
     (TextForm("characters", True), list("god's  word, 3,000"), "god's  word, 3,000"),
 ])
-def test_text_becomes_tokens_and_tokens_text(form, tokens, line):
+def test_tokens_and_joined_text(form, tokens, line):
     assert form.tokens("God's  Word, 3,000") == tokens
     assert form.text(tokens) == line
 
@@ -37,21 +37,21 @@ def test_word_tokens(text, tokens):
 
 
 @pytest.mark.parametrize("text, tokens", [
-    # marks of any plane, on letters that do not compose
+    # combining marks of any plane, on letters that do not compose
     ("q\u0300a.", ["q\u0300a", "."]),
     ("\U0001e906\U0001e944\U0001e92a!", ["\U0001e906\U0001e944\U0001e92a", "!"]),
     ("ñq\u0302-a\u0308b!", ["ñq\u0302-äb", "!"]),
     ("\u0915\u094d\u200d\u0937।", ["\u0915\u094d\u200d\u0937", "।"]),
     ("a。b→c", ["a", "。", "b", "→", "c"]),
-    # characters that nobody sees divide words or are left out
+    # invisible characters separate words or are removed
     ("a\u200bb\u2028c\x07d\u3164", ["a", "b", "c", "d"]),
     ("soft\u00adhyphen \u200eשלום\u200f \ufeffx \ufe0f\u200d y", ["softhyphen", "שלום", "x", "y"]),
-    # what is seen as one character is one token
+    # a grapheme is one token
     ("\u2764\ufe0f\U0001f468\u200d\U0001f469\u200d\U0001f467",
      ["\u2764\ufe0f", "\U0001f468\u200d\U0001f469\u200d\U0001f467"]),
     ("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7 \U0001f44d\U0001f3fd 1\ufe0f\u20e3",
      ["\U0001f1e9\U0001f1ea", "\U0001f1eb\U0001f1f7", "\U0001f44d\U0001f3fd", "1\ufe0f\u20e3"]),
-    # marks of punctuation between letters
+    # punctuation between letters
     ('צה״ל צה"ל "שלום"', ["צה״ל", 'צה"ל', '"', "שלום", '"']),
     ("paral·lel ABBA·", ["paral·lel", "ABBA", "·"]),
     ("well\u2011known co\u2010op", ["well-known", "co-op"]),
@@ -61,13 +61,13 @@ def test_words_of_any_script(text, tokens):
     assert word_tokens(text) == tokens
 
 
-def test_every_form_composes_letters_and_lowers_a_dotted_capital():
+def test_every_form_normalizes_and_lowercases_dotted_capital_i():
     assert TextForm("spaces", False).tokens("re\u0301 x") == ["ré", "x"]
     assert TextForm("characters", False).tokens("e\u0301a") == ["é", "a"]
     assert TextForm("words", True).tokens("İstanbul") == ["istanbul"]
 
 
-def test_a_word_of_letters_may_have_marks():
+def test_words_may_have_combining_marks():
     assert is_word("cat") and is_word("हिन्दी") and is_word("น้ำ") and is_word("q\u0302")
     assert not any(map(is_word, ("", "a1", "don't", "\u0301", ".")))
 
@@ -77,11 +77,11 @@ def test_a_word_of_letters_may_have_marks():
     ("\u200b", "\\u200b"), ("a\u00adb", "a\\xadb"), ("\u0301", "\\u0301"), ("\u200dx", "\\u200dx"),
     ("a\tb", "a\\tb"), ("\U000e0061", "\\U000e0061"),
 ])
-def test_what_nobody_sees_is_shown_escaped(token, shown):
+def test_invisible_characters_are_shown_escaped(token, shown):
     assert visible(token) == shown
 
 
-def test_elision_cuts_after_the_apostrophe():
+def test_elision_splits_after_the_apostrophe():
     assert word_tokens("L\u2019homme qu'il 'a' vu aujourd'hui", elision=True) == (
         ["L'", "homme", "qu'", "il", "'", "a", "'", "vu", "aujourd'hui"]
     )
@@ -89,8 +89,8 @@ def test_elision_cuts_after_the_apostrophe():
 
 
 @given(st.text(max_size=40), st.booleans())
-def test_what_is_cut_once_is_cut_the_same_again(text, lowercase):
-    """Tokens joined and cut again are the same tokens, and none is empty or holds white space."""
+def test_tokenizing_is_idempotent(text, lowercase):
+    """Joined tokens are tokenized to the same tokens; none is empty or contains white space."""
     form = TextForm("words", lowercase)
     tokens = form.tokens(text)
     assert form.tokens(form.text(tokens)) == tokens

@@ -1,4 +1,4 @@
-"""What is found in a user's own text before a model learns from it."""
+"""Problems found in user text before training."""
 
 import pytest
 
@@ -25,10 +25,10 @@ def of_text(lines, valid=GOOD[:3], own_valid=False):
                                     Vocabulary.build(sentences), own_valid, False))
 
 
-def test_text_as_it_should_be_has_no_finding():
+def test_clean_text_has_no_findings():
     spanish = [line.replace("the", "el").replace("sees", "ve a") for line in GOOD]
     assert of_pairs(GOOD, spanish) == of_text(GOOD) == []
-    assert of_pairs(GOOD, GOOD) == []               # an exercise in copying
+    assert of_pairs(GOOD, GOOD) == []               # a copy task
 
 
 @pytest.mark.parametrize("line, words", [
@@ -37,14 +37,14 @@ def test_text_as_it_should_be_has_no_finding():
     ("un@@ known pie@@ ces .", ["already split into pieces", "un@@", "join"]),
     ("<s> a sentence . </s>", ["<s>", "ends of sentences"]),
 ])
-def test_signs_in_the_sentences(line, words):
+def test_markup_in_sentences(line, words):
     for found in (of_pairs([line, *GOOD[1:]]), of_text([line, *GOOD])):
         assert len(found) == 1
         assert all(word in found[0] for word in words)
     assert of_pairs([line, *GOOD[1:]])[0].startswith("source: ")
 
 
-def test_unknown_words_name_their_side_and_a_way_out():
+def test_unknown_words_name_the_side_and_a_remedy():
     without_spaces = [f"{line.replace(' ', '')}{n}" for n, line in enumerate(GOOD)]
     without_spaces[:2] = ["same", "same"]
     found, = of_pairs(GOOD, without_spaces)
@@ -52,26 +52,26 @@ def test_unknown_words_name_their_side_and_a_way_out():
     assert "subwords" in found and "min_count" in found
 
 
-def test_punctuation_that_is_not_split():
+def test_unsplit_punctuation():
     found = of_pairs([line.replace(" .", ".") for line in GOOD])
     assert len(found) == 1 and "with tokenize" in found[0] and "cat." in found[0]
 
 
-def test_text_that_is_tokenized_twice():
+def test_text_tokenized_twice():
     lines = ["it is well @ - @ known .", *GOOD[1:]]
     assert "leave out tokenize" in of_pairs(lines, tokenized=True)[0]
     assert of_pairs(["it 's well known .", *GOOD[1:]]) == []
     assert of_pairs(GOOD, tokenized=True) == []
 
 
-def test_far_longer_sentences_unless_a_length_is_given():
+def test_outlier_lengths_without_a_max_length():
     lines = [" ".join(GOOD), *GOOD[1:]]
     found, = of_pairs(lines)
     assert "up to 210 tokens" in found and "max_length 12" in found
     assert of_pairs(lines, max_length=12) == []
 
 
-def test_text_that_is_seen_in_training_untranslated_or_a_licence():
+def test_duplicates_untranslated_lines_and_licences():
     seen = [Pair(tuple(line.split()), ("x",)) for line in GOOD[:4]]
     for found in (of_pairs(GOOD, valid=seen), of_text(GOOD, GOOD[:5], own_valid=True)):
         assert any("100% of the sentences to validate on" in one for one in found)

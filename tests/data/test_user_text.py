@@ -1,4 +1,4 @@
-"""The user's text: its files, how it is cut, what is held out, and what has changed since."""
+"""User text: its files, tokenization, held-out part, and changes since training."""
 
 import os
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_pairs(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("limit", [{"max_length": 4}, {"count": 60}])
-def test_no_limit_brings_sentences_of_one_part_into_the_other(limit, tmp_path):
+def test_limits_keep_train_and_valid_disjoint(limit, tmp_path):
     (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
     file = tmp_path / "a"
     whole, few = (UserPairs(file, file, **limits).load("train", "valid") for limits in ({}, limit))
@@ -76,7 +76,7 @@ def test_validation_files(tmp_path):
 # ---- running text --------------------------------------------------------------------------------
 
 
-def test_the_end_is_held_out(folder):
+def test_end_of_a_text_is_held_out(folder):
     own = UserText("a.txt")
     assert own.text == str(folder / "a.txt") and own.splits == ("train", "valid")
     assert own.label == "a"
@@ -104,7 +104,7 @@ def test_letters(folder):
 # ---- both ----------------------------------------------------------------------------------------
 
 
-def test_what_a_checkpoint_keeps(folder):
+def test_saved_settings(folder):
     pairs = UserPairs("a.txt", Path("b.txt"), tokenize=True, held_out_seed=3, count=7).saved()
     paths = {"source": str(folder / "a.txt"), "target": str(folder / "b.txt")}
     digest = pairs.pop("digest")
@@ -117,7 +117,7 @@ def test_what_a_checkpoint_keeps(folder):
         "text": str(folder / "a.txt"), "characters": True, "lowercase": False, "tokenize": False,
         "digest": "aa03133384d7cfcd",
     }
-    os.remove("a.txt")                                          # what a run is, is still known
+    os.remove("a.txt")                                          # a run still loads without its text
     for saved in (pairs | {"digest": digest}, text):
         assert selected(saved).saved() == saved
         with pytest.raises(FileNotFoundError, match="a.txt does not exist"):
@@ -125,7 +125,7 @@ def test_what_a_checkpoint_keeps(folder):
 
 
 @pytest.mark.parametrize("where", ["new/data", "new/runs", "new/runs/one", "new", "."])
-def test_a_text_that_was_moved_is_found_near_its_run(where, folder):
+def test_moved_text_is_found_near_its_run(where, folder):
     (folder / "old" / "data").mkdir(parents=True)
     (folder / "old" / "runs" / "one").mkdir(parents=True)
     (folder / "a.txt").rename(folder / "old" / "data" / "c.txt")
@@ -133,13 +133,13 @@ def test_a_text_that_was_moved_is_found_near_its_run(where, folder):
     learned, _ = UserText("old/data/c.txt").load("train", "valid")
     (folder / "old").rename(folder / "new")
     (folder / "new" / "data" / "c.txt").rename(folder / where / "c.txt")
-    (folder / "new" / "runs" / "c.txt").touch(where != "new/runs")      # the digest decides
+    (folder / "new" / "runs" / "c.txt").touch(where != "new/runs")    # skipped by digest
     assert selected(saved, None, Path("new/runs/one")).load("train") == [learned]
     windows = saved | {"text": "C:\\me\\data\\c.txt"}
     assert selected(windows, None, folder / "new" / "runs" / "one").load("train") == [learned]
 
 
-def test_each_file_is_searched_for_and_two_may_have_changed_places(tmp_path):
+def test_each_moved_file_is_searched_for_separately(tmp_path):
     (tmp_path / "en").write_text("Yes\n")
     (tmp_path / "fr").write_text("Oui\n")
     files = [tmp_path / name for name in ("en", "fr", "fr", "en")]
@@ -152,7 +152,7 @@ def test_each_file_is_searched_for_and_two_may_have_changed_places(tmp_path):
     assert selected(saved).load("train") == [learned]
 
 
-def test_a_text_that_is_not_found_or_another_is_named(folder):
+def test_missing_or_changed_text_raises(folder):
     own = UserText("a.txt")
     own.folder = folder / "runs"
     (folder / "a.txt").write_text("Another.\n")
@@ -171,7 +171,7 @@ def test_a_text_that_is_not_found_or_another_is_named(folder):
         own.load("train")
 
 
-def test_a_link_keeps_its_name(folder):
+def test_symlink_keeps_its_name(folder):
     (folder / "link.txt").symlink_to("a.txt")
     assert UserText("link.txt").text == str(folder / "link.txt")
 

@@ -32,14 +32,14 @@ def test_vectors_of_every_format(write, lines, end):
     assert (read.other_case, read.skipped, vector_size(path)) == (1, 0, 2)
 
 
-def test_the_same_case_is_preferred_and_the_first_counts(write):
+def test_exact_case_and_first_entry_are_preferred(write):
     path = write(b"THE 1 1", b"The 2 2", b"the 3 3", b"the 4 4", b"caf\xe9 5 5")
     read = read_vectors(path, ["the", "tHE", "café"])
     assert read.array.tolist() == [[3, 3], [1, 1], [0, 0]]
     assert (read.other_case, read.skipped) == (1, 1)
 
 
-def test_gzipped_text_has_the_digest_of_the_text(write, tmp_path):
+def test_gzipped_file_has_the_digest_of_its_text(write, tmp_path):
     plain = write(*LINES)
     (tmp_path / "zipped").write_bytes(gzip.compress(plain.read_bytes()))
     assert read_vectors(tmp_path / "zipped", WORDS).digest == read_vectors(plain, WORDS).digest
@@ -57,6 +57,6 @@ def test_gzipped_text_has_the_digest_of_the_text(write, tmp_path):
     ([b"PK\x03\x04"], "is a zip archive"),
     ([gzip.compress(b"the 1 2\n" * 100)[:30]], "is damaged after line"),
 ])
-def test_files_that_are_no_vectors(write, lines, message):
+def test_invalid_files(write, lines, message):
     with pytest.raises(ValueError, match=f"vectors.txt.*{message}"):
         read_vectors(write(*lines), WORDS)

@@ -28,7 +28,7 @@ def test_build_orders_by_frequency_then_alphabet():
 def test_encode_and_decode():
     vocabulary = Vocabulary.build(SENTENCES)
     assert vocabulary.encode(["a", "zebra", "b"]) == [5, UNK, 4]
-    # text cannot end a sentence
+    # </s> in a text is an ordinary word
     assert vocabulary.encode(["<s>", "</s>", "<pad>", "<unk>"]) == [UNK] * 4
     assert vocabulary.decode(np.array([BOS, 5, UNK, PAD, 4, EOS, 6])) == ["a", "<unk>", "b"]
     assert vocabulary.decode(vocabulary.encode(["a", "b", "d"])) == ["a", "b", "d"]
@@ -41,13 +41,13 @@ def test_characters():
     assert "".join(vocabulary.decode(vocabulary.encode("hole \u00e9\n"))) == "hole \u00e9\n"
 
 
-def test_tokens_round_trip_as_plain_strings():
+def test_numpy_tokens_become_plain_strings():
     vocabulary = Vocabulary.build(SENTENCES)
     again = Vocabulary(np.array(vocabulary.tokens))
     assert again == vocabulary and all(type(token) is str for token in again.tokens)
     assert again.encode(["d"]) == vocabulary.encode(["d"])
     assert vocabulary != Vocabulary(["b", "a"]) and vocabulary != vocabulary.tokens
-    assert vocabulary == mock.ANY               # the other side may know better
+    assert vocabulary == mock.ANY               # lets the other operand decide
 
 
 def test_unknown_share():
@@ -93,7 +93,7 @@ def test_invalid_tables_texts_and_ids(call, error, message):
         call()
 
 
-def test_a_string_is_its_characters_and_a_vocabulary_tells_its_size():
+def test_string_is_a_list_of_characters_and_repr_shows_the_size():
     assert TWO.encode("ab") == [4, 5] and TWO.places("ab") == [0, 1]
     assert TWO.unknown_share(["aq"]) == 0.5
     assert repr(TWO) == "Vocabulary(6 ids: 4 special and 2 tokens)"
@@ -104,7 +104,7 @@ WORDS = st.text(min_size=1, max_size=5).filter(lambda word: "\0" not in word and
 
 
 @given(st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=5).filter(any))
-def test_what_a_vocabulary_knows_comes_back(sentences):
+def test_known_words_round_trip(sentences):
     vocabulary = Vocabulary.build(sentences)
     for sentence in sentences:
         ids = vocabulary.encode(sentence)

@@ -1,4 +1,4 @@
-"""Recipes compared: the table, and BLEU by length."""
+"""Comparing recipes: the table, and BLEU by length."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments import compare as comparison
 
 
-def test_lengths_are_shared_out():
+def test_lengths_are_grouped():
     pairs = [Pair(("a",) * n, ("b",) * 5) for n in (1, 1, 2, 3, 3, 4, 9, 9)]
     right = [["b"] * 5 for _ in pairs]
     wrong = right[:6] + [["c"] * 5] * 2
@@ -17,7 +17,7 @@ def test_lengths_are_shared_out():
     assert found["wrong"][-1].bleu < 80
 
 
-def test_a_corpus_without_links_has_no_pointing():
+def test_corpus_without_links_has_no_pointing():
     line = {"parameters": 1234567, "minutes": 1.25, "perplexity": 3.0, "bleu": 20.0, "chrf": 30.0}
     last = comparison.table({"a": [line]}).split("\n")[-1]
     assert last.endswith("|   – |        – |") and "1,234,567" in last

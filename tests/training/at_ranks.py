@@ -1,4 +1,4 @@
-"""What test_ranks.py lets mpirun start on several ranks: one case each, printed on standard output.
+"""Cases that test_mpirun.py starts on several ranks; each prints its result on standard output.
 
     mpirun -n 2 python at_ranks.py trained 1        parameters of small trainings, 1 thread a rank
 """
@@ -59,12 +59,12 @@ def report(name, made, *figures):
 
 
 def trained(threads):
-    """All that carries state, and all that is shared out after a training."""
+    """Train models of every kind that carries state or shares work between ranks."""
     made = translator().fit(pairs(93), pairs(25, 2), None, threads, False, RANKS)
     found = made.translate(sentences(30, 3), 3, batch_size=4, threads=threads, ranks=RANKS)
     report("translator", made, digest(repr(found).encode()),
          made.measure(pairs(25, 2), 2, threads, ranks=RANKS)["perplexity"])
-    row_sums.MANY = 5               # of tables as small as these the touched rows are sent
+    row_sums.MANY = 5               # so that these small tables send only their touched rows
     row_sums.MOST = 0.9
     report("rows", translator().fit(pairs(93), pairs(25, 2), None, threads, False, RANKS))
     row_sums.MANY = 4096
@@ -74,8 +74,8 @@ def trained(threads):
     report("articles", writer("article").fit(text(), text(), None, threads, False, RANKS))
 
 
-def alone(threads, name, value):
-    """Rank 1 is about to train something else."""
+def disagree(threads, name, value):
+    """Give rank 1 a different version, seed, text or number of threads."""
     made = translator()
     if RANKS.rank == 1:
         if name == "version":
@@ -91,7 +91,7 @@ def alone(threads, name, value):
 
 
 def agreed(threads):
-    """What ranks compute together, and what one learns of the failure of others."""
+    """Print results of collective operations, and an error of rank 0 on every rank."""
     print(RANKS.rank, RANKS.count, RANKS.is_first, RANKS.allgather(RANKS.rank ** 2),
           RANKS.broadcast(RANKS.rank + 5), flush=True)
     try:
@@ -106,18 +106,18 @@ def agreed(threads):
 
 
 def failed(threads):
-    """A command that fails on rank 1 alone."""
+    """Run a command that fails only on rank 1."""
     from numpy_attention.cli import main
     if RANKS.rank == 1:
-        def refuse(*arguments):
+        def fail(*arguments):
             raise ValueError("no such thing here")
-        main.parse = refuse
+        main.parse = fail
     sys.exit(main.main(["train", "--corpus", "copy", "--pairs", "60", "--hidden", "8", "--epochs",
                         "1", "--threads", "1"]))
 
 
 def broken(threads):
-    """A mistake of the package's own, on rank 1 alone."""
+    """Run a training with a bug only on rank 1."""
     from numpy_attention.training.trainer import Trainer
     if RANKS.rank == 1:
         Trainer.train_step = lambda *arguments: {}["forgotten"]

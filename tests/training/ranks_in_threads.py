@@ -1,6 +1,6 @@
-"""Ranks of one process: threads that exchange as mpi4py's communicators do, for quick tests.
+"""Ranks as threads of one process, with mpi4py's communicator interface, for quick tests.
 
-What real ones do is in test_ranks.py.
+tests/integration/cli/test_mpirun.py tests real ranks.
 """
 
 import pickle
@@ -16,7 +16,7 @@ PATIENCE = 60
 
 
 class Comm:
-    """As much of an mpi4py communicator as Ranks uses."""
+    """The part of an mpi4py communicator that Ranks uses."""
 
     def __init__(self, rank, slots, barrier, mail=()):
         self.rank = rank
@@ -70,8 +70,8 @@ class Comm:
             vector[start:start + count] = got
 
 
-def together(count, do):
-    """[the result of do(Ranks) on each rank]; the first error is raised."""
+def on_ranks(count, do):
+    """Return [do(Ranks) on each rank]; the first error is raised."""
     slots, barrier = [None] * count, threading.Barrier(count)
     mail = [queue.Queue() for _ in range(count)]
     given, errors = [None] * count, []
@@ -95,7 +95,7 @@ def together(count, do):
 
 
 def same(given):
-    """What all ranks have given, which is the same, bit for bit."""
+    """Assert that all ranks returned the same bits, and return them."""
     first, *others = given
     for other in others:
         if isinstance(first, np.ndarray):

@@ -1,4 +1,4 @@
-"""A translator small enough to train in a test: reverse, GRU 12."""
+"""A translator small enough to train in a test: reverse, GRU of 12 units."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from numpy_attention.training.trainer import Trainer
 
 
 def pairs(count=60, seed=0, vocabulary=9):
-    """(sources, targets) as ids: the target is the source reversed, lengths 1 to 6."""
+    """Return (sources, targets) as ids: each target is its source reversed; lengths 1 to 6."""
     rng = np.random.default_rng(seed)
     sources = [rng.integers(4, vocabulary, rng.integers(1, 7)).tolist() for _ in range(count)]
     return sources, [source[::-1] for source in sources]
@@ -23,7 +23,7 @@ def translator_model(seed=0, dtype=np.float32, hidden=12, **settings):
 
 
 def trainer(model=None, path=None, count=60, **settings):
-    """A Trainer on `reverse` with validation; settings override."""
+    """Return a Trainer on `reverse` with validation; settings override the defaults."""
     settings = {"optimizer": Adam(5e-3), "clip": 1.0, "threads": 1, "progress": False,
                 "rng": np.random.default_rng(3), **settings}
     train = PairBatches(*pairs(count), batch_size=8, block=2)
@@ -32,7 +32,7 @@ def trainer(model=None, path=None, count=60, **settings):
 
 
 def language_trainer(path=None, **settings):
-    """A Trainer of a language model whose state is carried, on a text of random ids."""
+    """Return a Trainer of a language model with carried state on a text of random ids."""
     text = np.random.default_rng(5).integers(4, 12, 400)
     model = LanguageModel.create(np.random.default_rng(1), 12, hidden=6, layers=2, dropout=0.3)
     settings = {"optimizer": SGD(0.5), "threads": 1, "progress": False,

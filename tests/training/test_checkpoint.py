@@ -1,4 +1,4 @@
-"""Checkpoints: whole or absent, never unpickled, and clear about what is wrong with a file."""
+"""Checkpoints: written atomically, never unpickled, and with clear errors for invalid files."""
 
 import builtins
 import errno
@@ -33,7 +33,7 @@ def test_round_trip(path):
 
 
 class Full(io.FileIO):
-    """A file on a disk that is full after `space` bytes."""
+    """A file on a disk with room for only `space` bytes."""
 
     space = 0
 
@@ -44,8 +44,8 @@ class Full(io.FileIO):
 
 
 @given(space=st.integers(0, 9000), name=st.sampled_from(["write", "flush", "fsync", "replace"]))
-def test_a_write_that_fails_anywhere_leaves_the_old_file(space, name, tmp_path):
-    """Law: whatever fails, the old checkpoint is whole and no other file is left."""
+def test_failed_write_keeps_the_old_file(space, name, tmp_path):
+    """Law: after any failure the old checkpoint is intact and no other file is left."""
     path = tmp_path / "run.npz"
     checkpoint.save(path, {"x": np.ones(3)}, {"note": "old"})
     before = path.read_bytes()
@@ -86,7 +86,7 @@ def test_truncated(path, keep):
             load(path)
 
 
-def test_a_flipped_byte(path):
+def test_flipped_byte(path):
     data = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
         place = archive.getinfo("parameters/C.npy").header_offset + 400
@@ -97,7 +97,7 @@ def test_a_flipped_byte(path):
     assert checkpoint.load_about(path)["note"] == "ü"           # does not read the arrays
 
 
-def test_a_pickle_is_never_loaded(tmp_path):
+def test_pickle_is_never_loaded(tmp_path):
     class Payload:
         def __reduce__(self):
             return os.mkdir, (str(tmp_path / "executed"),)
@@ -124,7 +124,7 @@ def test_not_a_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("extra, wrote", [({}, "before 0.2.0"), ({"version": "9.1"}, "9.1")])
-def test_another_format_is_refused_by_the_names_of_both_versions(tmp_path, extra, wrote):
+def test_unknown_format_names_both_versions(tmp_path, extra, wrote):
     about = json.dumps({"format": 99} | extra).encode()
     np.savez(tmp_path / "future.npz", about=np.frombuffer(about, np.uint8))
     message = f"99, expected 1; .*written by numpy_attention {wrote}, and this is {__version__}; "
@@ -133,13 +133,13 @@ def test_another_format_is_refused_by_the_names_of_both_versions(tmp_path, extra
             load(tmp_path / "future.npz")
 
 
-def test_values_that_are_not_finite(tmp_path):
+def test_non_finite_values(tmp_path):
     checkpoint.save(tmp_path / "nan.npz", {"parameters/W": np.array([1.0, np.nan])}, {})
     with pytest.raises(ValueError, match="parameters/W contains values that are not finite"):
         checkpoint.load(tmp_path / "nan.npz")
 
 
-def test_another_models_parameters(path):
+def test_parameters_of_another_model(path):
     arrays, _ = checkpoint.load(path)
     with pytest.raises(ValueError, match="shape"):
         checkpoint.restore(translator_model(hidden=8), arrays)
@@ -148,10 +148,10 @@ def test_another_models_parameters(path):
     before = model.vector.copy()
     with pytest.raises(ValueError, match=r"missing C"):
         checkpoint.restore(model, arrays)
-    assert np.array_equal(model.vector, before)         # refused before anything was loaded
+    assert np.array_equal(model.vector, before)         # a failed restore changes nothing
 
 
-def test_a_best_vector_is_read_in_the_order_of_its_own_file(tmp_path):
+def test_best_vector_is_split_in_the_order_of_its_file(tmp_path):
     parameters = {"parameters/b": np.zeros(2), "parameters/part.W": np.zeros((2, 3))}
     checkpoint.save(tmp_path / "old.npz", parameters | {"best": np.arange(8.0)}, {})
     arrays, _ = checkpoint.load(tmp_path / "old.npz")
@@ -160,8 +160,7 @@ def test_a_best_vector_is_read_in_the_order_of_its_own_file(tmp_path):
     assert arrays["best/part.W"].tolist() == [[2, 3, 4], [5, 6, 7]]
 
 
-def test_arrays_are_stored_plainly(path):
-    """Anyone can read the parameters with NumPy alone, by their dotted names."""
+def test_arrays_are_readable_with_numpy(path):
     with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
         assert np.array_equal(file["parameters/attention.v_a"], translator_model().attention.v_a)
 
@@ -174,7 +173,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(),
 
 @given(arrays=st.dictionaries(NAMES.map("parameters/".__add__), ARRAYS, max_size=4),
        note=st.dictionaries(NAMES.map("my_".__add__), JSON, max_size=3))
-def test_what_was_saved_comes_back(tmp_path, arrays, note):
+def test_round_trip_of_any_arrays(tmp_path, arrays, note):
     given = {name: np.array(values, np.float32) for name, values in arrays.items()}
     checkpoint.save(tmp_path / "law.npz", given, note)
     found, about = checkpoint.load(tmp_path / "law.npz")
@@ -183,7 +182,7 @@ def test_what_was_saved_comes_back(tmp_path, arrays, note):
         np.testing.assert_array_equal(found[name], array)
 
 
-def test_a_checkpoint_reaches_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+def test_checkpoint_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
     sizes = []
     sync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda number: (sizes.append(os.fstat(number).st_size),
@@ -192,24 +191,24 @@ def test_a_checkpoint_reaches_the_disk_before_it_has_its_name(tmp_path, monkeypa
     assert sizes == [(tmp_path / "run.npz").stat().st_size]
 
 
-def packed_about(path, text):
+def save_about(path, text):
     np.savez(path, about=np.frombuffer(text.encode(), np.uint8))
 
 
-def test_what_the_text_may_not_be(tmp_path):
+def test_invalid_about_entries(tmp_path):
     path = tmp_path / "a.npz"
-    packed_about(path, json.dumps({"format": 1, "version": 3}))
+    save_about(path, json.dumps({"format": 1, "version": 3}))
     with pytest.raises(ValueError, match="a.npz cannot be loaded .its entry 'version' is 3"):
         checkpoint.load_about(path)
     for depth in (16, 60, 100_000):
-        packed_about(path, '{"format": 1, "more": ' + depth * "[" + depth * "]" + "}")
+        save_about(path, '{"format": 1, "more": ' + depth * "[" + depth * "]" + "}")
         with pytest.raises(ValueError, match="its 'about' entry is too deeply nested; use another"):
             checkpoint.load_about(path)
-    packed_about(path, '{"format": 1, "more": ' + 15 * "[" + 15 * "]" + "}")
+    save_about(path, '{"format": 1, "more": ' + 15 * "[" + 15 * "]" + "}")
     assert "more" in checkpoint.load_about(path)
 
 
-def test_a_best_vector_of_another_length_is_refused():
+def test_best_vector_of_another_length_raises():
     arrays = {"parameters/w": np.zeros((2, 3))}
     with pytest.raises(ValueError, match=r"'best' has shape \(5,\), expected one .* 6 parameters"):
         checkpoint._split("a", np.zeros(5), arrays)
@@ -219,17 +218,17 @@ def test_a_best_vector_of_another_length_is_refused():
 
 @pytest.mark.parametrize("version, text", [
     ("1.0.0", "1.0.0"), ("1" * 21, "1" * 20 + "…"), (3, "3"), ([1], "[1]")])
-def test_a_version_is_shown_as_text_of_one_line(version, text):
+def test_version_is_shown_on_one_line(version, text):
     assert checkpoint.versions({"version": version}).startswith(
         f"it was written by numpy_attention {text}, and this is ")
 
 
-def test_a_partial_file_that_another_process_removes_first_is_no_error(tmp_path, monkeypatch):
+def test_partial_file_removed_by_another_process_is_ignored(tmp_path, monkeypatch):
     partial = tmp_path / f"run.npz.1{checkpoint.PARTIAL}"
     monkeypatch.setattr(type(tmp_path), "iterdir", lambda folder: iter([partial]))
     checkpoint.remove_partial(tmp_path / "run.npz")
 
 
-def test_only_the_prefix_of_a_parameter_is_replaced():
+def test_only_the_prefix_of_a_parameter_name_is_replaced():
     arrays = {"parameters/parameters/W": np.zeros((1, 2))}
     assert list(checkpoint._split("a", np.ones(2), arrays)) == ["best/parameters/W"]

@@ -1,4 +1,4 @@
-"""What is named first: a parameter, else an activation in forward order, else a gradient."""
+"""First non-finite array: a parameter, else an activation in forward order, else a gradient."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +26,7 @@ class Weights:
 
 
 class Twice(Linear):
-    """Its forward pass leaves a cache of every kind there is."""
+    """A layer whose cache contains every kind of container."""
 
     def forward(self, batch):
         y = batch @ self.W
@@ -35,7 +35,7 @@ class Twice(Linear):
 
 
 def bad(W=1.0, x=1.0, gradient=0.0):
-    """One weight, one row of two, one number of a gradient; all others are fine."""
+    """Diagnose a layer where one weight, one input row and one gradient entry are as given."""
     model = Twice(np.ones((2, 2), np.float32), None)
     model.W[0, 1] = W
     grads = model.zeros_like()
@@ -44,7 +44,7 @@ def bad(W=1.0, x=1.0, gradient=0.0):
         return first_bad(model, np.array([[1, 1], [x, x]], np.float32), grads)
 
 
-def test_in_order():
+def test_order_of_diagnosis():
     assert bad(W=np.nan, x=np.inf, gradient=np.nan) == "parameter W"
     assert bad(x=1e9, gradient=np.nan) == "activation cache.0.states"
     assert bad(x=10.0) == "activation cache.1.weights.1"
@@ -60,8 +60,8 @@ def test_in_order():
     (partial(LanguageModel.create, np.random.default_rng(0), 9, hidden=6, cell="gru"),
      TextBatches(np.arange(30) % 9, batch_size=2, steps=5)),
 ])
-def test_memory_that_nobody_has_written_is_not_blamed(make, train, monkeypatch):
-    """Whatever was there before: here it is all NaN."""
+def test_uninitialized_memory_is_ignored(make, train, monkeypatch):
+    """np.empty returns NaN here."""
     model = make()
     for name in ("empty", "empty_like"):
         monkeypatch.setattr(np, name, filled(getattr(np, name)))

@@ -1,4 +1,4 @@
-"""Evaluation: what perplexity is and refuses, whatever the batches and threads."""
+"""Evaluation: perplexity, errors, and independence of batches and threads."""
 
 import math
 
@@ -19,7 +19,7 @@ def test_perplexity_is_exp_of_the_mean_loss():
     assert Evaluation(710.0, 1).perplexity == Evaluation(1e6, 1).perplexity == math.inf
 
 
-def test_without_a_part_that_was_evaluated_by_itself():
+def test_subtracting_a_part():
     whole = Evaluation(10.0, 5, (np.array([6.0, 4.0]), np.array([3, 2])))
     part = Evaluation(3.0, 2, (np.array([1.0, 2.0]), np.array([1, 1])))
     left = whole.without(part)
@@ -29,7 +29,7 @@ def test_without_a_part_that_was_evaluated_by_itself():
     assert Evaluation(10.0, 5).without(part).rows is None
 
 
-def test_what_cannot_be_evaluated():
+def test_invalid_evaluations():
     for model, batches, name in ((3, PairBatches(*pairs(2)), "model"), (Counts(), [3], "batches")):
         with pytest.raises(TypeError, match=f"^{name} is "):
             evaluate(model, batches)
@@ -41,7 +41,7 @@ def test_what_cannot_be_evaluated():
     (math.nan, 3, ArithmeticError, "finite loss"),
     (math.inf, 3, ArithmeticError, "finite loss"),
 ])
-def test_perplexity_refuses(loss, tokens, error, message):
+def test_perplexity_raises(loss, tokens, error, message):
     for what in ("perplexity", "mean"):
         with pytest.raises(error, match=message):
             getattr(Evaluation(loss, tokens), what)
@@ -56,8 +56,8 @@ def test_evaluation_does_not_depend_on_threads_or_batches():
         assert math.isclose(other.loss, whole.loss, rel_tol=1e-12)
 
 
-def test_a_text_is_read_on_with_the_state_before():
-    """In windows of 7 steps as in one: the state is carried where the text goes on."""
+def test_state_is_carried_across_windows():
+    """Windows of 7 steps give the same loss as one window."""
     run = language_trainer()
     text = np.random.default_rng(8).integers(4, 12, 100)
     whole, parts = (evaluate(run.model, TextBatches(text, batch_size=3, steps=steps))
@@ -67,7 +67,7 @@ def test_a_text_is_read_on_with_the_state_before():
 
 
 class Counts:
-    """A model that adds one to its state, and notes the rows it is given and the state before."""
+    """A model that adds one to its state, and records the rows and states it is given."""
 
     def __init__(self):
         self.seen = []
@@ -79,7 +79,7 @@ class Counts:
 
 
 @pytest.mark.parametrize("carried, before", [(True, [0, 1, 2]), (False, [0, 0, 0])])
-def test_a_state_is_empty_first_and_then_where_nothing_is_carried(carried, before):
+def test_state_is_reset_where_it_is_not_carried(carried, before):
     model = Counts()
     batches = PairBatches(*pairs(3), batch_size=1)
     batches.carried = lambda place: carried
@@ -89,7 +89,7 @@ def test_a_state_is_empty_first_and_then_where_nothing_is_carried(carried, befor
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("size", [1, 7, 30])
-def test_rows_are_distinguished_in_their_order(size, threads):
+def test_row_losses_are_in_row_order(size, threads):
     model = translator_model(dtype=np.float64)
     batches = PairBatches(*pairs(30, 2), batch_size=size)
     found = evaluate(model, batches, threads, by_row=True)
@@ -97,20 +97,20 @@ def test_rows_are_distinguished_in_their_order(size, threads):
     assert (found.loss, found.tokens) == (pytest.approx(losses.sum()), tokens.sum())
     assert found.loss == pytest.approx(evaluate(model, batches, threads).loss, rel=1e-12)
     order = [i for place in batches.order() for i in place]
-    alone = PairBatches([batches.sources[i] for i in order], [batches.targets[i] for i in order], 1)
+    rows = PairBatches([batches.sources[i] for i in order], [batches.targets[i] for i in order], 1)
     for row, (loss, count) in enumerate(zip(losses, tokens)):
-        batch = alone.batch([row])
+        batch = rows.batch([row])
         assert count == batch.tokens
         assert loss == pytest.approx(model.loss(batch)[0], rel=1e-10)
 
 
-def test_batches_that_are_none_are_named():
+def test_invalid_batches_raise():
     expected = "^batches is None; expected batches such as PairBatches with the attributes order "
     with pytest.raises(TypeError, match=expected + "and batch and carried$"):
         evaluate(translator_model(), None, 1)
 
 
-def test_one_thread_unless_more_are_asked_for(monkeypatch):
+def test_default_is_one_thread(monkeypatch):
     counts = []
 
     def recorded(count, ranks):
@@ -123,5 +123,5 @@ def test_one_thread_unless_more_are_asked_for(monkeypatch):
     assert counts == [1, 2]
 
 
-def test_an_evaluation_is_printed_as_perplexity_over_tokens():
+def test_str_shows_perplexity_and_tokens():
     assert str(Evaluation(1200 * math.log(2), 1200)) == "perplexity 2.00 over 1,200 tokens"

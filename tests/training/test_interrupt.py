@@ -1,4 +1,4 @@
-"""Ctrl-C: noted first, an ordinary KeyboardInterrupt the second time, and then as it was before."""
+"""Ctrl-C: the first is recorded, the second raises KeyboardInterrupt; handlers are restored."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from numpy_attention.training.interrupt import SIGNALS, Interrupt, Stopped
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_first_is_a_wish_the_second_stops(number):
+def test_first_signal_is_recorded_and_second_raises(number):
     before = signal.getsignal(number)
     with pytest.raises(Stopped) as stopped, Interrupt() as interrupt:
         assert not interrupt.asked
@@ -22,7 +22,7 @@ def test_the_first_is_a_wish_the_second_stops(number):
     assert stopped.value.number == number and isinstance(stopped.value, KeyboardInterrupt)
 
 
-def test_what_is_ignored_stays_ignored():
+def test_ignored_signals_stay_ignored():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with Interrupt() as interrupt:
@@ -32,7 +32,7 @@ def test_what_is_ignored_stays_ignored():
         signal.signal(signal.SIGHUP, before)
 
 
-def test_outside_of_the_main_thread_nothing_is_changed():
+def test_no_handlers_outside_the_main_thread():
     before = signal.getsignal(signal.SIGINT)
 
     def work():
@@ -44,7 +44,7 @@ def test_outside_of_the_main_thread_nothing_is_changed():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_warning_of_mpirun_is_followed_by_the_signal_or_by_nothing(monkeypatch):
+def test_mpirun_warning_may_or_may_not_be_followed_by_a_signal(monkeypatch):
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
     with Interrupt() as interrupt:

@@ -1,4 +1,4 @@
-"""One training at a time writes a checkpoint, and one that was killed locks nothing."""
+"""Checkpoint locks: one training at a time; errors and killed processes release the lock."""
 
 import os
 
@@ -10,21 +10,21 @@ from numpy_attention.training import lock
 pytestmark = pytest.mark.skipif(lock.fcntl is None, reason="the system has no flock")
 
 
-def test_another_trainer_of_the_same_process_is_refused_too(tmp_path):
+def test_second_trainer_in_the_same_process_raises(tmp_path):
     first, second, elsewhere = (trainer(path=tmp_path / name)
                                 for name in ("run.npz", "run.npz", "other.npz"))
     with first.alone():
         with pytest.raises(BlockingIOError, match="another training"):
             second.fit(1)
         elsewhere.fit(1)
-        first.fit(1)                                        # it is alone already
+        first.fit(1)                                        # it holds the lock
         with pytest.raises(BlockingIOError, match="another training"):
             second.fit(1)
     assert second.resume() and second.epoch == 1
     second.fit(2)
 
 
-def test_a_trainer_that_has_finished_holds_no_lock(tmp_path):
+def test_finished_trainer_releases_its_lock(tmp_path):
     first, second = (trainer(path=tmp_path / "run.npz") for _ in range(2))
     first.fit(1)
     with second.alone():
@@ -53,7 +53,7 @@ def test_no_lock_file_stays_open(tmp_path, monkeypatch):
             os.fstat(number)
 
 
-def test_the_lock_ends_with_an_error(tmp_path):
+def test_lock_is_released_after_an_error(tmp_path):
     run = trainer(path=tmp_path / "run.npz", threads=1)
     run.threads = 0
     with pytest.raises(ValueError, match="threads = 0"):
@@ -62,8 +62,8 @@ def test_the_lock_ends_with_an_error(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_lock_file_that_was_taken_away_meanwhile_is_no_lock(tmp_path, monkeypatch):
-    """Opened just before its holder removed it: the lock must be of the file that stands there."""
+def test_lock_file_removed_after_opening_is_opened_again(tmp_path, monkeypatch):
+    """The previous holder removes the file just after it was opened."""
     path = tmp_path / "run.npz"
     opened = os.open
     names = []
@@ -81,7 +81,7 @@ def test_a_lock_file_that_was_taken_away_meanwhile_is_no_lock(tmp_path, monkeypa
             lock.check_free(path)
 
 
-def test_what_a_killed_process_left_half_written_goes(tmp_path):
+def test_partial_files_of_killed_processes_are_removed(tmp_path):
     names = ["run.npz.123.partial", "run.npz.4.partial"]
     others = ["other.npz.123.partial", "run.npz.txt"]
     for name in names + others:
@@ -90,7 +90,7 @@ def test_what_a_killed_process_left_half_written_goes(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["run.npz", *others])
 
 
-def test_a_folder_that_cannot_be_written_to_is_reported_before_the_training(tmp_path):
+def test_unwritable_folder_raises_before_training(tmp_path):
     (tmp_path / "file").write_text("")
     run = trainer(path=tmp_path / "file" / "run.npz")
     with pytest.raises(OSError, match="file is a file; pass the path of a folder"):
@@ -98,19 +98,19 @@ def test_a_folder_that_cannot_be_written_to_is_reported_before_the_training(tmp_
     assert run.step == 0
 
 
-def test_a_system_without_locks_takes_none(tmp_path, monkeypatch):
+def test_no_lock_without_fcntl(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "fcntl", None)
     with lock.held(tmp_path / "run.npz"):
         trainer(path=tmp_path / "run.npz").fit(1)
         assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
 
 
-def test_a_lock_file_that_is_gone_already_is_no_error(tmp_path):
+def test_lock_file_already_removed_is_ignored(tmp_path):
     with lock.held(tmp_path / "run.npz"):
         (tmp_path / "run.npz.lock").unlink()
 
 
-def test_what_cannot_be_made_is_reported(tmp_path):
+def test_lock_file_that_cannot_be_created_raises(tmp_path):
     (tmp_path / "run.npz.lock").mkdir()
     with pytest.raises(OSError, match="run.npz.lock cannot be written: Is a directory"):
         with lock.held(tmp_path / "run.npz"):

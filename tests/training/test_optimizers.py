@@ -1,4 +1,4 @@
-"""Optimizers: their formulas, PyTorch's results, and what they refuse."""
+"""Optimizers: formulas, agreement with PyTorch, and argument errors."""
 
 from dataclasses import replace
 
@@ -16,14 +16,14 @@ OPTIMIZERS = {
 
 
 def run(optimizer, weights, gradients, rate=1.0, factor=1.0):
-    """The weights after each gradient."""
+    """Return the weights after each gradient."""
     weights = weights.copy()
     vectors = {name: np.zeros_like(weights) for name in optimizer.slots}
     path = []
     for step, gradient in enumerate(gradients, 1):
         gradient = gradient.copy()
         optimizer.update(weights, gradient, vectors, step, rate, factor)
-        assert not gradient.any()                      # left at 0 for the next step
+        assert not gradient.any()                      # zeroed for the next step
         path.append(weights.copy())
     return np.array(path)
 
@@ -64,7 +64,7 @@ def test_adadelta_by_hand(problem):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_as_pytorch(name, problem):
+def test_matches_pytorch(name, problem):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
     weights, gradients = problem
     parameter = torch.nn.Parameter(torch.tensor(weights))
@@ -88,14 +88,14 @@ def test_factor_scales_the_gradient(name, problem):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_rate_is_a_share_of_the_learning_rate(name, problem):
+def test_rate_multiplies_the_learning_rate(name, problem):
     optimizer = OPTIMIZERS[name]
     half = replace(optimizer, learning_rate=0.5 * optimizer.learning_rate)
     np.testing.assert_allclose(run(optimizer, *problem, rate=0.5), run(half, *problem), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_the_whole_gradient_at_the_whole_rate_by_default(name, problem):
+def test_default_factor_and_rate_are_1(name, problem):
     weights, (gradient, *_) = problem
     wanted = run(OPTIMIZERS[name], weights, [gradient], rate=1.0, factor=1.0)[0]
     vectors = {slot: np.zeros(33) for slot in OPTIMIZERS[name].slots}
@@ -108,7 +108,7 @@ def test_the_whole_gradient_at_the_whole_rate_by_default(name, problem):
     (Adam, {"learning_rate": 0.001, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}),
     (Adadelta, {"learning_rate": 1.0, "rho": 0.95, "epsilon": 1e-6}),
 ])
-def test_settings_are_the_papers_by_default(kind, settings):
+def test_default_settings_are_those_of_the_papers(kind, settings):
     assert vars(kind()) == settings
 
 
@@ -117,8 +117,8 @@ def test_settings_are_the_papers_by_default(kind, settings):
     (Adam(), {"m": 0.2, "v": 0.004}),
     (Adadelta(), {"squares": 0.2, "deltas": 0.05 * 4 * 1e-6 / (0.2 + 1e-6)}),
 ])
-def test_vectors_hold_what_their_names_say(optimizer, wanted):
-    """Checkpoints keep them by these names."""
+def test_names_of_state_vectors(optimizer, wanted):
+    """Checkpoints store the vectors under these names."""
     vectors = {name: np.zeros(1) for name in wanted}
     optimizer.update(np.zeros(1), np.full(1, 2.0), vectors, 1)
     assert optimizer.slots == tuple(wanted)

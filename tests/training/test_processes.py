@@ -1,4 +1,4 @@
-"""Processes: results in order, shared memory, errors, killed processes, and nobody left behind."""
+"""Process pools: result order, shared memory, errors, killed processes, and cleanup."""
 
 import gc
 import os
@@ -18,23 +18,23 @@ from numpy_attention.training.threads import Threads
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
 
 
-def left_behind(pool):
-    """The processes of a pool that still exist."""
+def alive(pool):
+    """Return the processes of a pool that still exist."""
     return [child for child in pool._children if os.path.exists(f"/proc/{child}")]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_map_runs_in_every_process_and_returns_in_order(count):
+def test_map_runs_in_every_process_and_keeps_order(count):
     with Processes(count) as pool:
         found = pool.map(lambda k: (k, os.getpid()))
-        again = pool.map(lambda k: found[k][1] == os.getpid())      # all have all results
+        again = pool.map(lambda k: found[k][1] == os.getpid())      # every process has all results
     assert [k for k, _ in found] == list(range(count))
     assert len({process for _, process in found}) == count
     assert found[0][1] == os.getpid() and again == [True] * count
-    assert not left_behind(pool)
+    assert not alive(pool)
 
 
-def test_only_copies_in_shared_memory_are_shared():
+def test_only_shared_arrays_are_shared():
     shared = shared_copy(np.arange(4.0))
     alone = np.arange(4.0)
 
@@ -46,7 +46,7 @@ def test_only_copies_in_shared_memory_are_shared():
     assert shared.tolist() == [-1, -1, 2, 3] and alone.tolist() == [-1, 1, 2, 3]
 
 
-def test_what_the_first_tells_arrives_in_all_others():
+def test_broadcast_from_the_first_process():
     with Processes(3) as pool:
         pool.tell("word", 1)
         message = ("word", 1) if pool.rank == 0 else pool.told()
@@ -54,7 +54,7 @@ def test_what_the_first_tells_arrives_in_all_others():
 
 
 @pytest.mark.parametrize("bad", [0, 1, 2])
-def test_an_error_comes_from_any_process_and_ends_all(bad):
+def test_error_in_any_process_ends_all(bad):
     def work(k):
         if k == bad:
             raise FloatingPointError(f"process {k}")
@@ -62,10 +62,10 @@ def test_an_error_comes_from_any_process_and_ends_all(bad):
     with pytest.raises(FloatingPointError, match=f"process {bad}"):
         with Processes(3) as pool:
             pool.map(work)
-    assert not left_behind(pool)
+    assert not alive(pool)
 
 
-def test_a_killed_process_is_reported():
+def test_killed_process_raises():
     def work(k):
         if k == 1:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -73,14 +73,14 @@ def test_a_killed_process_is_reported():
     with pytest.raises(ChildProcessError, match="ended by signal 9 .*use fewer threads"):
         with Processes(2) as pool:
             pool.map(work)
-    assert not left_behind(pool)
+    assert not alive(pool)
 
 
-def test_a_process_that_ends_by_itself_is_reported():
+def test_process_that_exits_raises():
     with pytest.raises(ChildProcessError, match="ended with status 3$"):
         with Processes(2) as pool:
             pool.map(lambda k: k and os._exit(3))
-    assert not left_behind(pool)
+    assert not alive(pool)
 
 
 class Unpicklable(Exception):
@@ -89,7 +89,7 @@ class Unpicklable(Exception):
         self.held = lambda: None
 
 
-def test_an_error_that_cannot_be_pickled_is_named_with_its_traceback():
+def test_unpicklable_error_keeps_its_traceback():
     def work(k):
         if k:
             raise Unpicklable(1, 2)
@@ -100,7 +100,7 @@ def test_an_error_that_cannot_be_pickled_is_named_with_its_traceback():
     assert "raise Unpicklable(1, 2)" in str(raised.value.__cause__)
 
 
-def test_an_end_of_file_in_another_process_is_its_own_error():
+def test_eof_error_in_another_process_is_raised():
     def work(k):
         if k:
             raise EOFError("the file is cut off")
@@ -110,13 +110,13 @@ def test_an_end_of_file_in_another_process_is_its_own_error():
             pool.map(work)
 
 
-def test_results_need_not_go_to_all():
+def test_results_may_go_only_to_the_first_process():
     with Processes(2) as pool:
         found = pool.map(lambda k: k, to_all=False)
         assert found == ([] if pool.rank else [0, 1])
 
 
-def test_output_that_waits_is_written_once(tmp_path):
+def test_buffered_output_is_written_once(tmp_path):
     code = ("from numpy_attention.training.processes import Processes\n"
             "import sys\n"
             "print('once')\n"
@@ -127,7 +127,7 @@ def test_output_that_waits_is_written_once(tmp_path):
     assert run.stdout == "once\n"
 
 
-def test_a_program_that_ignores_ended_children_can_have_a_pool():
+def test_pool_when_sigchld_is_ignored():
     usual = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         with Processes(2) as pool:
@@ -139,7 +139,7 @@ def test_a_program_that_ignores_ended_children_can_have_a_pool():
         signal.signal(signal.SIGCHLD, usual)
 
 
-def test_without_memory_there_is_a_memory_error(monkeypatch):
+def test_memory_error_when_shared_memory_runs_out(monkeypatch):
     def no_memory(*size):
         raise OSError(12, "Cannot allocate memory")
     monkeypatch.setattr(processes.mmap, "mmap", no_memory)
@@ -150,14 +150,14 @@ def test_without_memory_there_is_a_memory_error(monkeypatch):
     assert np.array_equal(run.model.vector, before)
 
 
-def test_signals_to_the_group_reach_only_the_first():
+def test_group_signals_reach_only_the_first_process():
     with Processes(2) as pool:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             pool.map(lambda k: k and os.kill(os.getpid(), number))
         assert pool.map(lambda k: k) == [0, 1]
 
 
-def test_without_another_process_there_is_a_message(monkeypatch):
+def test_failed_fork_raises(monkeypatch):
     forks = iter([os.fork])
 
     def fork():
@@ -168,16 +168,16 @@ def test_without_another_process_there_is_a_message(monkeypatch):
     pool = Processes(3)
     with pytest.raises(MemoryError, match="cannot start 3 processes: .*temporarily unavailable"):
         pool.__enter__()
-    assert not left_behind(pool)
+    assert not alive(pool)
 
 
-# ---- which pool ----------------------------------------------------------------------------------
+# ---- choice of the pool --------------------------------------------------------------------------
 
 class TwoRanks(SingleProcess):
     count = 2
 
 
-def test_processes_in_the_main_thread_of_linux_without_mpi(monkeypatch):
+def test_processes_only_in_the_main_thread_on_linux_without_mpi(monkeypatch):
     assert type(workers(2)) is Processes
     assert type(workers(1)) is Threads and type(workers(2, TwoRanks())) is Threads
     with Threads(2) as pool:
@@ -188,7 +188,7 @@ def test_processes_in_the_main_thread_of_linux_without_mpi(monkeypatch):
 
 # ---- a model in shared memory --------------------------------------------------------------------
 
-def test_a_model_returns_to_the_memory_that_others_know():
+def test_model_returns_to_its_memory_if_still_referenced():
     model = translator_model()
     model.vector                                                        # packed
     known = next(array for _, array in model.named_parameters())
@@ -205,7 +205,7 @@ def test_a_model_returns_to_the_memory_that_others_know():
     assert not np.shares_memory(model.vector, inside)
 
 
-def test_a_model_that_nobody_else_knows_has_its_old_memory_freed():
+def test_unreferenced_old_memory_is_freed():
     model = translator_model()
     old = model.vector.copy()
     with shared_memory(model, {}, 1):
@@ -216,7 +216,7 @@ def test_a_model_that_nobody_else_knows_has_its_old_memory_freed():
 
 @pytest.mark.parametrize("make", [language_trainer, trainer])
 @pytest.mark.parametrize("count", [2, 3])
-def test_processes_train_to_the_bits_of_threads(make, count, monkeypatch):
+def test_processes_match_threads_bit_for_bit(make, count, monkeypatch):
     forked = make(threads=count)
     forked.fit(2)
     monkeypatch.setattr(sys, "platform", "darwin")
@@ -228,7 +228,7 @@ def test_processes_train_to_the_bits_of_threads(make, count, monkeypatch):
             == [[line.get(key) for key in kept] for line in threaded.history])
 
 
-def test_a_schedule_may_read_the_history(monkeypatch):
+def test_schedule_may_read_the_history(monkeypatch):
     def trained():
         run = trainer(threads=2, schedule=lambda step, epoch: 0.1 if run.history else 1.0)
         run.fit(3)
@@ -238,7 +238,7 @@ def test_a_schedule_may_read_the_history(monkeypatch):
     assert np.array_equal(forked, trained())
 
 
-def test_an_interrupted_training_goes_on_with_its_carried_state():
+def test_interrupted_training_resumes_its_carried_state():
     whole = language_trainer(threads=2)
     whole.fit(1)
     stopped = language_trainer(threads=2)
@@ -255,7 +255,7 @@ def test_an_interrupted_training_goes_on_with_its_carried_state():
     assert np.array_equal(stopped.model.vector, whole.model.vector)
 
 
-def test_an_error_in_another_process_ends_the_training(monkeypatch):
+def test_error_in_another_process_ends_the_training(monkeypatch):
     run = language_trainer(threads=2)
     loss_and_grad = run.model.loss_and_grad
     first = os.getpid()

@@ -1,4 +1,4 @@
-"""The text of the progress bar, and the line of an epoch."""
+"""The progress bar's text, and the line printed after an epoch."""
 
 import io
 
@@ -10,11 +10,11 @@ from numpy_attention.training.progress import advance, bar_of, print_epoch
 LINE = {"epoch": 3, "train_perplexity": 12.345, "tokens_per_second": 12345}
 
 
-def test_the_bar_says_epoch_threads_and_means():
+def test_bar_shows_epoch_threads_and_means():
     with bar_of(2, 10, 4, 2, visible=True) as bar:
         assert bar.desc.rstrip(": ") == "epoch 2, 2 threads"
         assert (bar.n, bar.total, bar.unit) == (4, 10, "batch")
-        assert not bar.leave                                        # the epoch's line stays
+        assert not bar.leave                                # replaced by the line of the epoch
         bar.mininterval = 0
         advance(bar, 6.0, 3, 0.5)
         assert bar.n == 5 and bar.postfix == "loss 2.000, perplexity 7.4, 6 tokens/s"
@@ -28,14 +28,14 @@ def test_the_bar_says_epoch_threads_and_means():
         assert bar.disable
 
 
-def test_a_batch_draws_the_bar_once():
-    drawn = []
+def test_bar_is_redrawn_once_per_batch():
+    positions = []
     with bar_of(1, 10, 0, 1, visible=True) as bar:
         bar.mininterval = 0
-        bar.display = lambda *arguments, **settings: drawn.append(bar.n)
+        bar.display = lambda *arguments, **settings: positions.append(bar.n)
         advance(bar, 6.0, 3, 0.5)
         advance(bar, 7.0, 4, 0.6)
-        assert drawn == [1, 2]
+        assert positions == [1, 2]
 
 
 @pytest.mark.parametrize("more, words", [
@@ -43,7 +43,7 @@ def test_a_batch_draws_the_bar_once():
     ({"valid_perplexity": 7.0}, "perplexity 12.35, validation perplexity 7.00, 12,345 tokens/s"),
     ({"smoothing": 0.1}, "perplexity 12.35 of the smoothed labels, 12,345 tokens/s"),
 ])
-def test_the_line_of_an_epoch(monkeypatch, more, words):
+def test_epoch_line(monkeypatch, more, words):
     out = io.StringIO()
     monkeypatch.setattr(tqdm, "write", out.write)
     print_epoch(LINE | more, 90.0)

@@ -1,4 +1,4 @@
-"""Schedules by hand, and what they refuse."""
+"""Learning rate schedules by hand, and argument errors."""
 
 import pytest
 from hypothesis import given
@@ -11,12 +11,12 @@ def test_constant():
     assert Constant()(7, 3) == 1
 
 
-def test_decay_as_in_zarembas_small_model():
-    decay = Decay(full_epochs=4, divisor=2)                     # full for 4 epochs, then halved
+def test_decay_of_zarembas_small_model():
+    decay = Decay(full_epochs=4, divisor=2)                     # constant for 4 epochs, then halved
     assert [decay(1, epoch) for epoch in range(7)] == [1, 1, 1, 1, 0.5, 0.25, 0.125]
 
 
-def test_a_line_down():
+def test_linear_decay():
     line = LinearDecay(steps=10, last=0.1)
     assert line(1, 0) == 1
     assert line(6, 0) == pytest.approx(0.55)
@@ -24,7 +24,7 @@ def test_a_line_down():
     assert line(500, 9) == pytest.approx(0.1)
 
 
-def test_warmup_is_the_transformers_schedule():
+def test_warmup_matches_the_transformer_schedule():
     warmup = Warmup(steps=4)
     size = 512
     assert [warmup(step, 0) for step in range(1, 5)] == [0.25, 0.5, 0.75, 1]
@@ -34,9 +34,9 @@ def test_warmup_is_the_transformers_schedule():
         assert (size * 4)**-0.5 * warmup(step, 0) == pytest.approx(equation, rel=1e-12)
 
 
-def test_the_least_that_may_be_set():
+def test_smallest_valid_settings():
     assert [Decay(0, 1)(1, epoch) for epoch in range(3)] == [1, 1, 1]       # divided by 1
-    assert [LinearDecay(1)(step, 0) for step in (1, 2, 3)] == [1, 0, 0]     # down to 0 by default
+    assert [LinearDecay(1)(step, 0) for step in (1, 2, 3)] == [1, 0, 0]     # to 0 by default
     assert [LinearDecay(4, last=1)(step, 0) for step in (1, 5)] == [1, 1]
     assert [Warmup(1)(step, 0) for step in (1, 4)] == [1, 0.5]
 
@@ -56,11 +56,11 @@ def test_bad_settings(make, words):
 
 
 @given(st.integers(1, 500), st.integers(0, 50), st.integers(1, 300))
-def test_every_rate_is_a_share_of_the_whole(step, epoch, steps):
+def test_every_rate_is_between_0_and_1(step, epoch, steps):
     for schedule in (Constant(), Decay(epoch // 2, 1.5), LinearDecay(steps, 0.1), Warmup(steps)):
         assert 0 <= schedule(step, epoch) <= 1
 
 
-def test_a_divisor_below_one_is_an_error():
+def test_divisor_below_1_raises():
     with pytest.raises(ValueError, match="^divisor = 0.5; expected a number of at least 1$"):
         Decay(0, 0.5)

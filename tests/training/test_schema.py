@@ -1,4 +1,4 @@
-"""The schema of a checkpoint's text: what it accepts, and errors for what it does not."""
+"""The schema of a checkpoint's JSON: valid values, and errors for invalid ones."""
 
 import pytest
 
@@ -30,7 +30,7 @@ LINE = {"epoch": 1, "seconds": 0.5, "train_perplexity": float("inf")}
     ({}, Fields(optional={"a": TEXT})),
     ([LINE | {"valid_loss": 3.5}], HISTORY),
 ])
-def test_what_is_as_it_says(value, schema):
+def test_valid_values(value, schema):
     check(value, schema)
 
 
@@ -54,13 +54,13 @@ def test_what_is_as_it_says(value, schema):
     ([LINE | {"valid_loss": "2"}], HISTORY, "'[0].valid_loss' is \"2\", expected a number"),
     ([LINE | {"seconds": "2"}], HISTORY, "'[0].seconds' is \"2\", expected"),
 ])
-def test_what_is_not(value, schema, message):
+def test_invalid_values(value, schema, message):
     with pytest.raises(ValueError) as error:
         check(value, schema)
     assert message in str(error.value)
 
 
-def test_long_values_are_cut():
+def test_long_values_are_shortened():
     assert short_json("x" * 28) == f'"{"x" * 28}"' and short_json("x" * 5000) == f'"{"x" * 29}…'
     assert short_json(["ü"]) == '["ü"]'
 
@@ -68,6 +68,6 @@ def test_long_values_are_cut():
 @pytest.mark.parametrize("value, holds", [
     (int(1e300) - 1, True), (int(1e300), False), (2 * 10**300 - 1, False), (1e308, True),
 ], ids=["below", "at", "above", "a float"])
-def test_the_largest_number(value, holds):
+def test_largest_number(value, holds):
     assert (value in NUMBER) is holds
     assert (value in FINITE) is (value in DURATION) is (value < 1e300)

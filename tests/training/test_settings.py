@@ -1,4 +1,4 @@
-"""The options of training: each checked against its values, read from text and written."""
+"""Training options: valid values, parsing from text, and defaults."""
 
 import math
 import subprocess
@@ -32,7 +32,7 @@ KINDS = Training, TranslatorTraining, LanguageModelTraining
     (FLAG, [True, False], [0, 1, "True", None]),
     (choice("a", "b"), ["a", "b"], ["c", "", "ab", None, 0]),
 ])
-def test_what_a_setting_may_be(values, inside, outside):
+def test_valid_and_invalid_values(values, inside, outside):
     assert all(value in values for value in inside)
     assert not any(value in values for value in outside)
 
@@ -43,7 +43,7 @@ def test_what_a_setting_may_be(values, inside, outside):
     (NORM, "inf", math.inf),
     (choice("a"), "a", "a"),
 ])
-def test_read_from_text(values, text, value):
+def test_parsing(values, text, value):
     assert values.read(text) == value
 
 
@@ -54,13 +54,13 @@ def test_read_from_text(values, text, value):
     (POSITIVE, "much", "a positive number"),
     (choice("a", "b"), "c", "one of a, b"),
 ])
-def test_a_text_that_is_none_of_them(values, text, expected):
+def test_parsing_errors(values, text, expected):
     with pytest.raises(ValueError, match=f"^got '{text}', expected {expected}$"):
         values.read(text)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_field_is_an_option_and_its_default_is_one_of_its_values(kind):
+def test_every_field_is_an_option_with_a_valid_default(kind):
     for one in fields(kind):
         about = one.metadata
         assert one.default is None or one.default in about["values"], one.name
@@ -96,7 +96,7 @@ LEAST = {"epochs": 1, "batch_size": 1, "full_epochs": 0, "divisor": 1.0, "warmup
     (TranslatorTraining, LEAST | {"subwords": 5, "max_vocabulary": None}),
     (LanguageModelTraining, LEAST | {"steps": 1, "cut": 1}),
 ])
-def test_the_least_that_may_be_set(kind, settings):
+def test_smallest_valid_settings(kind, settings):
     assert settings.items() <= vars(kind(**settings)).items()
 
 
@@ -115,29 +115,29 @@ DEFAULTS = {
         "batch_size": 20, "steps": 35, "cut": None, "state": "carried",
         "unit": "words", "frequencies": False}),
 ])
-def test_defaults_stay_what_they_are(kind, defaults):
-    """A caller who gives few settings gets the same results from version to version."""
+def test_defaults(kind, defaults):
+    """Defaults must not change between versions."""
     assert vars(kind()) == defaults
 
 
-def test_which_options_belong_to_a_choice_and_which_to_python_alone():
+def test_dependent_and_python_only_options():
     options = {one.name: one.metadata for kind in KINDS for one in fields(kind())}
     assert {name: about["of"] for name, about in options.items() if about["of"]} == {
         "full_epochs": {"schedule": ("decay",)}, "divisor": {"schedule": ("decay",)},
         "warmup": {"schedule": ("warmup",)}, "steps": {"state": ("carried", "article")},
         "cut": {"state": ("sentence",)},
     }
-    python_alone = {name for name, about in options.items() if not about["offered"]}
-    assert python_alone == {"average", "keep", "unit"}
+    python_only = {name for name, about in options.items() if not about["offered"]}
+    assert python_only == {"average", "keep", "unit"}
 
 
-def test_pieces_of_words_need_no_limit_of_words():
+def test_subwords_and_max_vocabulary_exclude_each_other():
     with pytest.raises(ValueError, match="^max_vocabulary = 9 .* subwords = 50"):
         TranslatorTraining(subwords=50, max_vocabulary=9)
 
 
 def test_numpy_is_not_imported():
-    """So that `--help`, which prints these options, costs nothing."""
+    """`--help` prints these options and must start quickly."""
     code = ("import sys, numpy_attention.training.settings; "
             "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
@@ -150,8 +150,8 @@ def test_bounds_in_words():
     assert 2**64 - 1 in SEEDS and 2**64 not in SEEDS
 
 
-def test_epochs_of_a_straight_line_can_be_counted():
-    """Its steps are, before the first one: those of every epoch."""
+def test_linear_schedule_limits_epochs():
+    """The linear schedule counts the steps of all epochs before the first one."""
     assert Training(schedule="linear", epochs=10_000).epochs == 10_000
     assert Training(schedule="constant", epochs=10_001).epochs == 10_001
     with pytest.raises(ValueError, match="use at most 10,000"):

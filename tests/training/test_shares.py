@@ -1,10 +1,10 @@
-"""Shares: every row once, states put together again, gradients added up."""
+"""Shares of a batch: each row once, states joined, gradients summed."""
 
 import math
 
 import numpy as np
 import pytest
-from ranks_in_threads import same, together
+from ranks_in_threads import on_ranks, same
 from small import pairs, translator_model
 
 from numpy_attention.data.batching import PairBatches
@@ -18,7 +18,7 @@ from numpy_attention.training.threads import Threads
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("rows", [1, 2, 7])
-def test_every_row_is_one_threads_and_states_stay_beside_their_rows(count, rows):
+def test_every_row_has_one_thread_and_states_follow_their_rows(count, rows):
     batch = PairBatches(*pairs(rows), batch_size=rows).batch(np.arange(rows))
     state = np.arange(rows), np.arange(rows)[:, None] * np.ones(2)
     threads = []
@@ -31,14 +31,14 @@ def test_every_row_is_one_threads_and_states_stay_beside_their_rows(count, rows)
     with Threads(count) as pool:
         losses, after = shared(pool, batch, split_state(SINGLE_PROCESS, count, state), work)
         names, states = join_states(SINGLE_PROCESS, after)
-    assert sorted(threads) == list(range(min(count, rows)))         # the others have no work
+    assert sorted(threads) == list(range(min(count, rows)))         # the other threads have no work
     assert len(losses) == len(threads) and sum(losses) == batch.tokens
     assert names.tolist() == [100 + row for row in range(rows)]
     assert states[:, 1].tolist() == [100 + row for row in range(rows)]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 7, 20])
-def test_ranks_share_rows_as_their_threads_do(rows):
+def test_ranks_split_rows_like_threads(rows):
     batch = PairBatches(*pairs(rows), batch_size=rows).batch(np.arange(rows))
 
     def share(ranks):
@@ -50,20 +50,20 @@ def test_ranks_share_rows_as_their_threads_do(rows):
             assert len(after) == len(parts or [])
             return losses, join_states(ranks, after).tolist()
 
-    losses, state = same(together(3, share))
+    losses, state = same(on_ranks(3, share))
     first = [rows * k // min(6, rows) for k in range(min(6, rows))]
     assert losses == first and state == [100 + row for row in range(rows)]
 
 
 @pytest.mark.parametrize("small", [0, 1 << 30])
-def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch, small):
-    # the bits of a norm depend on SQUARED, and not on BLOCK, which is a multiple of it
+def test_sums_over_ranks_match_threads_bit_for_bit(monkeypatch, small):
+    # the bits of a norm depend on SQUARED, not on BLOCK, which is a multiple of SQUARED
     assert updates.SQUARED == 2**15 and shares.BLOCK % updates.SQUARED == 0
     monkeypatch.setattr(shares, "BLOCK", updates.SQUARED)
     monkeypatch.setattr(shares, "SMALL", small)
     model = translator_model(hidden=160)
     size = model.vector.size
-    assert size > 8 * shares.BLOCK                  # several blocks for each of four threads
+    assert size > 8 * shares.BLOCK                  # several blocks per thread
     vectors = np.random.default_rng(3).standard_normal((4, size)).astype(np.float32)
 
     def add(ranks, threads):
@@ -74,14 +74,14 @@ def test_ranks_add_up_to_the_bits_of_as_many_threads(monkeypatch, small):
             norm = add_up(pool, parts)
         return parts[0].vector.tobytes(), norm
 
-    one = same(together(1, lambda ranks: add(ranks, 4)))
-    assert same(together(2, lambda ranks: add(ranks, 2))) == one
-    assert same(together(4, lambda ranks: add(ranks, 1))) == one
+    one = same(on_ranks(1, lambda ranks: add(ranks, 4)))
+    assert same(on_ranks(2, lambda ranks: add(ranks, 2))) == one
+    assert same(on_ranks(4, lambda ranks: add(ranks, 1))) == one
 
 
 @pytest.mark.parametrize("block", [1, 100, 1 << 15])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_gradients_are_added_up_and_cleared(rng, count, block, monkeypatch):
+def test_gradients_are_summed_and_cleared(rng, count, block, monkeypatch):
     monkeypatch.setattr(shares, "BLOCK", block)
     parts = [translator_model().zeros_like() for _ in range(count)]
     for grads in parts:
@@ -95,7 +95,7 @@ def test_gradients_are_added_up_and_cleared(rng, count, block, monkeypatch):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_an_update_reaches_every_weight_once(rng, count):
+def test_update_changes_every_weight_once(rng, count):
     weights, gradient, velocity = rng.standard_normal((3, 10))
     wanted = weights - 0.5 * 0.1 * (0.9 * velocity + 0.25 * gradient)
     with Threads(count) as pool:

@@ -1,4 +1,4 @@
-"""The first signal of a command ends it in order; later ones are ignored."""
+"""The first signal stops a command cleanly; later ones are ignored."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from numpy_attention.training.signals import Signals
 
 @pytest.fixture(autouse=True)
 def handlers():
-    """SIGINT and SIGTERM as a command finds them, and after the test as they were."""
+    """Set the default SIGINT and SIGTERM handlers, and restore the previous ones after the test."""
     before = {number: signal.signal(number, default) for number, default in (
         (signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))}
     hook = sys.unraisablehook
@@ -31,7 +31,7 @@ def send(number):
 
 @pytest.mark.parametrize("number, message", [
     (signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM")])
-def test_the_first_signal_stops_and_the_next_is_ignored(number, message):
+def test_first_signal_stops_and_second_is_ignored(number, message):
     hook = sys.unraisablehook
     with Signals():
         with pytest.raises(Stopped, match=message):
@@ -42,20 +42,20 @@ def test_the_first_signal_stops_and_the_next_is_ignored(number, message):
     assert sys.unraisablehook is hook
 
 
-def test_no_signal_stops_after_the_end():
+def test_signals_after_the_end_are_ignored():
     with Signals() as signals:
         signals.over()
         send(signal.SIGTERM)
 
 
-def test_a_signal_that_is_ignored_stays_so():
+def test_ignored_signal_stays_ignored():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with Signals():
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
         send(signal.SIGTERM)
 
 
-def test_a_stop_within_a_finalizer_is_raised_again():
+def test_stop_raised_in_a_finalizer_is_raised_again():
     class Finalized:
         def __del__(self):
             send(signal.SIGTERM)
@@ -65,7 +65,7 @@ def test_a_stop_within_a_finalizer_is_raised_again():
         time.sleep(5)
 
 
-def test_no_signal_is_sent_again_after_the_end():
+def test_no_signal_is_raised_again_after_the_end():
     class Finalized:
         def __del__(self):
             send(signal.SIGINT)
@@ -75,7 +75,7 @@ def test_no_signal_is_sent_again_after_the_end():
     time.sleep(0.1)         # a KeyboardInterrupt would end the test
 
 
-def test_other_errors_of_a_finalizer_are_reported_as_before():
+def test_other_errors_in_a_finalizer_are_reported_by_python():
     reported = []
     sys.unraisablehook = reported.append
 
@@ -88,7 +88,7 @@ def test_other_errors_of_a_finalizer_are_reported_as_before():
     assert [str(one.exc_value) for one in reported] == ["of a finalizer"]
 
 
-def test_a_thread_leaves_the_signals_alone():
+def test_no_handlers_outside_the_main_thread():
     def work():
         with Signals():
             seen.append(signal.getsignal(signal.SIGTERM))

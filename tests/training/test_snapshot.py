@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a training: enough to go on bit-identically, and what it refuses."""
+"""Training state in a checkpoint: bit-identical resuming, and errors for invalid contents."""
 
 import json
 
@@ -11,31 +11,31 @@ from numpy_attention.training.optimizers import SGD
 from numpy_attention.trees import leaves
 
 
-def standing(run):
-    """All that a snapshot must bring back, as text or bytes."""
+def training_state(run):
+    """Return everything that a snapshot must restore, as text and bytes."""
     arrays = [run.model.vector, *run.vectors.values(), *run.best.values(), *leaves(run.state)]
     attributes = {name: getattr(run, name) for name in snapshot.ATTRIBUTES}
     return json.dumps(attributes | {"best_loss": run.best_loss}), [a.tobytes() for a in arrays]
 
 
 @pytest.mark.parametrize("make", [trainer, language_trainer])
-def test_all_comes_back(tmp_path, make):
+def test_round_trip(tmp_path, make):
     run = make(path=tmp_path / "run.npz", optimizer=SGD(0.1, momentum=0.9))
     run.fit(2)
-    run.state = np.arange(6.0).reshape(3, 2), None, (np.ones(3),)           # as within an epoch
+    run.state = np.arange(6.0).reshape(3, 2), None, (np.ones(3),)       # in the middle of an epoch
     run.position = 5
     run.epoch_loss = 1.5
     run.epoch_tokens = 3
     run.epoch_seconds = 0.25
     run.save()
     other = make(path=tmp_path / "run.npz", optimizer=SGD(0.1, momentum=0.9))
-    assert standing(other) != standing(run)
+    assert training_state(other) != training_state(run)
     assert other.resume()
-    assert standing(other) == standing(run) and other.state[1] is None
+    assert training_state(other) == training_state(run) and other.state[1] is None
     assert set(other.best) == set(run.best) and bool(other.best) == (make is trainer)
 
 
-def test_another_optimizer_setting_or_model_is_refused_and_nothing_is_changed(tmp_path):
+def test_other_optimizer_settings_or_model_raise_and_change_nothing(tmp_path):
     path = tmp_path / "run.npz"
     trainer(path=path).fit(1)
     for run, message in (
@@ -44,21 +44,21 @@ def test_another_optimizer_setting_or_model_is_refused_and_nothing_is_changed(tm
         (trainer(path=path, average="token"), "=sentence, but this trainer has average=token"),
         (trainer(translator_model(hidden=8), path), "shape"),
     ):
-        before = standing(run)
+        before = training_state(run)
         with pytest.raises(ValueError, match=message):
             run.resume()
-        assert standing(run) == before
+        assert training_state(run) == before
 
 
 def changed(path, change):
-    """A checkpoint of a run of two epochs, its arrays and its text changed."""
+    """Save a run of two epochs with its arrays and JSON changed."""
     trainer(path=path).fit(2)
     arrays, about = checkpoint.load(path)
     change(arrays, about)
     checkpoint.save(path, arrays, about)
 
 
-def left_out(name):
+def without(name):
     return lambda arrays, about: arrays.pop(name)
 
 
@@ -71,8 +71,8 @@ def state(**entries):
 
 
 @pytest.mark.parametrize("change, message", [
-    (left_out("optimizer/m"), r"missing optimizer/m. Resume"),
-    (left_out("best/C"), r"missing best/C"),
+    (without("optimizer/m"), r"missing optimizer/m. Resume"),
+    (without("best/C"), r"missing best/C"),
     (put("state/0", np.zeros(2)), r"unknown state/0"),
     (put("optimizer/m", np.zeros(3, np.float32)), r"optimizer/m has shape and dtype \(3,"),
     (put("parameters/C", np.zeros(3, np.int32)), r"parameters/C has shape and dtype \(3,\) int32"),
@@ -88,18 +88,18 @@ def state(**entries):
     (lambda arrays, about: about.update(state=[0, None]), r"missing state/0"),
     (lambda arrays, about: about.update(best_loss="low"), "entry 'best_loss' is \"low\""),
 ])
-def test_what_no_training_has_written_is_refused_and_nothing_is_changed(tmp_path, change, message):
+def test_invalid_states_raise_and_change_nothing(tmp_path, change, message):
     path = tmp_path / "run.npz"
     changed(path, change)
     run = trainer(path=path)
-    before = standing(run)
+    before = training_state(run)
     with pytest.raises(ValueError, match=message) as error:
         run.resume()
     assert "run.npz" in str(error.value) and "\n" not in str(error.value)
-    assert standing(run) == before
+    assert training_state(run) == before
 
 
-def test_a_run_goes_on_behind_the_last_batch_of_an_epoch(tmp_path):
+def test_resume_after_the_last_batch_of_an_epoch(tmp_path):
     path = tmp_path / "run.npz"
     changed(path, state(position=8, epoch_tokens=5, epoch_seconds=5.0))
     run = trainer(path=path)
@@ -107,7 +107,7 @@ def test_a_run_goes_on_behind_the_last_batch_of_an_epoch(tmp_path):
     assert run.fit(3)[-1]["epoch"] == 3
 
 
-def test_on_how_many_ranks_a_run_was_is_kept(tmp_path):
+def test_number_of_ranks_is_saved(tmp_path):
     path = tmp_path / "run.npz"
     run = trainer(path=path, threads=2)
     assert run.ranks_before == 1
@@ -117,7 +117,7 @@ def test_on_how_many_ranks_a_run_was_is_kept(tmp_path):
     about["trainer"]["ranks"] = 2
     checkpoint.save(path, arrays, about)
     assert run.resume() and run.ranks_before == 2
-    del about["trainer"]["ranks"]                           # as 0.2.0 wrote it
+    del about["trainer"]["ranks"]                           # as written by 0.2.0
     checkpoint.save(path, arrays, about)
     assert run.resume() and run.ranks_before == 1
     checkpoint.save(path, arrays, about | {"trainer": about["trainer"] | {"ranks": 0}})

@@ -1,4 +1,4 @@
-"""Threads: results in order, errors passed on, BLAS held at one thread, memory kept."""
+"""Threads: result order, errors, BLAS limited to one thread, and freed memory that is kept."""
 
 import math
 import os
@@ -24,17 +24,17 @@ def blas_threads():
 
 # ---- map -----------------------------------------------------------------------------------------
 
-def test_one_thread_is_an_ordinary_call():
+def test_one_thread_runs_in_the_calling_thread():
     with Threads(1) as pool:
         assert pool.map(lambda k: (k, threading.get_ident())) == [(0, threading.get_ident())]
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_map_runs_all_at_once_each_in_a_thread_of_its_own(count):
+def test_map_runs_concurrently_in_separate_threads(count):
     barrier = threading.Barrier(count)
 
     def work(k):
-        barrier.wait(10)                        # passes only if all run at once
+        barrier.wait(10)                        # passes only if all run concurrently
         return threading.get_ident()
 
     with Threads(count) as pool:
@@ -43,7 +43,7 @@ def test_map_runs_all_at_once_each_in_a_thread_of_its_own(count):
 
 
 @pytest.mark.parametrize("bad", [0, 1, 2])
-def test_an_error_comes_through_when_no_thread_is_at_work_any_more(bad):
+def test_error_is_raised_after_all_threads_finish(bad):
     at_work = {0, 1, 2}
 
     def work(k):
@@ -58,7 +58,7 @@ def test_an_error_comes_through_when_no_thread_is_at_work_any_more(bad):
         with pytest.raises(RuntimeError, match=f"thread {bad}"):
             pool.map(work)
         assert not at_work
-        assert pool.map(lambda k: k) == [0, 1, 2]               # and the pool goes on
+        assert pool.map(lambda k: k) == [0, 1, 2]               # the pool is still usable
 
 
 def test_threads_end_with_the_pool():
@@ -69,7 +69,7 @@ def test_threads_end_with_the_pool():
     assert threading.enumerate() == before
 
 
-def test_a_pool_of_none_is_refused():
+def test_pool_without_threads_raises():
     with pytest.raises(ValueError, match="threads = 1025; expected .*at least 1"):
         Threads(1025)
     with pytest.raises(ValueError, match="threads = 0; expected an integer of at least 1"):
@@ -79,7 +79,7 @@ def test_a_pool_of_none_is_refused():
 # ---- the machine ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_blas_is_held_at_one_thread_and_released_after_an_error_too(count):
+def test_blas_limit_is_released_even_after_an_error(count):
     with threadpool_limits(2, user_api="blas"):
         assert blas_threads() == {2}
         with pytest.raises(RuntimeError), Threads(count):
@@ -88,21 +88,21 @@ def test_blas_is_held_at_one_thread_and_released_after_an_error_too(count):
         assert blas_threads() == {2}
 
 
-def test_a_waiting_thread_asks_for_the_interpreter_lock_early():
+def test_switch_interval_is_shortened():
     sys.setswitchinterval(0.005)
     with Threads(2):
         assert sys.getswitchinterval() == pytest.approx(threads.SWITCH, rel=0.1)
     assert sys.getswitchinterval() == pytest.approx(0.005)
 
 
-def test_freed_memory_is_kept_from_the_first_step_on(monkeypatch):
+def test_freed_memory_is_kept_from_the_first_step(monkeypatch):
     asked = []
     monkeypatch.setattr(threads, "keep_freed_memory", lambda: asked.append("kept"))
     with Threads(1):
         assert asked == ["kept"]
 
 
-def test_available_counts_what_this_process_may_use(monkeypatch):
+def test_available_counts_usable_cores(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", {0: {3, 5, 7}}.get, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     assert available() == 3
@@ -121,7 +121,7 @@ def test_available_counts_what_this_process_may_use(monkeypatch):
     ("1:cpu:/x", {"cpu/x/cpu.cfs_quota_us": "-1", "cpu/x/cpu.cfs_period_us": "100000"}, math.inf),
     ("1:memory:/x", {"cpu/x/cpu.cfs_quota_us": "1", "cpu/x/cpu.cfs_period_us": "2"}, math.inf),
 ])
-def test_the_quota_of_a_container_limits_what_is_available(groups, files, quota, tmp_path,
+def test_container_quota_limits_available_cores(groups, files, quota, tmp_path,
                                                            monkeypatch):
     (tmp_path / "groups").write_text(f"{groups}\n")
     for name, text in files.items():
@@ -135,7 +135,7 @@ def test_the_quota_of_a_container_limits_what_is_available(groups, files, quota,
 
 
 @pytest.mark.parametrize("quota, held", [(1, 1), (3, 2), (math.inf, 2)])
-def test_blas_is_held_at_the_quota_and_never_given_more(quota, held, monkeypatch):
+def test_blas_threads_are_limited_by_the_quota_but_never_raised(quota, held, monkeypatch):
     monkeypatch.setattr(threads, "cpu_quota", lambda: quota)
     monkeypatch.setattr(os, "sched_getaffinity", {0: set(range(8))}.get, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
@@ -148,7 +148,7 @@ def test_blas_is_held_at_the_quota_and_never_given_more(quota, held, monkeypatch
 
 
 class Library:
-    """A C library whose mallopt takes at most so large a threshold, and notes what it took."""
+    """A C library whose mallopt accepts thresholds up to `largest`, and records them."""
 
     def __init__(self, largest):
         self.largest = largest
@@ -162,16 +162,16 @@ class Library:
 
 
 @pytest.mark.parametrize("largest", [1 << 30, 32 << 20])
-def test_arrays_stay_on_the_heap_as_far_as_the_c_library_allows(largest, monkeypatch):
+def test_largest_accepted_mmap_threshold_is_set(largest, monkeypatch):
     library = Library(largest)
     monkeypatch.setattr(threads.sys, "platform", "linux")
     monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: library)
     keep_freed_memory()
-    # the threshold of trimming comes after the other, which it would leave as small as it is
+    # the trim threshold comes last, because setting the mmap threshold changes it
     assert library.taken == [(-8, 1), (-3, largest), (-1, 2**31 - 1), (-2, 1 << 26)]
 
 
-def test_systems_without_mallopt_are_left_alone(monkeypatch):
+def test_systems_without_mallopt(monkeypatch):
     asked = []
 
     def missing(name):
@@ -185,11 +185,11 @@ def test_systems_without_mallopt_are_left_alone(monkeypatch):
     monkeypatch.setattr(threads.sys, "platform", "linux")
     keep_freed_memory()
     assert asked == [None]
-    monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: object())          # as musl's
+    monkeypatch.setattr(threads.ctypes, "CDLL", lambda name: object())          # as in musl
     keep_freed_memory()
 
 
-def test_what_makes_a_step_large_enough_for_threads(monkeypatch):
+def test_threads_that_pay(monkeypatch):
     class Two(SingleProcess):
         count = 2
 
@@ -205,7 +205,7 @@ def test_what_makes_a_step_large_enough_for_threads(monkeypatch):
 
 
 def test_only_blas_is_held_at_one_thread(monkeypatch):
-    """Other libraries of the user's process keep their threads."""
+    """Other libraries in the process keep their threads."""
     limits = []
 
     def recorded(*arguments, **named):

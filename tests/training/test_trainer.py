@@ -1,4 +1,4 @@
-"""The training loop: it learns, shares rows, resumes bit-identically, and stops when it should."""
+"""The training loop: learning, sharing rows, bit-identical resuming, and stopping."""
 
 import math
 import os
@@ -17,7 +17,7 @@ from numpy_attention.training.optimizers import SGD
 from numpy_attention.training.trainer import Trainer
 
 
-def test_loss_falls_and_history_tells():
+def test_loss_falls_in_history():
     run = trainer(count=200)
     history = run.fit(8)
     assert [line["epoch"] for line in history] == list(range(1, 9))
@@ -26,7 +26,7 @@ def test_loss_falls_and_history_tells():
     assert math.isclose(history[-1]["valid_perplexity"], math.exp(history[-1]["valid_loss"]))
 
 
-def test_two_threads_learn_what_one_does():
+def test_two_threads_match_one():
     one, two = (trainer(translator_model(dtype=np.float64), threads=k) for k in (1, 2))
     one.fit(2)
     two.fit(2)
@@ -35,7 +35,7 @@ def test_two_threads_learn_what_one_does():
 
 @pytest.mark.parametrize("make", [trainer, language_trainer])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_resumed_in_the_middle_of_an_epoch_is_bit_identical(tmp_path, make, threads):
+def test_resuming_within_an_epoch_is_bit_identical(tmp_path, make, threads):
     whole = make(threads=threads)
     whole.fit(3)
 
@@ -65,7 +65,7 @@ def without_time(history):
     return [{key: value for key, value in line.items() if "second" not in key} for line in history]
 
 
-def test_carried_state_matters_and_is_reset_at_the_epoch():
+def test_carried_state_is_used_and_reset_each_epoch():
     carried = language_trainer()
     reset = language_trainer()
     reset.train.carried = lambda place: False
@@ -75,15 +75,15 @@ def test_carried_state_matters_and_is_reset_at_the_epoch():
     assert carried.state is None
 
 
-def test_minutes_end_the_run():
+def test_time_limit_ends_the_run():
     run = trainer()
     run.fit(1000, minutes=0.01)
     assert 0.6 <= run.seconds < 30 and len(run.history) < 1000
     epochs = run.epoch
     vector = run.model.vector.copy()
-    run.fit(1000, minutes=0.01)                         # the time is over already
+    run.fit(1000, minutes=0.01)                         # the time is up already
     assert run.epoch == epochs and np.array_equal(run.model.vector, vector)
-    run.fit(epochs + 1, minutes=10)                     # more of it goes on
+    run.fit(epochs + 1, minutes=10)                     # a larger limit continues
     assert run.epoch == epochs + 1 and not np.array_equal(run.model.vector, vector)
 
 
@@ -124,7 +124,7 @@ def test_normaliser(average):
     np.testing.assert_allclose(before - run.model.vector, grads.vector / by, atol=1e-6)
 
 
-def test_interrupt_saves_and_says_how_to_resume(tmp_path):
+def test_interrupt_saves_and_prints_how_to_resume(tmp_path):
     run = trainer(path=tmp_path / "run.npz")
     before = signal.getsignal(signal.SIGINT)
     step = run.train_step
@@ -146,7 +146,7 @@ def test_interrupt_saves_and_says_how_to_resume(tmp_path):
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
-def test_interrupt_while_it_validates(tmp_path, epochs):
+def test_interrupt_during_validation(tmp_path, epochs):
     run = trainer(path=tmp_path / "run.npz")
     end = run._end_epoch
 
@@ -161,8 +161,8 @@ def test_interrupt_while_it_validates(tmp_path, epochs):
     assert len(rest.fit(epochs)) == epochs
 
 
-class WithAnother(SingleProcess):
-    """Beside another rank, which no signal reaches."""
+class TwoRanks(SingleProcess):
+    """A rank next to another one that receives no signal."""
 
     def allgather(self, value):
         quiet = {tuple: [(0, False)], int: [0]}.get(type(value), [])
@@ -170,7 +170,7 @@ class WithAnother(SingleProcess):
 
 
 def warned_in(run, step, number, monkeypatch):
-    """mpirun warns in a step; this signal comes once the checkpoint is written. → the saves."""
+    """Warn as mpirun does in one step, then send a signal after the save; → steps saved."""
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
     train, save, saves = run.train_step, run.save, []
@@ -191,17 +191,17 @@ def warned_in(run, step, number, monkeypatch):
 
 
 @pytest.mark.parametrize("step", [4, 7])
-def test_a_warning_of_mpirun_saves_before_the_end(step, tmp_path, monkeypatch):
-    """Within an epoch, and at its end, where it is saved in any case: once each."""
-    run = trainer(path=tmp_path / "run.npz", ranks=WithAnother())
+def test_mpirun_warning_saves_before_the_end(step, tmp_path, monkeypatch):
+    """In the middle of an epoch, and at its end, where a save is due anyway: one save each."""
+    run = trainer(path=tmp_path / "run.npz", ranks=TwoRanks())
     saves = warned_in(run, step, signal.SIGTERM, monkeypatch)
     with pytest.raises(Stopped, match=f"after {step + 1} steps, saved") as stopped:
         run.fit(3)
     assert saves == [step + 1] and stopped.value.number == signal.SIGTERM
 
 
-def test_a_warning_that_nothing_follows_saves_and_trains_on(tmp_path, monkeypatch):
-    run = trainer(path=tmp_path / "run.npz", ranks=WithAnother())
+def test_mpirun_warning_without_a_signal_saves_and_continues(tmp_path, monkeypatch):
+    run = trainer(path=tmp_path / "run.npz", ranks=TwoRanks())
     saves = warned_in(run, 4, None, monkeypatch)
     assert len(run.fit(2)) == 2 and saves == [5, 8, 16]
     whole = trainer()
@@ -209,7 +209,7 @@ def test_a_warning_that_nothing_follows_saves_and_trains_on(tmp_path, monkeypatc
     assert np.array_equal(run.model.vector, whole.model.vector)
 
 
-def test_a_warning_at_the_end_of_an_epoch_saves_once(tmp_path, monkeypatch):
+def test_mpirun_warning_at_the_end_of_an_epoch_saves_once(tmp_path, monkeypatch):
     run = trainer(path=tmp_path / "run.npz")
     saves = warned_in(run, None, None, monkeypatch)
     end = run._end_epoch
@@ -230,7 +230,7 @@ def test_fit_works_outside_the_main_thread():
     assert len(histories[0]) == 1
 
 
-def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
+def test_median_step_size_sets_the_number_of_threads(monkeypatch):
     batches = PairBatches(*pairs(), batch_size=8)
     sizes = [batches.batch(place).tokens for place in batches.order()]
     middle = translator_model().size * sizes[len(sizes) // 2]
@@ -242,7 +242,7 @@ def test_a_step_of_middle_size_tells_how_many_threads(monkeypatch):
 
 
 class Nothing:
-    """An object with none of the methods that are asked for."""
+    """An object without the required methods."""
 
 
 @pytest.mark.parametrize("settings, message", [
@@ -263,7 +263,7 @@ def test_invalid_arguments(settings, message):
         Trainer(**rest | settings)
 
 
-def test_the_smallest_numbers_that_may_be(tmp_path):
+def test_smallest_valid_arguments(tmp_path):
     run = trainer(clip=1e-300, patience=1, save_steps=1, threads=1, path=tmp_path / "run.npz")
     assert run.fit(0) == [] and run.fit(1, minutes=0) == []
     assert len(run.fit(1, minutes=float("inf"))) == 1
@@ -274,7 +274,7 @@ def test_the_smallest_numbers_that_may_be(tmp_path):
             run.fit(epochs, minutes)
 
 
-def test_threads_that_ranks_cannot_share_are_reported_at_once():
+def test_thread_counts_that_ranks_cannot_share_raise():
     class Two(SingleProcess):
         count = 2
 
@@ -292,7 +292,7 @@ def test_threads_that_ranks_cannot_share_are_reported_at_once():
     ({"average": "mean"}, ValueError, "^average = 'mean'; expected"),
     ({"path": "."}, IsADirectoryError, r"^path is the folder \.; expected the name of a file"),
 ])
-def test_an_argument_that_does_not_fit_is_named(changed, error, message):
+def test_invalid_arguments_of_other_models(changed, error, message):
     fitting = trainer()
     arguments = {"model": fitting.model, "optimizer": fitting.optimizer, "train": fitting.train,
                  "rng": np.random.default_rng(0), "threads": 1}
@@ -301,13 +301,13 @@ def test_an_argument_that_does_not_fit_is_named(changed, error, message):
 
 
 @pytest.mark.parametrize("share", [-1.0, math.nan])
-def test_a_schedule_that_gives_no_share_is_an_error(share):
+def test_invalid_schedule_factor_raises(share):
     expected = "^the schedule's factor = .*; expected a number of at least 0"
     with pytest.raises(ValueError, match=expected):
         trainer(schedule=lambda step, epoch: share).fit(1)
 
 
-def test_settings_become_plain_numbers_that_a_checkpoint_can_hold():
+def test_numpy_settings_become_python_numbers():
     run = trainer(clip=np.float32(2), threads=np.int64(1))
     assert type(run.clip) is float and type(run.threads) is int
 

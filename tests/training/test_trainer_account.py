@@ -1,4 +1,4 @@
-"""What the training loop keeps account of, and hands to others: history, time, steps, the best."""
+"""Bookkeeping of the training loop: history, time, steps, clipping, saves and non-finite values."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ from numpy_attention.training.trainer import Trainer
 
 
 class Still:
-    """An optimizer that moves nothing and notes what it is asked."""
+    """An optimizer that changes nothing and records its arguments."""
 
     slots = ()
 
@@ -35,7 +35,7 @@ class Still:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A quarter of a second passes each time that the clock is read."""
+    """A clock that advances a quarter of a second each time it is read."""
     ticks = itertools.count()
     now = SimpleNamespace(perf_counter=lambda: next(ticks) / 4)
     monkeypatch.setattr(training, "time", now)
@@ -50,9 +50,9 @@ def test_default_settings():
     assert run.valid is run.path is run.patience is run.save_steps is None and run.about == {}
 
 
-def test_a_new_run_stands_at_its_beginning():
+def test_initial_state_of_a_run():
     run = trainer()
-    assert run.seed == np.random.default_rng(3).integers(2**63)         # the generator's first draw
+    assert run.seed == np.random.default_rng(3).integers(2**63)     # the generator's first number
     assert run.epoch == run.position == run.step == run.bad_epochs == 0 and not run.stopped
     assert run.seconds == run.epoch_loss == run.epoch_tokens == run.epoch_seconds == 0
     assert run.history == [] and run.best == {} and run.best_loss == math.inf and run.state is None
@@ -61,8 +61,8 @@ def test_a_new_run_stands_at_its_beginning():
 
 # ---- history -------------------------------------------------------------------------------------
 
-def test_a_line_of_history_by_hand(clock):
-    """Weights that stay, and no dropout: the loss of training is that of the text."""
+def test_history_line_by_hand(clock):
+    """With constant weights and no dropout, the training loss is that of the text."""
     run = trainer(translator_model(dropout=0.0), optimizer=Still(), threads=2)
     lines = run.fit(2)
     train = evaluate(run.model, run.train, 2)
@@ -81,14 +81,14 @@ def test_a_line_of_history_by_hand(clock):
     assert run.position == run.epoch_loss == run.epoch_tokens == run.epoch_seconds == 0
 
 
-def test_smoothing_is_reported_where_there_is_some():
+def test_smoothing_is_reported_if_used():
     for smoothing in (0.0, 0.1):
         run = trainer()
         run.model.smoothing = smoothing
         assert run.fit(1)[0].get("smoothing", 0.0) == smoothing
 
 
-def test_the_bar_and_the_line_of_an_epoch_are_reported(monkeypatch, clock):
+def test_bar_and_epoch_line_are_shown(monkeypatch, clock):
     calls = []
 
     class Bar:
@@ -105,7 +105,7 @@ def test_the_bar_and_the_line_of_an_epoch_are_reported(monkeypatch, clock):
     monkeypatch.setattr(training, "advance", lambda *arguments: calls.append(arguments))
     monkeypatch.setattr(training, "print_epoch", lambda *arguments: calls.append(arguments))
     run = trainer(optimizer=Still(), count=24, threads=2, progress=True)
-    run.position, run.epoch_loss, run.epoch_tokens = 1, 50.0, 40        # resumed behind a batch
+    run.position, run.epoch_loss, run.epoch_tokens = 1, 50.0, 40        # resumed after one batch
     run.fit(1)
     (bar, *advances), (closed, line) = calls[:-2], calls[-2:]
     assert bar == (1, 3, 1, 2, True, 1) and closed == "closed"
@@ -124,30 +124,30 @@ def test_the_bar_and_the_line_of_an_epoch_are_reported(monkeypatch, clock):
 
 # ---- time and steps ------------------------------------------------------------------------------
 
-def test_time_ends_the_epoch_at_the_batch_that_uses_it_up(clock):
+def test_time_limit_ends_the_epoch_after_the_batch_that_exceeds_it(clock):
     run = trainer(optimizer=Still())
-    run.fit(9, minutes=2.5 / 60)                                # 10 steps of a quarter of a second
+    run.fit(9, minutes=2.5 / 60)                                # 10 steps of 0.25 s
     assert run.step == 10 and run.seconds == 2.5
-    assert run.epoch == 2 and run.position == 0                 # what is left of the second is not
+    assert run.epoch == 2 and run.position == 0                 # the rest of the second is skipped
     run.fit(9, minutes=2.5 / 60)
     assert run.step == 10
     run.fit(9, minutes=2.6 / 60)
     assert run.step == 11
 
 
-def test_steps_are_counted_and_as_many_as_planned():
+def test_steps_are_counted_and_match_the_plan():
     run = trainer(optimizer=Still(), schedule=Decay(1, 2))
     assert [run.steps_of(epochs) for epochs in range(4)] == [0, 8, 16, 24]
-    run.train.order = lambda rng: [np.arange(8)] * int(rng.integers(1, 9))      # as an epoch has it
-    foretold = [run.steps_of(epochs) for epochs in range(4)]
+    run.train.order = lambda rng: [np.arange(8)] * int(rng.integers(1, 9))      # random sizes
+    planned = [run.steps_of(epochs) for epochs in range(4)]
     run.fit(3)
-    assert [line["step"] for line in run.history] == foretold[1:] and len(set(foretold)) == 4
+    assert [line["step"] for line in run.history] == planned[1:] and len(set(planned)) == 4
     rates = [rate for _, rate in run.optimizer.steps]
-    assert [step for step, _ in run.optimizer.steps] == list(range(1, foretold[3] + 1))
-    assert rates == sum(([0.5**i] * (foretold[i + 1] - foretold[i]) for i in range(3)), [])
+    assert [step for step, _ in run.optimizer.steps] == list(range(1, planned[3] + 1))
+    assert rates == sum(([0.5**i] * (planned[i + 1] - planned[i]) for i in range(3)), [])
 
 
-def test_each_text_is_begun_without_a_state_and_read_on_with_it():
+def test_state_is_empty_at_the_start_of_each_text():
     run = language_trainer(optimizer=Still())
     begun = []
     step = run.model.loss_and_grad
@@ -165,7 +165,7 @@ def test_each_text_is_begun_without_a_state_and_read_on_with_it():
 # ---- clipping ------------------------------------------------------------------------------------
 
 def with_gradient(run, number):
-    """Give a trainer's model a gradient of this number in one place, whatever the batch."""
+    """Give a trainer's model a gradient with `number` in one entry and 0 elsewhere."""
     def loss_and_grad(part, before, scale, grads, rng):
         grads.vector[0] += number
         return 1.0, None
@@ -176,22 +176,22 @@ def with_gradient(run, number):
 @pytest.mark.parametrize("clip, number, factor", [
     (2.0, 0.0, 1.0), (2.0, 1.0, 1.0), (2.0, 2.0, 1.0), (2.0, 8.0, 0.25), (0.25, 0.5, 0.5),
 ])
-def test_the_factor_of_clipping_by_hand(clip, number, factor):
+def test_clipping_factor_by_hand(clip, number, factor):
     run = with_gradient(trainer(optimizer=Still(), clip=clip), number)
     run.fit(1)
     assert set(run.optimizer.factors) == {factor}
 
 
-# ---- what is saved, and when ---------------------------------------------------------------------
+# ---- saves ---------------------------------------------------------------------------------------
 
 def saved_at(run):
-    """(epoch, position, step) of every save."""
+    """Return (epoch, position, step) of every save."""
     places = []
     run.save = lambda: places.append((run.epoch, run.position, run.step))
     return places
 
 
-def test_it_is_saved_after_every_epoch_and_every_so_many_steps():
+def test_saved_after_every_epoch_and_every_save_steps():
     run = trainer(optimizer=Still(), save_steps=3)
     places = saved_at(run)
     run.fit(2)
@@ -203,20 +203,20 @@ def test_it_is_saved_after_every_epoch_and_every_so_many_steps():
     assert places == [(1, 0, 8), (2, 0, 16)]
 
 
-def test_stopped_without_a_path_it_says_that_nothing_is_saved():
+def test_stopping_without_a_path_reports_that_nothing_is_saved():
     run = trainer(optimizer=Still())
     run.train.carried = lambda place: run.step == 10 and signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt, match="in epoch 2 after 11 steps, not saved: no path$"):
         run.fit(3)
 
 
-# ---- what is not finite --------------------------------------------------------------------------
+# ---- non-finite values ---------------------------------------------------------------------------
 
 @pytest.mark.parametrize("loss, number, words", [
     (math.nan, 0.0, "loss nan, gradient norm 0.0; first non-finite: the loss alone"),
     (1.0, math.inf, "loss 1.0, gradient norm inf; first non-finite: gradient of"),
 ])
-def test_what_is_not_finite_is_reported_by_its_step(loss, number, words):
+def test_non_finite_values_are_reported_with_their_step(loss, number, words):
     run = trainer(optimizer=Still())
     fine = run.model.loss_and_grad
 

@@ -1,4 +1,4 @@
-"""What steps and epochs are made from: dropout's seed, the order, the schedule, the best epoch."""
+"""Random numbers and choices of the training loop: dropout seeds, order, schedule, best epoch."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from numpy_attention.training.optimizers import SGD
 
 
 def recorded(run, epochs=2):
-    """A training → the states of the generators that its steps got, and the places it took."""
+    """Run a training; → the generator states of its steps, and the batches it took."""
     states, places = [], []
     model, batches = type(run.model), type(run.train)
     loss_and_grad, batch = model.loss_and_grad, batches.batch
@@ -38,8 +38,8 @@ def state_of(*seed):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_every_step_of_every_run_has_dropout_of_its_own(threads):
-    """And every thread of a step the same, for dropout hashes the names of the rows."""
+def test_dropout_seed_differs_between_steps_and_runs(threads):
+    """Threads of a step share the seed, because dropout hashes the row ids."""
     seen = set()
     for seed in (3, 4):
         run = trainer(rng=np.random.default_rng(seed), threads=threads)
@@ -51,7 +51,7 @@ def test_every_step_of_every_run_has_dropout_of_its_own(threads):
     assert len({state for _, state in seen}) == 2 * 16
 
 
-def test_every_epoch_of_every_run_has_an_order_of_its_own():
+def test_order_differs_between_epochs_and_runs():
     orders = set()
     for seed in (3, 4):
         run = trainer(rng=np.random.default_rng(seed))
@@ -63,7 +63,7 @@ def test_every_epoch_of_every_run_has_an_order_of_its_own():
     assert len(orders) == 4
 
 
-def test_schedule_and_optimizer_get_steps_from_1_and_epochs_from_0():
+def test_schedule_and_optimizer_count_steps_from_1_and_epochs_from_0():
     asked, rates = [], []
 
     def schedule(step, epoch):
@@ -84,7 +84,7 @@ def test_schedule_and_optimizer_get_steps_from_1_and_epochs_from_0():
 
 
 def validated(run, losses, monkeypatch):
-    """A training with these losses of validation; after epoch k all its parameters are k."""
+    """Train with these validation losses; after epoch k all parameters equal k."""
     losses = iter(losses)
 
     def evaluation(model, *rest):
@@ -94,7 +94,7 @@ def validated(run, losses, monkeypatch):
     return run
 
 
-def test_the_best_epoch_is_that_of_the_least_loss_and_the_first_of_equals(monkeypatch):
+def test_best_epoch_is_the_first_with_the_lowest_loss(monkeypatch):
     losses = [3.0, 2.0, 2.5, 1.5, 1.9, 1.5, 1.7]
     run = validated(trainer(), losses, monkeypatch)
     found = []
@@ -119,8 +119,8 @@ def test_patience_counts_from_the_best_epoch(patience, epochs, monkeypatch):
 
 
 @pytest.mark.parametrize("until", [1, 2, 3, 4])
-def test_best_epoch_and_patience_go_on_where_they_were(until, tmp_path, monkeypatch):
-    """Stopped after any of the epochs and resumed, it ends where it ends in one piece."""
+def test_best_epoch_and_patience_are_resumed(until, tmp_path, monkeypatch):
+    """Stopped after any epoch and resumed, it ends like an uninterrupted run."""
     losses = [2.0, 1.0, 3.0, 1.5, 1.2, 0.5]
     path = tmp_path / "run.npz"
     validated(trainer(path=path, patience=3), losses, monkeypatch).fit(until)
@@ -130,13 +130,13 @@ def test_best_epoch_and_patience_go_on_where_they_were(until, tmp_path, monkeypa
     assert rest.bad_epochs == max(0, until - 2) and len(rest.fit(until)) == until
     validated(rest, losses[until:], monkeypatch)
     assert len(rest.fit(9)) == 5 and rest.stopped
-    again = trainer(path=path, patience=3)                  # it has stopped, and stays so
+    again = trainer(path=path, patience=3)                  # stopped already, and remains so
     assert again.resume() and len(again.fit(9)) == 5
     for run in (rest, again):
         assert (run.use_best().vector == 2).all()
 
 
-def test_an_epoch_that_was_killed_goes_on_with_its_sums(tmp_path):
+def test_killed_epoch_resumes_its_sums(tmp_path):
     class Killed(Exception):
         pass
 

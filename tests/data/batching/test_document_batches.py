@@ -1,4 +1,4 @@
-"""DocumentBatches: documents side by side, each from its own beginning to its end."""
+"""DocumentBatches: several documents per batch, each read from start to end."""
 
 import numpy as np
 import pytest
@@ -10,19 +10,19 @@ from numpy_attention.data.vocabulary import PAD
 
 
 def documents_of(rng, count):
-    """Documents of ids that count up, document k from 100 k + 4 on."""
+    """Return `count` documents of consecutive ids; document k starts at 100 k + 4."""
     firsts = range(4, 100 * count, 100)
     return [list(range(i, i + n)) for i, n in zip(firsts, rng.integers(2, 30, count))]
 
 
 @pytest.mark.parametrize("batch_size, steps", [(1, None), (4, None), (4, 5), (7, 1), (50, 100)])
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_every_document_is_read_once_from_its_beginning(batch_size, steps, shuffled, rng):
+def test_every_document_is_read_once_from_its_start(batch_size, steps, shuffled, rng):
     documents = documents_of(rng, 23)
     data = DocumentBatches(documents, batch_size, steps, block=2)
     order = data.order(rng if shuffled else None)
     if steps is None or not shuffled:
-        # shuffled groups hold documents of less similar length: they may take more steps
+        # shuffled groups have more varied lengths and may take more steps
         assert len(order) == len(data)
     whole = []
     going = None
@@ -33,7 +33,7 @@ def test_every_document_is_read_once_from_its_beginning(batch_size, steps, shuff
         if not data.carried(place):
             whole += going or []
             going = [[] for _ in range(batch.size)]
-        assert batch.size == len(going)             # the rows stay while the state is carried
+        assert batch.size == len(going)             # same rows while the state is carried
         for b in range(batch.size):
             real = batch.targets[:, b] != PAD
             assert (batch.inputs[:, b] != PAD).tolist() == real.tolist()
@@ -42,7 +42,7 @@ def test_every_document_is_read_once_from_its_beginning(batch_size, steps, shuff
             targets = batch.targets[real, b].tolist()
             assert targets == [id + 1 for id in inputs]
             if going[b]:
-                # the last target of a window is the next one's first input
+                # the last target of a window is the first input of the next
                 assert not inputs or inputs[0] == going[b][-1]
                 going[b] += targets
             else:
@@ -71,7 +71,7 @@ def test_documents_of_similar_length_share_a_batch(rng):
     (([],), "documents is empty; expected at least one"),
     (([[2, 4], [2]],), "the shortest document has length 1; expected at least 2"),
 ])
-def test_refused(arguments, message):
+def test_invalid_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         DocumentBatches(*arguments)
 
@@ -85,7 +85,7 @@ def test_every_token_but_the_first_is_predicted_once(documents, batch_size, step
         id for document in documents for id in document[1:])
 
 
-def test_first_words_stand_where_their_documents_do():
+def test_first_words_match_the_document_batches():
     documents = [[0, 5, 6, 7], [1, 8], [2, 9, 4], [3, 5, 5, 5, 5]]
     for steps in (None, 2):
         batches = DocumentBatches(documents, 3, steps)

@@ -1,4 +1,4 @@
-"""Sequences side by side: padded, grouped by length, shared out."""
+"""Sequences: padding, grouping by length, and sharing among workers."""
 
 import inspect
 
@@ -17,42 +17,42 @@ def test_padded():
     assert padded([[], [3]]).tolist() == [[PAD, 3]]
 
 
-def test_every_name_that_the_room_offers_is_there():
+def test_star_import_exports_public_names():
     there = {}
     exec("from numpy_attention.data.batching import *", there)
     assert {"DocumentBatches", "PairBatch", "PairBatches", "TextBatch", "TextBatches", "grouped",
             "padded", "pair_batch"} <= set(there)
 
 
-def test_equal_lengths_stay_in_the_order_they_had(rng):
+def test_sort_is_stable(rng):
     lengths = rng.integers(0, 3, 500)
     (group,) = grouped(lengths, 500)
     assert group.tolist() == sorted(range(500), key=lambda i: lengths[i])
-    # one block: as they were shuffled
+    # one block: in shuffled order
     (group,) = grouped(lengths, 500, rng=np.random.default_rng(5))
     shuffled = np.random.default_rng(5).permutation(500)
     assert group.tolist() == sorted(shuffled.tolist(), key=lambda i: lengths[i])
 
 
-def test_sorted_within_blocks_alone(rng):
+def test_sorted_only_within_blocks(rng):
     lengths = rng.permutation(60)
     groups = grouped(lengths, 5, block=4, rng=rng)
     assert sorted(np.concatenate(groups)) == list(range(60)) and {len(g) for g in groups} == {5}
     for group in groups:
         assert (np.diff(lengths[group]) > 0).all()              # in order within a batch
-    # a block is four batches: each of them, sorted, lies between its neighbours
+    # a block is four batches: each spread lies between those of sorted and unsorted batches
     spreads = [np.ptp(lengths[group]) for group in groups]
-    assert 5 < np.mean(spreads) < 25                            # one block of all would give 4
+    assert 5 < np.mean(spreads) < 25                            # a single block would give 4
 
 
 @pytest.mark.parametrize("size, n", [(7, 3), (2, 5), (12, 4), (0, 2), (1, 1), (8, 3)])
-def test_shares_are_nearly_equal_and_follow_each_other(size, n):
+def test_shares_are_nearly_equal_and_consecutive(size, n):
     shares = [list(range(size))[share_of(size, k, n)] for k in range(n)]
     assert sum(shares, []) == list(range(size))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-def test_shares_that_there_are_not():
+def test_shares_out_of_range_raise():
     for k, n, name in ((0, 0, "n = 0"), (2, 2, "k = 2")):
         with pytest.raises(ValueError, match=f"^{name}; expected an integer of at least"):
             share_of(9, k, n)

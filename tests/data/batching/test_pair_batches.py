@@ -1,4 +1,4 @@
-"""Batches of pairs: padding, shares, the order of an epoch."""
+"""Batches of sentence pairs: padding, shares, and order within an epoch."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.data.vocabulary import BOS, EOS, PAD, Vocabulary
 
 
-def test_a_pair_batch_by_hand():
+def test_pair_batch_by_hand():
     batch = pair_batch([[4, 5, 6], [7]], [[8], [9, 4]])
     assert batch.source.T.tolist() == [[4, 5, 6, EOS], [7, EOS, PAD, PAD]]
     assert batch.target_in.T.tolist() == [[BOS, 8, PAD], [BOS, 9, 4]]
@@ -22,7 +22,7 @@ def test_a_pair_batch_by_hand():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_shares_partition_the_rows_and_lose_no_word(rng, n):
+def test_shares_partition_rows_and_keep_all_words(rng, n):
     sources, targets = (
         [rng.integers(4, 9, k).tolist() for k in rng.integers(1, 8, 7)] for _ in range(2)
     )
@@ -44,14 +44,14 @@ def batches(rng, count=103, **settings):
     return PairBatches([[4] * n for n in lengths], [[5] * (n + 1) for n in lengths], **settings)
 
 
-def test_an_epoch_visits_every_pair_once_in_another_order_each_time(rng):
+def test_each_epoch_visits_every_pair_once_in_a_new_order(rng):
     data = batches(rng, batch_size=8, block=4)
     epochs = [data.order(np.random.default_rng([1, k])) for k in (0, 1, 0)]
     for order in epochs:
         assert len(order) == len(data) == 13
         assert sorted(np.concatenate(order)) == list(range(103)) and max(map(len, order)) == 8
     assert any((a != b).any() for a, b in zip(epochs[0], epochs[1]) if len(a) == len(b))
-    # the same generator, the same epoch
+    # the same seed gives the same epoch
     assert all((a == b).all() for a, b in zip(epochs[0], epochs[2]))
 
 
@@ -67,16 +67,16 @@ def test_batches_hold_sentences_of_similar_length(rng):
     assert lengths == sorted(lengths)
     assert all((a == b).all() for a, b in zip(in_order, data.order()))
     firsts = [len(data.targets[batch[0]]) for batch in data.order(rng)]
-    assert firsts != sorted(firsts)                 # batches are shuffled, not short ones first
+    assert firsts != sorted(firsts)                 # batches are shuffled, not sorted by length
 
 
-def test_in_order_of_the_targets_length_and_then_of_the_sources():
-    sizes = [(9, 2), (1, 3), (5, 1), (2, 2), (7, 2), (30, 1)]       # of source and target
+def test_sorted_by_target_length_then_source_length():
+    sizes = [(9, 2), (1, 3), (5, 1), (2, 2), (7, 2), (30, 1)]       # (source, target)
     data = PairBatches([[4] * s for s, _ in sizes], [[5] * t for _, t in sizes], batch_size=1)
     assert [int(i) for (i,) in data.order()] == [2, 5, 3, 4, 0, 1]
 
 
-def test_sixty_four_pairs_a_batch_and_twenty_batches_a_block():
+def test_default_batch_and_block_sizes():
     data = PairBatches([[4]] * 65, [[5]] * 65)
     assert (data.batch_size, data.block) == (64, 20) and len(data) == 2
 

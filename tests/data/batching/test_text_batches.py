@@ -1,4 +1,4 @@
-"""Batches of running text: streams that go on from window to window."""
+"""Batches of running text: parallel streams that continue across windows."""
 
 import numpy as np
 import pytest
@@ -25,20 +25,20 @@ def test_streams_predict_every_token_but_the_first_once(length, batch_size, step
         seen += batch.targets[real].tolist()
     assert sorted(seen) == ids[1:].tolist() and len(data) == len(data.order())
     streams = np.concatenate([data.batch(start).inputs for start in data.order()])
-    # a stream goes on from window to window
+    # a stream continues in the next window
     assert streams[:, 0].tolist() == ids[:len(streams)].tolist()
     share = data.batch(0).share(1, 2)
     assert share.rows.tolist() == list(range(batch_size // 2, batch_size))
     assert (share.targets == data.batch(0).targets[:, share.rows]).all()
 
 
-def test_twenty_streams_of_twenty_steps_unless_others_are_wanted():
+def test_default_batch_size_and_steps():
     data = TextBatches(list(range(4, 1000)))
     assert (data.batch_size, data.steps) == (20, 20)
     assert data.batch(0).inputs.shape == (20, 20)
 
 
-def test_a_text_that_is_too_short_is_refused():
+def test_text_that_is_too_short_raises():
     message = "a text of 4 tokens is too short for 4 streams; expected at least 5"
     with pytest.raises(ValueError, match=message):
         TextBatches([4, 5, 6, 7], batch_size=4)
@@ -46,7 +46,7 @@ def test_a_text_that_is_too_short_is_refused():
         TextBatches([4, 5, 6, 7], batch_size=2, steps=0)
 
 
-def test_ids_begin_with_0():
+def test_ids_start_at_0():
     assert TextBatches([0, 4], batch_size=1).batch(0).inputs.tolist() == [[0]]
     with pytest.raises(ValueError, match="^ids contain -1; expected ids of at least 0, as a Vocab"):
         TextBatches([4, -1, 5], batch_size=1)

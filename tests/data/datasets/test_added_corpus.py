@@ -1,6 +1,6 @@
-"""A corpus is one entry: added at run time from a file of its own, it is found, loaded and trained.
+"""A new corpus needs one entry: registered at run time, it is found, loaded and used in training.
 
-Nothing else in the package is edited: the whole of a new corpus is `toy_corpus` below.
+`toy_corpus` below is all that a new corpus needs.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ def add(monkeypatch):
 
 
 def toy_corpus():
-    """A downloaded corpus of pairs: its file, its reader and its entry."""
+    """Return an entry for a downloaded corpus of pairs, with its file and reader."""
     file = RemoteFile("toy/pairs.txt", "https://example.org/pairs.txt")
 
     def read(split, loud=False):
@@ -57,7 +57,7 @@ def toy_corpus():
 
 
 def two_steps(model, batches):
-    """The numbers by which two steps change a model."""
+    """Return the change of the parameters over two training steps."""
     before = model.vector.copy()
     trainer = Trainer(model, SGD(0.5), batches, rng=np.random.default_rng(0), threads=1,
                       progress=False)
@@ -119,8 +119,8 @@ def test_running_text_is_added_and_trained(add, tmp_path, tokenizer, unit, has_a
 def test_a_generated_corpus_is_added(add):
     def numbers(rng, count, digits=3, keep=None):
         def draw(rng):
-            drawn = tuple(map(str, rng.integers(10, size=digits)))
-            return Pair(drawn, drawn[:1])
+            tokens = tuple(map(str, rng.integers(10, size=digits)))
+            return Pair(tokens, tokens[:1])
         return distinct(draw, rng, count, keep)
 
     add(GeneratedCorpus(name="toy", description="digits", languages="numbers", read=numbers))

@@ -1,4 +1,4 @@
-"""How the shipped corpora are read, and damaged files; tests/integration/data has their content."""
+"""Parsing of the shipped corpora, and damaged files. Their content: tests/integration/data."""
 
 import gc
 from pathlib import Path
@@ -16,7 +16,7 @@ def parse(text, part="clauses", low=1, high=50):
     return bible.parse_pairs(text, part, low, high)
 
 
-def test_a_line_becomes_its_clauses_or_its_verse():
+def test_line_is_parsed_into_clauses_or_a_verse():
     first, second = parse(GOOD)
     assert (first.source, first.target) == (("and", "god", "said", ","), ("y", "dijo", "dios", ":"))
     assert (first.sure, first.possible) == ({(1, 2)}, {(1, 2), (2, 0), (2, 1)})
@@ -27,14 +27,14 @@ def test_a_line_becomes_its_clauses_or_its_verse():
     assert verse.possible == {(1, 2), (2, 0), (2, 1), (4, 4)}
 
 
-def test_withheld_clauses_and_other_lengths_are_left_out():
+def test_withheld_clauses_and_other_lengths_are_skipped():
     assert [pair.target for pair in parse(WITHHELD)] == [("sea",)]
     assert len(parse(WITHHELD, "verses")) == 1
     assert [len(pair.source) for pair in parse(GOOD, low=2)] == [4]  # one Spanish token: too short
     assert [len(pair.source) for pair in parse(GOOD, high=3)] == [2]
 
 
-def test_the_first_clause_may_be_of_one_token():
+def test_first_clause_may_have_one_token():
     first, second = parse("Gen 1:3\tgo now\tve ya\t\t1-1 2-2")
     assert (first.source, first.target) == (("go",), ("ve",))
     assert (second.source, second.target) == (("now",), ("ya",))
@@ -53,29 +53,29 @@ def test_invalid_parts_splits_and_lengths():
 
 
 @pytest.fixture
-def accepted_kwargs(monkeypatch):
-    """Names of the files that are read, each a verse of one token and one of two."""
+def files_read(monkeypatch):
+    """Return the names of the files read; each file has verses of one and of two tokens."""
     names = []
     text = "Gen 1:1\tgo\tve\t0-0\t1-1\nGen 1:2\tgo now\tve ya\t0-0\t2-2\n"
     monkeypatch.setattr(bible, "read_shipped", lambda *name: names.append(name) or text)
     return names
 
 
-def test_the_training_split_is_the_default(accepted_kwargs):
+def test_training_split_is_the_default(files_read):
     bible.load_bible_en_es("verses")
     bible.load_bible_en()
-    assert accepted_kwargs == [("bible-en-es", "train"), ("bible-en", "train")]
+    assert files_read == [("bible-en-es", "train"), ("bible-en", "train")]
 
 
 @pytest.mark.parametrize("limits, lengths", [
     ({}, [1, 2]), ({"min_length": 2, "max_length": 2}, [2]), ({"max_length": 1}, [1])])
-def test_limits_of_length(accepted_kwargs, limits, lengths):
+def test_length_limits(files_read, limits, lengths):
     found = bible.load_bible_en_es("verses", **limits)
     assert [len(pair.source) for pair in found] == lengths
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_no_garbage_is_collected_while_pairs_are_made(accepted_kwargs, monkeypatch, before):
+def test_garbage_collection_is_off_while_pairs_are_built(files_read, monkeypatch, before):
     found = []
     monkeypatch.setattr(bible, "parse_pairs", lambda *_: found.append(gc.isenabled()))
     collecting = gc.isenabled()
@@ -88,7 +88,7 @@ def test_no_garbage_is_collected_while_pairs_are_made(accepted_kwargs, monkeypat
     assert found == [False] and after == before
 
 
-def test_a_damaged_or_missing_file_is_named(monkeypatch, tmp_path):
+def test_damaged_or_missing_file_raises(monkeypatch, tmp_path):
     (tmp_path / "shipped").mkdir()
     monkeypatch.setattr(bible.resources, "files", lambda package: tmp_path)
     name = "bible-en.test.txt.xz"

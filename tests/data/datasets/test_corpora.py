@@ -1,4 +1,4 @@
-"""Corpora by name: their descriptions, their contents, and errors for wrong requests."""
+"""The registered corpora: descriptions, contents, and errors for invalid requests."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def test_names_and_descriptions():
     }
 
 
-def test_particulars_of_single_corpora():
+def test_details_of_single_corpora():
     with_articles = {name for name, corpus in CORPORA.items()
                      if getattr(corpus, "has_articles", False)}
     assert with_articles == {"bible-en", "wikitext-2"}
@@ -56,45 +56,45 @@ def test_particulars_of_single_corpora():
         f"multi30k/test_2016_flickr.lc.norm.tok.{language}" for language in ("en", "fr")]
 
 
-def test_all_files_of_a_corpus_are_fetched_with_a_bar_or_without(monkeypatch):
-    asked = []
+def test_fetch_downloads_all_files_with_and_without_progress_bar(monkeypatch):
+    calls = []
 
     def fetch_file(file, progress):
-        asked.append(progress)
+        calls.append(progress)
         return Path(file.path)
 
     monkeypatch.setattr(corpora, "fetch_file", fetch_file)
     paths = [Path(f"ptb/ptb.{split}.txt") for split in SPLITS]
     assert fetch("ptb") == fetch("ptb", progress=False) == paths
-    assert asked == 3 * [True] + 3 * [False]
+    assert calls == 3 * [True] + 3 * [False]
 
 
-def test_unknown_requests():
-    def refused(message):
+def test_invalid_requests():
+    def check_error(message):
         return pytest.raises(ValueError, match=message)
 
-    with refused("corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
+    with check_error("corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
         describe("bible")
-    with refused("corpus 'ptb' is text, not parallel: it is for language models; "
+    with check_error("corpus 'ptb' is text, not parallel: it is for language models; "
                  "choose one of bible-en-es, copy"):
         load_parallel("ptb", "train")
-    with refused("corpus 'copy' is parallel, not text: it is for translators; "
+    with check_error("corpus 'copy' is parallel, not text: it is for translators; "
                  "choose one of bible-en, ptb"):
         load_text("copy", "train")
     for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
-        with refused("split = 'dev'; expected one of train, valid, test"):
+        with check_error("split = 'dev'; expected one of train, valid, test"):
             load(name, "dev")
-    with refused("split = 'test_2016_flickr'; expected one of train"):
+    with check_error("split = 'test_2016_flickr'; expected one of train"):
         load_parallel("copy", "test_2016_flickr")
-    with refused("copy has no option length; its options are: vocabulary_size, min_length"):
+    with check_error("copy has no option length; its options are: vocabulary_size, min_length"):
         load_parallel("copy", "train", length=3)
-    with refused("dates has no option min_length; its options are: first_year"):
+    with check_error("dates has no option min_length; its options are: first_year"):
         load_parallel("dates", "train", min_length=3)
-    with refused(r"bible-en-es has no option vocabulary_size"):
+    with check_error(r"bible-en-es has no option vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)
-    with refused("copy has no part 'verses'; expected one of None"):
+    with check_error("copy has no part 'verses'; expected one of None"):
         load_parallel("copy", "train", part="verses")
-    with refused("bible-en-es has no part 'raw'; expected one of clauses, verses, both, None"):
+    with check_error("bible-en-es has no part 'raw'; expected one of clauses, verses, both, None"):
         load_parallel("bible-en-es", "train", part="raw")
 
 
@@ -128,7 +128,7 @@ def test_parts_and_lengths_of_bible_en_es():
     assert short == [pair for pair in pairs if len(pair.source) <= 5 and len(pair.target) <= 5][:20]
     verses = load_parallel("bible-en-es", "test", part="verses")
     assert load_parallel("bible-en-es", "test", part="both") == pairs + verses
-    between = {"min_length": 9, "max_length": 20}       # clauses beyond 12 tokens too
+    between = {"min_length": 9, "max_length": 20}       # includes clauses of more than 12 tokens
     both = load_parallel("bible-en-es", "test", part="both", **between)
     assert both == [pair for part in ("clauses", "verses")
                     for pair in load_parallel("bible-en-es", "test", part=part, **between)]

@@ -1,4 +1,4 @@
-"""What each kind of corpus gives the function that it is read by, and what it refuses before."""
+"""Corpus entries: what they pass to their read function, and checks made before it is called."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def pair_of(*numbers):
     return Pair(words, words)
 
 
-def test_another_name_of_a_split_is_known_before_it_is_read():
+def test_split_aliases():
     corpus = parallel(lambda split: [Pair((split,), ("x",))], split_aliases={"dev": "valid"})
     assert corpus.pairs("dev") == corpus.pairs("valid") == [Pair(("valid",), ("x",))]
     for unknown in ("val", ["dev"], None):
@@ -25,7 +25,7 @@ def test_another_name_of_a_split_is_known_before_it_is_read():
             corpus.pairs(unknown)
 
 
-def test_lengths_are_passed_to_a_reader_with_these_parameters():
+def test_lengths_are_passed_to_readers_that_accept_them():
     def read(split):
         return [pair_of(*range(n)) for n in (2, 3, 5)]
 
@@ -38,13 +38,13 @@ def test_lengths_are_passed_to_a_reader_with_these_parameters():
 
 
 @pytest.mark.parametrize("limit", ["count", "min_length", "max_length"])
-def test_a_limit_below_1_is_refused_before_the_corpus_is_read(limit):
+def test_limit_below_1_raises_before_the_corpus_is_read(limit):
     corpus = parallel(lambda split: pytest.fail("the corpus was read"))
     with pytest.raises(ValueError, match=f"^{limit} = 0; expected an integer of at least 1$"):
         corpus.pairs("test", **{limit: 0})
 
 
-def test_made_up_pairs_are_as_many_as_a_split_has():
+def test_generated_corpus_has_default_split_sizes():
     def read(rng, count, keep):
         assert callable(keep)
         return [count, rng.integers(1000)]
@@ -54,7 +54,7 @@ def test_made_up_pairs_are_as_many_as_a_split_has():
     assert corpus.origin == "generated" and corpus.licence == "none needed: made up on the spot"
     sizes = [corpus.pairs(split)[0] for split in ("train", "valid", "test")]
     assert sizes == [20_000, 1_000, 1_000]
-    assert corpus.pairs("train", count=7) == corpus.pairs("test", count=7)      # of seed 0
+    assert corpus.pairs("train", count=7) == corpus.pairs("test", count=7)      # both with seed 0
     for own in ("keep", "length"):
         with pytest.raises(ValueError, match=f"^made has no option {own}; its options are: n"):
             corpus.pairs("train", **{own: 3})

@@ -1,4 +1,4 @@
-"""Dates in many spellings: what each says, and which characters are linked."""
+"""Dates in many spellings: their meaning, and which characters are linked."""
 
 import datetime
 
@@ -27,7 +27,7 @@ def test_date_links(layout, text, sure, possible):
     assert pair.sure == sure | year and pair.possible == sure | year | possible
 
 
-def test_dates_read_back():
+def test_dates_can_be_parsed_back():
     pairs = dates(np.random.default_rng(0), 3000)
     lower = sum("".join(pair.source).islower() for pair in pairs)
     with_letters = sum(any(map(str.isalpha, pair.source)) for pair in pairs)
@@ -58,7 +58,7 @@ def test_ordinals_and_ambiguous_orders():
         for layout in dates_module.FORMATS:
             date = day + datetime.timedelta(shift)
             text = dates_module.date_pair(date, layout).source
-            assert spelled.setdefault(text, date) == date  # one spelling never means two days
+            assert spelled.setdefault(text, date) == date  # a spelling has one meaning
 
 
 DAY = datetime.date(2020, 3, 3)
@@ -75,13 +75,13 @@ def test_invalid_years(arguments, message):
         dates(*arguments)
 
 
-def test_the_first_and_the_last_year_that_can_be_asked_for():
+def test_first_and_last_valid_year():
     for year in (1000, 9999):
         (pair,) = dates(np.random.default_rng(0), 1, year, year)
         assert pair.target[:4] == tuple(str(year))
 
 
-def test_a_seed_gives_the_same_dates_as_ever():
+def test_seeded_dates_do_not_change_between_versions():
     pairs = dates(np.random.default_rng(0), 6)
     assert ["".join(pair.source) for pair in pairs] == [
         "Sat 15 Feb 2070", "16 dec 1953", "19 january 1915", "Sun 27 Aug 2062",

@@ -1,4 +1,4 @@
-"""Downloads from a server on loopback, and the errors when something is wrong."""
+"""Downloads from a local server, and errors for failed or corrupt ones."""
 
 import hashlib
 import io
@@ -77,7 +77,7 @@ def left_behind(folder):
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_a_good_file_is_fetched_once_and_a_damaged_copy_again(server, tmp_path, capsys):
+def test_file_is_fetched_once_unless_damaged(server, tmp_path, capsys):
     file = remote(server, "good.txt")
     path = fetch_file(file, cache=tmp_path)
     assert path == tmp_path / "corpus" / "file.txt" and path.read_bytes() == TEXT
@@ -90,14 +90,14 @@ def test_a_good_file_is_fetched_once_and_a_damaged_copy_again(server, tmp_path, 
     assert all("numpy_attention" in agent for _, agent in server.requests)
 
 
-def test_without_the_environment_files_are_kept_in_the_cache_of_this_package(monkeypatch, tmp_path):
+def test_default_folder_is_the_user_cache(monkeypatch, tmp_path):
     monkeypatch.delenv("NUMPY_ATTENTION_DATA", raising=False)
     assert downloads.folder() == pooch.os_cache("numpy_attention")
     monkeypatch.setenv("NUMPY_ATTENTION_DATA", str(tmp_path))
     assert downloads.folder() == tmp_path
 
 
-def test_a_corrupt_file_is_thrown_away_and_the_old_one_stays(server, tmp_path):
+def test_corrupt_download_keeps_the_old_file(server, tmp_path):
     path = tmp_path / "corpus" / "file.txt"
     path.parent.mkdir()
     path.write_bytes(b"an older edition")
@@ -108,7 +108,7 @@ def test_a_corrupt_file_is_thrown_away_and_the_old_one_stays(server, tmp_path):
 
 
 @pytest.mark.parametrize("sha256", [SHA256, None])
-def test_a_broken_transfer_leaves_nothing(server, tmp_path, sha256):
+def test_broken_transfer_leaves_no_file(server, tmp_path, sha256):
     file = remote(server, "short.txt", sha256=sha256)
     message = r"short.txt cannot be downloaded \(\w+\); check the network"
     with pytest.raises(ConnectionError, match=message):
@@ -116,7 +116,7 @@ def test_a_broken_transfer_leaves_nothing(server, tmp_path, sha256):
     assert left_behind(tmp_path) == []
 
 
-def test_not_found_and_no_server(server, tmp_path):
+def test_missing_file_and_unreachable_server(server, tmp_path):
     with pytest.raises(ConnectionError, match="nothing.txt cannot be downloaded: .* answered 404"):
         fetch_file(remote(server, "nothing.txt"), cache=tmp_path, progress=False)
     with socket.socket() as unused:
@@ -128,7 +128,7 @@ def test_not_found_and_no_server(server, tmp_path):
     assert left_behind(tmp_path) == []
 
 
-def test_an_unpinned_archive(server, tmp_path):
+def test_archive_without_checksum(server, tmp_path):
     file = remote(server, "good.zip", sha256=None, member="fra.txt")
     path = fetch_file(file, cache=tmp_path, progress=False)
     assert path.read_bytes() == TEXT and left_behind(tmp_path) == [path]
@@ -146,7 +146,7 @@ def test_bad_archives(server, tmp_path, name, message):
     assert left_behind(tmp_path) == []
 
 
-def test_folder_of_the_environment(server, tmp_path, monkeypatch):
+def test_folder_from_environment_variable(server, tmp_path, monkeypatch):
     file = remote(server, "good.txt")
     monkeypatch.setenv(downloads.ENVIRONMENT, str(tmp_path))
     message = r"file.txt is missing; save http.*or unset NUMPY_ATT"

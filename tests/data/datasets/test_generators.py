@@ -10,7 +10,7 @@ GENERATORS = [copy, reverse, dates, grammar_en_fr]
 
 
 @pytest.mark.parametrize("generate", GENERATORS)
-def test_sources_are_distinct_and_the_seed_decides(generate):
+def test_sources_are_distinct_and_depend_on_the_seed(generate):
     pairs = generate(np.random.default_rng(3), 300)
     assert len(pairs) == 300 == len({pair.source for pair in pairs})
     assert pairs == generate(np.random.default_rng(3), 300)
@@ -30,7 +30,7 @@ def test_copy_and_reverse(generate, step):
         pair.source for pair in copy(np.random.default_rng(0), 200)]
 
 
-def test_the_least_and_the_most_that_can_be_asked_for():
+def test_smallest_and_largest_valid_sizes():
     rng = np.random.default_rng(0)
     (one,) = copy(rng, 1, vocabulary_size=1, min_length=1, max_length=1)
     assert one == Pair(["0"], ["0"], {(0, 0)})
@@ -45,7 +45,7 @@ def test_the_least_and_the_most_that_can_be_asked_for():
         copy(rng, 10_000_000, vocabulary_size=1)
 
 
-def test_impossible_requests_end_in_an_error():
+def test_impossible_requests_raise():
     every = copy(np.random.default_rng(0), 14, vocabulary_size=2, min_length=1, max_length=3)
     assert len(every) == 14
     with pytest.raises(ValueError, match="make only 14 of length 1 to 3"):
@@ -98,27 +98,27 @@ def test_keep_sees_the_pair_that_is_returned():
         assert all(map(keep, generate(np.random.default_rng(0), 20, keep=keep)))
 
 
-def one_after(sources):
-    """What draws a pair of each of these in turn, and the sources left."""
+def draw_in_turn(sources):
+    """Return a function that draws these sources in turn, and those that remain."""
     left = list(sources)
     return lambda rng: Pair([left.pop(0)], ["x"]), left
 
 
-def test_only_misses_in_a_row_are_counted():
+def test_only_consecutive_misses_count():
     rng = np.random.default_rng(0)
-    draw, left = one_after("aaabbbcccd")
+    draw, left = draw_in_turn("aaabbbcccd")
     found = distinct(draw, rng, 4, max_misses=3)
     assert [pair.source for pair in found] == [("a",), ("b",), ("c",), ("d",)] and not left
-    draw, left = one_after("aabbbcd")
+    draw, left = draw_in_turn("aabbbcd")
     with pytest.raises(ValueError, match="found only 2 different sources, expected 4"):
         distinct(draw, rng, 4, max_misses=2)
     assert left == ["c", "d"]
 
 
 def test_distinct_gives_up_after_20_000_misses():
-    draw, left = one_after("a" * 20_010)
+    draw, left = draw_in_turn("a" * 20_010)
     with pytest.raises(ValueError, match="only 1 different"):
         distinct(draw, np.random.default_rng(0), 2)
     assert len(left) == 9
-    draw, left = one_after("a")
+    draw, left = draw_in_turn("a")
     assert len(distinct(draw, np.random.default_rng(0), 1)) == 1

@@ -17,7 +17,7 @@ def pairs():
     return grammar_en_fr(np.random.default_rng(5), 6000)
 
 
-def test_every_word_but_do_has_a_sure_link(pairs):
+def test_every_word_except_do_has_a_sure_link(pairs):
     for pair in pairs:
         bare = {pair.source[i] for i in set(range(len(pair.source))) - {i for i, _ in pair.sure}}
         assert bare <= {"does", "do"}
@@ -25,7 +25,7 @@ def test_every_word_but_do_has_a_sure_link(pairs):
         assert all(pair.source[i] in ("does", "do") for i, _ in pair.possible - pair.sure)
 
 
-def test_no_vowel_is_left_before_a_vowel(pairs):
+def test_elision_before_vowels(pairs):
     for pair in pairs:
         text = " ".join(pair.target)
         assert not re.search(rf"\b(le|la|de|ne|je|ce|ma|beau|nouveau) ({VOWEL})", text), text
@@ -89,7 +89,7 @@ def test_phenomena_name_crossing_links(pairs):
     assert len(counts) == 5 and min(counts.values()) > 100
 
 
-def test_a_seed_gives_the_same_corpus_as_ever(pairs):
+def test_seeded_corpus_does_not_change_between_versions(pairs):
     text = "\n".join(
         f"{' '.join(pair.source)}\t{' '.join(pair.target)}\t"
         f"{sorted(pair.sure)}\t{sorted(pair.possible)}" for pair in pairs
@@ -104,20 +104,20 @@ def test_a_seed_gives_the_same_corpus_as_ever(pairs):
     ("black cat", {(0, 1), (1, 0)}, {"swapped adjective": [(0, 1), (1, 0)]}),
     ("black cat", {(0, 0), (1, 1)}, {}),                    # in order
     ("black .", {(0, 1), (1, 0)}, {}),                      # no noun follows
-    ("cat black .", {(1, 2), (2, 1), (0, 0)}, {}),          # it stands before
-    ("black big cat", {(0, 1), (1, 0), (2, 2)}, {}),        # it does not follow at once
+    ("cat black .", {(1, 2), (2, 1), (0, 0)}, {}),          # the noun comes first
+    ("black big cat", {(0, 1), (1, 0), (2, 2)}, {}),        # the noun does not follow directly
     ("my cat", {(0, 1), (1, 0)}, {}),                       # no adjective
     ("often sees", {(0, 1), (1, 0)}, {"moved adverb": [(0, 1), (1, 0)]}),
     ("often sees", {(0, 0), (1, 0)}, {}),                   # one word for both
     ("sees him", {(0, 1), (1, 0)}, {"object pronoun": [(0, 1), (1, 0)]}),
-    ("does him .", {(1, 1), (2, 2)}, {}),                   # no French word for what precedes
+    ("does him .", {(1, 1), (2, 2)}, {}),                   # no French word for the preceding one
 ])
 def test_phenomena_by_hand(english, links, expected):
     found = phenomena(Pair(english.split(), ["x", "y", "z"], links))
     assert {name: links for name, links in found.items() if links} == expected
 
 
-def test_adverbs_are_translated_and_the_last_is_never_negated(pairs):
+def test_adverbs_are_translated_and_the_last_is_not_negated(pairs):
     translated, negated = {}, set()
     adverbs = {english for english, _ in lexicon.ADVERBS}
     for pair in pairs:

@@ -1,4 +1,4 @@
-"""Public corpora: what is known of their files, and what becomes of those that are there."""
+"""Public corpora: addresses, checksums, and parsing of downloaded files."""
 
 import gzip
 import re
@@ -19,7 +19,7 @@ FILES |= {file.path: file for file in public.MULTI30K.values()}
 
 @pytest.fixture
 def put(tmp_path, monkeypatch):
-    """Puts a file of any bytes or text into the data folder, as if it were the public one."""
+    """Return a function that writes a file into the data folder in place of the public one."""
     monkeypatch.setenv("NUMPY_ATTENTION_DATA", str(tmp_path))
     monkeypatch.setattr(public, "fetch_file", lambda file: fetch_file(file._replace(sha256=None)))
 
@@ -41,7 +41,7 @@ def test_addresses_and_checksums():
     assert len({file.sha256 for file in FILES.values()}) == len(FILES)
 
 
-def test_articles_begin_with_a_heading_of_one_equals_sign():
+def test_articles_begin_with_a_top_level_heading():
     text = ["", "= A =", "", "= = B = =", "x", "= C =", "= y", "= ="]
     lines = [line.split() for line in text]
     assert articles_of(lines) == [[[]], lines[1:5], lines[5:]]
@@ -54,7 +54,7 @@ def test_penn_treebank_is_one_article_of_sentences(put):
         assert public.penn_treebank(split) == [[["the", split], ["N", "<unk>"]]]
 
 
-def test_wikitext_is_articles_with_their_blank_lines(put):
+def test_wikitext_keeps_blank_lines_of_articles(put):
     for split in SPLITS:
         put(f"wikitext-2/{split}.txt", f" \n = A = \n \n {split} @-@ x \n = B = \n")
         assert public.wikitext_2(split) == [
@@ -62,7 +62,7 @@ def test_wikitext_is_articles_with_their_blank_lines(put):
         ]
 
 
-def test_tiny_shakespeare_is_cut_in_order_and_keeps_every_letter(put):
+def test_tiny_shakespeare_is_split_in_order_without_loss(put):
     text = "".join(chr(0x100 + k) for k in range(398)) + "\r\n"
     put("tinyshakespeare/input.txt", text)
     parts = (text[:360], text[360:380], text[380:])
@@ -85,13 +85,13 @@ def test_multi30k_pairs_the_files_of_its_two_languages(put, split, name):
         assert pair.target == ("A-b", target, ",", name, ".")
 
 
-def test_tatoeba_is_english_beside_french_split_by_the_english(put):
+def test_tatoeba_is_split_by_the_english_sentence(put):
     lines = [f"It's No. {n}.\tC'est l'Un {n}.\tCC-BY {n}\n" for n in range(1000)]
     put("tatoeba/fra-eng.txt", "".join(lines))
     parts = {split: public.tatoeba(split) for split in SPLITS}
     assert sum(map(len, parts.values())) == 1000
     held_out = len(parts["valid"]) + len(parts["test"])
-    assert held_out in range(25, 60)                            # 4 % of them
+    assert held_out in range(25, 60)                            # 4% of them
     for split, pairs in parts.items():
         for pair in pairs:
             n = pair.source[-2]

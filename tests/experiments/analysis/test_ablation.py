@@ -1,4 +1,4 @@
-"""Changed attention: the weights, the loss of models with them, the groups of words."""
+"""Ablated attention: weights, losses of models that use them, and groups of words."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def writers(rng):
 
 
 def large(model, rng):
-    """The same with weights large enough for all that is done to matter."""
+    """Return the model with weights large enough for every change to matter."""
     model.vector[:] = rng.normal(0, 0.7, model.size)
     return model
 
@@ -69,7 +69,7 @@ def test_weights_in_place_of_the_softmax(attention_weights, first):
     np.testing.assert_allclose(found, [first, [0, 0, 0, 0], last])
 
 
-def test_drawn_positions_have_the_weights_as_their_shares():
+def test_sampled_positions_have_frequencies_equal_to_the_weights():
     attention_weights = sampled(np.random.default_rng(0))
     many = 4000
     scores = np.tile(SCORES[:1], (many, 1))
@@ -86,7 +86,7 @@ def test_drawn_positions_have_the_weights_as_their_shares():
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", translators(np.random.default_rng(0)))
-def test_a_translator_is_changed_and_the_original_is_not(name, change, rng):
+def test_ablated_translator_is_a_changed_copy(name, change, rng):
     model = large(translators(rng)[name], rng)
     before = losses_of(model, PAIRS)
     other = losses_of(changed(model, change, rng), PAIRS)
@@ -97,17 +97,17 @@ def test_a_translator_is_changed_and_the_original_is_not(name, change, rng):
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", writers(np.random.default_rng(0)))
-def test_a_language_model_is_changed_and_the_original_is_not(name, change, rng):
+def test_ablated_language_model_is_a_changed_copy(name, change, rng):
     model = large(writers(rng)[name], rng)
     before = losses_of(model, TEXT)
     other = losses_of(changed(model, change, rng), TEXT)
     assert all(np.array_equal(a, b) for a, b in zip(before, losses_of(model, TEXT)))
     assert max(np.abs(a - b).max() for a, b in zip(before, other)) > 1e-6
-    # the first word of a text has nothing to look at, whatever is done to its weights
+    # the first word of a text attends to nothing, so no change affects it
     np.testing.assert_allclose(other[0][0], before[0][0], rtol=1e-12)
 
 
-def test_no_context_is_a_model_that_gives_it_no_weight(rng):
+def test_none_equals_a_model_that_ignores_the_context(rng):
     model = large(writers(rng)["combined"], rng)
     without = model.copy()
     without.reader.W_r[...] = 0
@@ -115,7 +115,7 @@ def test_no_context_is_a_model_that_gives_it_no_weight(rng):
                                np.concatenate(losses_of(without, TEXT)), rtol=1e-12)
 
 
-def test_equal_weights_are_those_of_a_score_that_is_always_0(rng):
+def test_equal_matches_a_score_that_is_always_0(rng):
     model = large(writers(rng)["combined"], rng)
     flat = model.copy()
     flat.reader.attention.v[...] = 0
@@ -125,19 +125,19 @@ def test_equal_weights_are_those_of_a_score_that_is_always_0(rng):
 
 
 @pytest.mark.parametrize("name", ["rnnsearch", "several heads", "transformer"])
-def test_a_shuffled_memory_is_the_next_row_s(name, rng):
-    """Where all rows read the same source nothing changes; one row alone keeps its own."""
+def test_shuffled_memory_is_that_of_the_next_row(name, rng):
+    """Equal sources give equal losses, and a single row keeps its own memory."""
     model = large(translators(rng)[name], rng)
     same = PairBatches([[4, 5, 6]] * 3, TARGETS[:3], batch_size=3)
-    alone = PairBatches(SOURCES[:3], TARGETS[:3], batch_size=1)
-    for batches in (same, alone):
+    single = PairBatches(SOURCES[:3], TARGETS[:3], batch_size=1)
+    for batches in (same, single):
         for a, b in zip(losses_of(model, batches),
                         losses_of(changed(model, "shuffled", rng), batches)):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def test_the_next_row_by_hand(rng):
-    """RNNsearch with the memory of the other source, and its own start."""
+def test_shuffled_memory_by_hand(rng):
+    """RNNsearch with the memory of the other source and the initial state of its own."""
     model = large(translators(rng)["rnnsearch"], rng)
     batches = PairBatches([[4, 5, 6], [9, 7]], [[5, 6], [5, 6]], batch_size=2)
     batch = batches.batch(batches.order()[0])
@@ -152,14 +152,14 @@ def test_the_next_row_by_hand(rng):
     lambda rng: AttentiveLanguageModel.create(rng, V, "ngram", 6),
     lambda rng: EncoderDecoder.create(rng, V, V, hidden=6, embedding=5),
 ])
-def test_a_model_without_attention_is_refused(make, rng):
+def test_model_without_attention_raises(make, rng):
     for use in (lambda model: changed(model, "no context", rng),
                 lambda model: ablate(model, PAIRS, rng), attentions_of):
         with pytest.raises(ValueError, match="has no attention to change"):
             use(make(rng))
 
 
-# ---- what it costs ------------------------------------------------------------------------------
+# ---- costs --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("batches, make", [
@@ -181,14 +181,14 @@ def test_costs_are_differences_of_losses(batches, make, rng):
         found.cost("sampled")
 
 
-def test_former_names_of_changes_are_known(rng):
+def test_old_names_of_changes_are_accepted(rng):
     model = large(writers(rng)["single"], rng)
     found = ablate(model, TEXT, rng, ["another's memory", "largest alone"])
     assert [one.change for one in found.costs if one.words == "all"] == ["shuffled", "hard"]
     assert found.cost("largest alone") == found.cost("hard")
 
 
-def test_words_by_how_long_ago_they_occurred(rng):
+def test_words_are_grouped_by_last_occurrence(rng):
     found = ablate(large(writers(rng)["single"], rng), TEXT, rng, ["no context"])
     every, *groups = found.costs
     assert [one.words for one in found.costs] == ["all", "1 to 5 ago", "6 to 15 ago",
@@ -199,7 +199,7 @@ def test_words_by_how_long_ago_they_occurred(rng):
 
 
 @pytest.mark.parametrize("low, used, word", [(0.02, True, "used"), (0.0099, False, "unused")])
-def test_the_verdict_has_the_number_that_decides(low, used, word):
+def test_verdict_includes_the_decisive_number(low, used, word):
     more = Interval(0.03, low, 0.04)
     found = Ablation(2.0, 9, [Cost("equal weights", "all", 9, 2.03, more)])
     assert found.used is found.alive is used

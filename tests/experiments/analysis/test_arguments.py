@@ -1,4 +1,4 @@
-"""What analyses cannot be made of: models without attention, other batches, odd places."""
+"""Argument errors of the analyses: models without attention, other batches, invalid positions."""
 
 import numpy as np
 import pytest
@@ -62,12 +62,12 @@ def test_values(use, message):
         use()
 
 
-def test_a_model_that_is_not_trained():
+def test_untrained_model():
     with pytest.raises(ArithmeticError, match="log p of a query is nan; did training diverge"):
         analysis.cloze_test(Nan(), WORDS, [QUESTION], RNG)
 
 
-def test_losses_of_another_text():
+def test_losses_of_different_texts():
     found, other = (analysis.loss_by_distance(PLAIN, batches, RNG)
                     for batches in (TEXT, DocumentBatches([[5, 4, 4, 5, 7, 8]], 1)))
     with pytest.raises(ValueError, match="on different texts or batches"):

@@ -1,4 +1,4 @@
-"""The cloze test: log p as naive reading has it, who is right, and what knows less."""
+"""The cloze test: log p compared with a naive loop, accuracy, and baselines."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ V = len(WORDS)
 
 
 def some_questions(rng, count=6, words="abcdefghij", sentences=(2, 5)):
-    """Questions of unequal lengths."""
+    """Return questions of unequal lengths."""
     def sentence(low):
         return tuple(rng.choice(list(words), rng.integers(low, 6)).tolist())
     return [Question(tuple(sentence(1) for _ in range(rng.integers(*sentences))), sentence(0),
@@ -27,7 +27,7 @@ def some_questions(rng, count=6, words="abcdefghij", sentences=(2, 5)):
 
 
 def large(model, rng):
-    """The same with weights large enough for all that is read to matter."""
+    """Return the model with weights large enough for every token read to matter."""
     model.vector[:] = rng.normal(0, 0.7, model.size)
     return model
 
@@ -46,7 +46,7 @@ def models(rng):
 
 
 def naive(model, question, word, state, steps):
-    """log p of a query: everything read again, one row, all targets predicted."""
+    """Return log p of a query, reading everything again in one row and predicting all targets."""
     sentences = [] if state == "sentence" else list(question.context)
     past = [EOS, *(id for one in sentences for id in [*WORDS.encode(one), EOS])]
     query = [*WORDS.encode(question.filled(word)), EOS]
@@ -65,7 +65,7 @@ def naive(model, question, word, state, steps):
 
 @pytest.mark.parametrize("steps", [1, 3, 7, 1000, None])
 @pytest.mark.parametrize("name", models(np.random.default_rng(0)))
-def test_log_p_is_that_of_reading_everything_anew(name, steps, rng):
+def test_log_p_matches_the_naive_loop(name, steps, rng):
     model = models(rng)[name]
     questions = some_questions(rng)
     found = cloze_test(model, WORDS, questions, rng, "carried", steps)
@@ -78,8 +78,8 @@ def test_log_p_is_that_of_reading_everything_anew(name, steps, rng):
     assert found.accuracy.mean == found.right.mean()
 
 
-def test_a_context_that_ends_with_a_window_and_one_a_token_longer(rng):
-    """</s> and a sentence of n tokens, with </s> after it, are read 4 at a time."""
+def test_contexts_that_end_at_and_after_a_window(rng):
+    """Windows have 4 tokens; </s>, n tokens and the final </s> are read."""
     model = models(rng)["carried"]
     for length in range(1, 10):
         question = Question((tuple("abcdefghij"[:length]),),
@@ -89,18 +89,18 @@ def test_a_context_that_ends_with_a_window_and_one_a_token_longer(rng):
             found, [naive(model, question, word, "article", 4) for word in "ab"], rtol=1e-9)
 
 
-def test_more_questions_than_are_read_together(rng):
+def test_more_questions_than_one_batch_holds(rng):
     model = models(rng)["carried"]
     questions = some_questions(rng, 2 * TOGETHER + 3, sentences=(3, 5))
     found = cloze_test(model, WORDS, questions, rng, "carried", 9)
     back = cloze_test(model, WORDS, questions[::-1], rng, "carried", 9)
     for question, one, other in zip(questions, found.log_p, back.log_p[::-1]):
-        alone, = cloze_test(model, WORDS, [question], rng, "carried", 9).log_p
-        np.testing.assert_allclose(one, alone, rtol=1e-9)
+        single, = cloze_test(model, WORDS, [question], rng, "carried", 9).log_p
+        np.testing.assert_allclose(one, single, rtol=1e-9)
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
-def test_the_context_matters_and_without_it_does_not(rng):
+def test_only_log_p_with_context_depends_on_it(rng):
     model = models(rng)["plain"]
     questions = some_questions(rng, 40)
     other = [Question((("j", "j"),), one.before, one.after, one.candidates, one.answer)
@@ -114,7 +114,7 @@ def test_the_context_matters_and_without_it_does_not(rng):
     assert found.gain.low <= found.gain.mean <= found.gain.high
 
 
-def test_without_the_context_is_the_query_alone(rng):
+def test_without_context_reads_only_the_query(rng):
     model = models(rng)["combined"]
     questions = some_questions(rng, 30)
     found = cloze_test(model, WORDS, questions, rng, "carried", 4)
@@ -124,7 +124,7 @@ def test_without_the_context_is_the_query_alone(rng):
 
 
 @pytest.mark.parametrize("name", ["plain", "combined", "ensemble"])
-def test_a_state_of_a_sentence_reads_it_at_once(name, rng):
+def test_sentence_state_reads_a_sentence_at_once(name, rng):
     model = models(rng)[name]
     questions = some_questions(rng)
     found = cloze_test(model, WORDS, questions, rng, "sentence", 2)
@@ -135,11 +135,11 @@ def test_a_state_of_a_sentence_reads_it_at_once(name, rng):
     assert tuple(found.gain) == (0, 0, 0)
 
 
-# ---- models that are made for it ----------------------------------------------------------------
+# ---- fake models --------------------------------------------------------------------------------
 
 
 class Fixed:
-    """−log p of an id is always the same; counts what is read."""
+    """A model with a fixed −log p for each id; counts the tokens read."""
 
     def __init__(self, costs):
         self.costs = np.array(costs, float)
@@ -156,7 +156,7 @@ QUESTIONS = [
 ]
 
 
-def test_a_model_that_knows_the_answers():
+def test_model_that_knows_the_answers():
     costs = np.ones(V)
     for one in QUESTIONS:
         costs[WORDS.encode([one.word])] = 0.5
@@ -170,7 +170,7 @@ def test_a_model_that_knows_the_answers():
     assert found.right.tolist() == [0, 0] and found.accuracy.mean == 0
 
 
-def test_equally_good_candidates_share_what_is_right():
+def test_ties_share_the_credit():
     found = cloze_test(Fixed(np.ones(V)), WORDS, QUESTIONS, np.random.default_rng(0))
     np.testing.assert_allclose(found.right, [1 / 3, 1 / 4])
     assert found.choices == [0, 0]
@@ -178,8 +178,8 @@ def test_equally_good_candidates_share_what_is_right():
 
 
 @pytest.mark.parametrize("answer, right, unknown", [(0, 0, 0), (1, 1 / 2, 1), (2, 1 / 2, 1)])
-def test_unknown_candidates_are_equally_good(answer, right, unknown, rng):
-    """x and y are <unk> both, and one row of the batch."""
+def test_unknown_candidates_are_ties(answer, right, unknown, rng):
+    """x and y are both <unk>, and share one row of the batch."""
     question = Question((("a",),), ("b",), (), ("a", "x", "y"), answer)
     model = models(rng)["plain"]
     model.output.b[UNK] = 50.0
@@ -189,31 +189,31 @@ def test_unknown_candidates_are_equally_good(answer, right, unknown, rng):
     assert found.others["most frequent"].mean == (answer == 0)
 
 
-def test_the_context_is_read_once():
+def test_context_is_read_once():
     model = Fixed(np.ones(V))
     question = Question((tuple("abcdefghi"),) * 20, ("a",), ("b",), tuple("abcdefghij"), 0)
     cloze_test(model, WORDS, [question], np.random.default_rng(0), "carried", 20)
     # </s> and 20 · 10 tokens: ten windows, and the last token in each of ten rows before the query;
-    # then the query alone, after </s>
+    # then only the query, after </s>
     assert model.read == 200 + 10 * (1 + 3) + 10 * (1 + 3)
     model = Fixed(np.ones(V))
     cloze_test(model, WORDS, [question], np.random.default_rng(0), "sentence")
     assert model.read == 10 * (1 + 3)
 
 
-# ---- what knows less ----------------------------------------------------------------------------
+# ---- baselines ----------------------------------------------------------------------------------
 
 
-def test_what_knows_less_by_hand():
+def test_baselines_by_hand():
     found = cloze_test(Fixed(np.ones(V)), WORDS, QUESTIONS, np.random.default_rng(0))
     assert list(found.others) == ["without the context", "most often in the context",
                                   "most frequent"]
-    # c, not a; e or f, which is half right
+    # c is wrong; e and f tie, so half right
     assert found.others["most often in the context"].mean == 0.25
-    # a, which is right; e, not f
+    # a is right; e is wrong
     assert found.others["most frequent"].mean == 0.5
     assert counts(QUESTIONS[0]).tolist() == [2, 1, 3]
     assert counts(QUESTIONS[1]).tolist() == [1, 1, 0, 0]
 
 
-# ---- what is asked wrongly ----------------------------------------------------------------------
+# ---- invalid arguments --------------------------------------------------------------------------

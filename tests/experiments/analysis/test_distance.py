@@ -1,4 +1,4 @@
-"""Losses by how long ago the target last occurred."""
+"""Losses grouped by the distance to the target's last occurrence."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ GROUPS = ["all", "1 to 5 ago", "6 to 15 ago", "16 to 35 ago", "not since"]
 
 
 class Table:
-    """Loses the id of each target."""
+    """A model whose loss is the id of the target."""
 
     def losses(self, batch, state=None):
         return batch.targets.astype(float), state
@@ -39,7 +39,7 @@ def test_any_language_model(make, rng):
 
 
 def test_by_hand(rng):
-    """4 was just read, 5 two tokens before, 7 and 8 never."""
+    """Token 4 was just read, 5 two tokens earlier, 7 and 8 never."""
     found = loss_by_distance(Table(), DocumentBatches([[5, 4, 4, 5, 7, 8]], 1), rng)
     assert found.tokens == {"all": 5, "1 to 5 ago": 2, "not since": 3}
     assert found.loss["1 to 5 ago"] == (4.5, 4.5, 4.5)      # one unit has no spread

@@ -1,4 +1,4 @@
-"""Attention span and gradient flow against what they mean, computed another way."""
+"""Attention span and gradient flow compared with independent computations."""
 
 import numpy as np
 import pytest
@@ -38,12 +38,12 @@ def test_span_is_the_mean_weight_at_each_distance(rng, settings):
         assert found.sum() < 1
 
 
-def test_span_of_sentences_leaves_padding_out(rng):
+def test_span_of_sentences_excludes_padding(rng):
     model = attentive(rng, window=2)
     documents = [rng.integers(4, V, n) for n in (4, 9, 6)]
     together = attention_span(model, DocumentBatches(documents, batch_size=3))
-    alone = [attention_span(model, DocumentBatches([document], 1)) for document in documents]
-    np.testing.assert_allclose(together, np.average(alone, axis=0, weights=[1, 6, 3]), rtol=1e-10)
+    single = [attention_span(model, DocumentBatches([document], 1)) for document in documents]
+    np.testing.assert_allclose(together, np.average(single, axis=0, weights=[1, 6, 3]), rtol=1e-10)
     longer = [*documents, rng.integers(4, V, 21)]
     # a quarter of 20 steps
     assert len(attention_span(attentive(rng), DocumentBatches(longer, 1))) == 5
@@ -51,10 +51,10 @@ def test_span_of_sentences_leaves_padding_out(rng):
 
 @pytest.mark.parametrize("cell, of", [("rnn", "h"), ("lstm", "h"), ("lstm", "c"), ("gru", "h")])
 @pytest.mark.parametrize("attention", [None, "combined", "key-value", "ngram"])
-def test_flow_is_the_derivative_by_the_top_state(rng, cell, of, attention):
-    """∂L_T/∂h_t or ∂L_T/∂c_t by central differences.
+def test_flow_is_the_gradient_of_the_top_state(rng, cell, of, attention):
+    """Central differences of ∂L_T/∂h_t and ∂L_T/∂c_t.
 
-    The text is read to t, the top state is nudged, and the rest read on from there.
+    The text is read up to t, the top state is perturbed, and the rest is read from there.
     """
     settings = dict(layers=2, cell=cell, hidden=6, init=0.8, dtype=np.float64)
     if attention is None:
@@ -74,7 +74,7 @@ def test_flow_is_the_derivative_by_the_top_state(rng, cell, of, attention):
         if attention is not None:
             cells, memory = state
         top = cells[-1]
-        if of == "c":                           # h_t = o_t ∘ tanh(c_t) goes along
+        if of == "c":                           # h_t = o_t ∘ tanh(c_t) changes too
             h, c = top
             top = h / np.tanh(c) * np.tanh(c + nudge), c + nudge
         elif isinstance(top, tuple):
@@ -92,7 +92,7 @@ def test_flow_is_the_derivative_by_the_top_state(rng, cell, of, attention):
             loss, state = read(slice(s, s + 1), state)
         return loss
 
-    for t in range(4):                          # at t = 4 the loss reads h_t itself
+    for t in range(4):                          # at t = 4 the loss reads h_t directly
         nudges = 1e-5 * np.eye(6)
         gradient = [(last_loss(t, nudge) - last_loss(t, -nudge)) / 2e-5 for nudge in nudges]
         assert flow[4 - t] == pytest.approx(np.linalg.norm(gradient), rel=1e-5)

@@ -1,4 +1,4 @@
-"""Which targets belong together: how long ago a word was last seen."""
+"""Groups of targets by the distance to their last occurrence."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ TEXT = TextBatches(list(np.random.default_rng(3).integers(4, V, 300)), batch_siz
 
 @pytest.mark.parametrize("batches", [
     TEXT, DocumentBatches([[4, 5, 4, 4, 6, 7, 5], [8, 9, 8], [5] * 50], batch_size=2, steps=4)])
-def test_how_long_ago_by_hand(batches):
+def test_distances_by_hand(batches):
     past = None
     read = {}
     for place in batches.order():
@@ -34,7 +34,7 @@ def test_how_long_ago_by_hand(batches):
                     assert found[t, b] == (back[0] if back else np.inf)
 
 
-def test_pairs_are_one_group():
+def test_pairs_form_one_group():
     groups = groups_of(PAIRS)
     assert list(groups) == ["all"]
     assert sum(one.sum() for one in groups["all"]) == sum(len(one) + 1 for one in TARGETS)

@@ -1,5 +1,4 @@
-"""Disturbed passages: which words are replaced by which, and what models lose, where it is known.
-"""
+"""Disturbed passages: how words are replaced, and losses of models where they are known."""
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ SENTENCES = DocumentBatches([[EOS, *TOKENS[k * k:k * k + k + 1], EOS] for k in r
 
 
 class Echo:
-    """Loses the id that it has just read, for each target."""
+    """A model whose loss for each target is the id of the last input."""
 
     def losses(self, batch, state=None):
         assert state is None, "each passage begins with an empty state"
@@ -27,7 +26,7 @@ class Echo:
 
 
 def memoryless(model):
-    """The same with cells that forget: h_t depends on the word just read alone."""
+    """Return the model with cells that forget: h_t depends only on the current word."""
     for cell in model.cells.cells:
         cell.U[...] = 0
     return model
@@ -43,7 +42,7 @@ def attentive(rng, name, **more):
 
 @pytest.mark.parametrize("batches, streams", [
     (STREAM, 3), (DocumentBatches([[EOS, *TOKENS[:120]], [EOS, *TOKENS[:50]]], 2, steps=7), 2)])
-def test_a_text_read_in_steps_is_cut_into_passages(batches, streams, rng):
+def test_text_is_split_into_passages(batches, streams, rng):
     documents = documents_of(batches)
     assert len(documents) == streams
     found = disturbed(batches, rng, words=3, following=6, past=10)
@@ -57,20 +56,20 @@ def test_a_text_read_in_steps_is_cut_into_passages(batches, streams, rng):
     assert changed > 0.9 * len(cut)
 
 
-def test_streams_are_read_to_their_last_targets():
+def test_last_passage_ends_with_the_stream():
     documents = documents_of(TextBatches([EOS, *TOKENS[:10]], batch_size=3, steps=2))
     assert [list(one) for one in documents] == [
         [EOS, *TOKENS[:4]], list(TOKENS[3:8]), list(TOKENS[7:10])]
 
 
-def test_a_passage_as_long_as_the_text_is_one(rng):
+def test_passage_as_long_as_the_text(rng):
     batches = DocumentBatches([[EOS, *TOKENS[:15]]], 1, steps=4)
     assert len(disturbed(batches, rng, words=3, following=6, past=10)) == 1
     with pytest.raises(ValueError, match="of 17 tokens .its longest stretch has 16.; use"):
         disturbed(batches, rng, words=3, following=7, past=10)
 
 
-def test_a_sentence_is_a_passage_and_the_place_lies_within_it(rng):
+def test_each_sentence_is_one_passage_disturbed_within_it(rng):
     places = set()
     for _ in range(40):
         found = disturbed(SENTENCES, rng, words=3, following=4)
@@ -79,13 +78,13 @@ def test_a_sentence_is_a_passage_and_the_place_lies_within_it(rng):
             assert 4 <= start <= len(own) - 1
             assert other[:start - 3] == own[:start - 3] and other[start:] == own[start:]
             places.add((len(own), start))
-    # every place of a sentence of 5 and of 6 tokens is drawn
+    # every position in sentences of 5 and 6 tokens occurs
     assert {(5, 4), (6, 4), (6, 5)} <= places
     with pytest.raises(ValueError, match="no passage of 32 tokens .its longest stretch has 22"):
         disturbed(SENTENCES, rng, words=30)
 
 
-def test_so_many_are_drawn_and_no_passage_twice(rng):
+def test_number_limits_the_passages_without_repetition(rng):
     found = disturbed(STREAM, rng, words=1, following=2, past=3, number=20)
     assert len(found) == 20
     every = disturbed(STREAM, rng, words=1, following=2, past=3).own.documents
@@ -93,28 +92,28 @@ def test_so_many_are_drawn_and_no_passage_twice(rng):
     assert chosen == sorted(set(chosen)) and chosen != list(range(20))
 
 
-def test_the_same_generator_makes_the_same_passages():
+def test_same_seed_gives_same_passages():
     one, other = (disturbed(STREAM, np.random.default_rng(5), 2, 4, 9, 8) for _ in range(2))
     assert one.disturbed.documents == other.disturbed.documents
     assert one.own.documents == other.own.documents
 
 
-def test_new_words_are_as_frequent_as_in_the_text_and_never_special(rng):
+def test_replacements_have_word_frequencies_and_are_never_special(rng):
     text = ([4] * 6 + [5] * 3 + [UNK, EOS]) * 200
     found = disturbed(TextBatches([EOS, *text], 1, 5), rng, words=5, following=2, past=8)
-    drawn = np.concatenate([one[3:8] for one in found.disturbed.documents])
-    assert set(drawn) == {4, 5}
-    assert (drawn == 4).mean() == pytest.approx(2 / 3, abs=0.05)
+    replacements = np.concatenate([one[3:8] for one in found.disturbed.documents])
+    assert set(replacements) == {4, 5}
+    assert (replacements == 4).mean() == pytest.approx(2 / 3, abs=0.05)
     with pytest.raises(ValueError, match="every word of this text is unknown"):
         disturbed(TextBatches([EOS, *[UNK] * 99], 1, 5), rng)
 
 
-# ---- what is lost -------------------------------------------------------------------------------
+# ---- losses -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("batches, words", [(STREAM, 2), (SENTENCES, 3)])
-def test_the_first_target_is_the_one_after_the_last_new_word(batches, words, rng):
-    """A model that loses the id it has just read loses the last new word less the old one."""
+def test_distance_1_is_the_target_after_the_last_replacement(batches, words, rng):
+    """The loss of Echo differs by the last replacement minus the original word."""
     passages = disturbed(batches, rng, words=words, following=5, past=8)
     found = recover(Echo(), passages, rng)
     last = [(own[start - 1], other[start - 1]) for own, other, start in zip(
@@ -133,7 +132,7 @@ def test_the_first_target_is_the_one_after_the_last_new_word(batches, words, rng
     assert found.loss == pytest.approx(np.mean(np.concatenate(read)))
 
 
-def test_distances_that_no_passage_reaches_are_left_out(rng):
+def test_distances_beyond_all_passages_are_omitted(rng):
     short = DocumentBatches([[EOS, 4, 5, 6], [EOS, 4, 5, 6, 7]], 2)
     passages = disturbed(short, rng, words=1, following=9)
     found = recover(Echo(), passages, rng)
@@ -144,7 +143,7 @@ def test_distances_that_no_passage_reaches_are_left_out(rng):
 @pytest.mark.parametrize("name, more, reach", [
     (None, {}, 1), ("projection", {}, 1), ("ngram", {"order": 2}, 1), ("ngram", {"order": 4}, 3),
     ("combined", {"window": 2}, 3), ("key-value", {"window": 4}, 5)])
-def test_cells_without_a_memory_are_misled_as_far_as_the_reader_sees(name, more, reach, rng):
+def test_memoryless_cells_are_affected_within_the_window(name, more, reach, rng):
     if name is None:
         model = LanguageModel.create(rng, V, 6, layers=1, cell="rnn", init=0.8, dtype=np.float64)
     else:
@@ -155,14 +154,14 @@ def test_cells_without_a_memory_are_misled_as_far_as_the_reader_sees(name, more,
     assert (size[:reach] > 1e-3).all() and (size[reach:] < 1e-12).all()
 
 
-def test_the_whole_passage_is_in_the_memory(rng):
-    """Without a window what was disturbed is seen to the end, however short a batch's steps are."""
+def test_memory_holds_the_whole_passage(rng):
+    """Without a window, a disturbed word stays visible to the end, even with short batches."""
     passages = disturbed(STREAM, rng, words=4, following=30, past=9)
     found = recover(memoryless(attentive(rng, "combined")), passages, rng)
     assert (np.abs(found.rows).max(0) > 1e-6).all()
 
 
-def test_an_ensemble_recovers_too(rng):
+def test_ensemble(rng):
     both = Ensemble([LanguageModel.create(rng, V, 6) for _ in range(2)])
     assert np.isfinite(recover(both, disturbed(STREAM, rng, 2, 4, 9, 8), rng).mean.mean)
 

@@ -1,4 +1,4 @@
-"""Gradients of a state by its roles: their sizes and directions, where these are known."""
+"""Gradients of a state by role: their sizes and directions in cases where both are known."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def model_of(rng, name, **more):
 
 
 def loss_by_role(model, batch, role, h):
-    """Σ −log p of a batch whose states are h, except in one role: these are in `role`."""
+    """Return Σ −log p of a batch with states h, except that one role uses the states in `role`."""
     reader = model.reader
     own, _, _ = model.read(batch)
     n = len(reader.W_x)
@@ -45,8 +45,7 @@ def loss_by_role(model, batch, role, h):
 
 
 @pytest.mark.parametrize("name", MEETING)
-def test_each_role_is_the_derivative_by_the_states_in_this_role(name, rng):
-    """Of one batch, by central differences."""
+def test_gradient_of_each_role_by_central_differences(name, rng):
     model = model_of(rng, name)
     batch = TEXT.batch(0)
     h, _, _ = model.read(batch)
@@ -77,7 +76,7 @@ def test_each_role_is_the_derivative_by_the_states_in_this_role(name, rng):
             continue
         a, b = (numeric[role] for role in pair)
         lengths = np.linalg.norm(a, axis=2) * np.linalg.norm(b, axis=2)
-        # the first state has asked for nothing, the last is nobody's key
+        # the first state is never a query, and the last is never a key
         there = lengths > 1e-12
         wanted = ((a * b).sum(2)[there] / lengths[there]).mean()
         assert cosine.mean == pytest.approx(wanted, abs=1e-4)
@@ -85,39 +84,38 @@ def test_each_role_is_the_derivative_by_the_states_in_this_role(name, rng):
 
 
 @pytest.mark.parametrize("name", MEETING)
-def test_padding_counts_for_nothing_and_states_are_carried(name, rng):
+def test_padding_is_ignored_and_states_are_carried(name, rng):
     model = model_of(rng, name, carried=3)
     documents = [list(rng.integers(4, V, n)) for n in (9, 4, 14)]
     together = role_gradients(model, DocumentBatches(documents, 3, steps=5), rng)
-    alone = [role_gradients(model, DocumentBatches([one], 1, steps=5), rng) for one in documents]
+    separate = [role_gradients(model, DocumentBatches([one], 1, steps=5), rng) for one in documents]
     sizes = [len(one) - 1 for one in documents]
     for role in ROLES:
         if together.norms[role] is not None:
-            squares = [one.norms[role].mean**2 for one in alone]
+            squares = [one.norms[role].mean**2 for one in separate]
             wanted = np.sqrt(np.average(squares, weights=sizes))
             assert together.norms[role].mean == pytest.approx(wanted, rel=1e-9)
 
 
-def test_value_and_prediction_that_want_the_same(rng):
-    """Where W_r is W_x, and each step looks at the one before alone, both are one gradient, a step
-    apart; with −W_x they are opposite."""
+def test_value_and_prediction_gradients_that_agree(rng):
+    """The gradients agree if W_r = W_x and each step attends only to the previous one."""
     model = model_of(rng, "key-value", window=1)
     document = DocumentBatches([[4, 5, 5, 5, 5, 5, 5, 5]], 1)
     for sign in (1, -1):
         model.reader.W_r[...] = sign * model.reader.W_x
-        model.cells.cells[0].U[...] = 0                 # h_t is that of the word just read
-        model.cells.cells[0].b[:] = -9                  # … and the cell forgets
+        model.cells.cells[0].U[...] = 0                 # h_t depends only on the current word
+        model.cells.cells[0].b[:] = -9                  # the cell forgets
         found = role_gradients(model, document, rng)
         assert sign * found.cosines["value", "predict"].mean > 0.9
 
 
-def test_a_chunk_of_one_step_has_no_cosine(rng):
+def test_chunk_of_one_step_has_no_cosine(rng):
     found = role_gradients(model_of(rng, "attention"), DocumentBatches([[4, 5]], 1), rng)
     assert set(found.cosines.values()) == {None}
     assert found.norms["value"] == (0, 0, 0) and found.norms["predict"].mean > 0
 
 
-def test_the_model_is_as_it_was(rng):
+def test_model_is_unchanged(rng):
     model = model_of(rng, "attention", dropout=0.5)
     before = model.vector.copy()
     found = [role_gradients(model, TEXT, np.random.default_rng(1)) for _ in range(2)]

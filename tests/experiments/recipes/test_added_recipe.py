@@ -1,4 +1,4 @@
-"""A user-defined recipe is one entry of a TOML file: it is listed, run, recorded and compared."""
+"""A user-defined recipe is one entry of a TOML file; it is listed, run, recorded and compared."""
 
 import pytest
 

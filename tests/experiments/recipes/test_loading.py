@@ -1,4 +1,4 @@
-"""Recipes as data: tables and their bases, what cannot be read, and the recipes of the package."""
+"""Recipes in TOML: tables, inheritance, errors, and the recipes of the package."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def test_every_recipe_can_be_built(name):
     build(recipe.model, np.random.default_rng(0), *words, **recipe.settings)
 
 
-def test_recipes_that_were_not_run_have_the_settings_of_their_papers():
+def test_recipes_not_yet_run_have_the_settings_of_their_papers():
     """Zaremba et al. 2014, section 4.1 and table 1; Salton et al. 2017, sections 4 and 5."""
     zaremba = RECIPES["zaremba-medium"]
     assert zaremba.settings == {"hidden": 650, "layers": 2, "init": 0.05, "dropout": 0.5}
@@ -41,8 +41,8 @@ def test_recipes_that_were_not_run_have_the_settings_of_their_papers():
             schedule="decay", full_epochs=12, divisor=2.0, clip=5.0)
 
 
-def test_the_perplexity_of_predicted_words_follows_from_the_published_one():
-    """A word for each sentence is counted and not predicted, and its loss with it."""
+def test_baseline_perplexity_follows_from_the_published_one():
+    """The published value counts one word per sentence without predicting it."""
     counts = {"valid": (73_760, 3_370), "test": (82_430, 3_761)}
     for score in ("single", "combined"):
         for (split, _), (value, source) in RECIPES[f"salton-{score}"].baselines.items():
@@ -50,7 +50,7 @@ def test_the_perplexity_of_predicted_words_follows_from_the_published_one():
             assert f"not verified; {value ** (tokens / (tokens - first)):.1f} where" in source
 
 
-def test_entries_merge_with_those_of_the_base(tmp_path):
+def test_entries_are_merged_with_the_base(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("""
         [small]
@@ -96,7 +96,7 @@ def test_entries_merge_with_those_of_the_base(tmp_path):
     ("mine = { description = '', base = 'dates', metrics = ['test near'] }", "baselines for"),
     ("mine = { description = '', base = 'salton-lstm', train_max_length = 9 }", "only for transl"),
 ])
-def test_a_malformed_file(tmp_path, text, message):
+def test_malformed_file(tmp_path, text, message):
     path = tmp_path / "mine.toml"
     path.write_text(text)
     with pytest.raises(ValueError, match=f"mine.toml: .*{message}"):
@@ -108,13 +108,13 @@ def test_a_malformed_file(tmp_path, text, message):
     ("~~~~", "such as rnnsearch-bible, multi30k-de-en, multi"),
     (["dates"], r"unknown recipe \['dates'\]; "),
 ])
-def test_an_unknown_name(name, message):
+def test_unknown_name(name, message):
     with pytest.raises(ValueError, match=message):
         find_recipe(name)
 
 
 @pytest.mark.parametrize("old", loading.RENAMED)
-def test_an_old_name_is_accepted(tmp_path, old):
+def test_old_name_is_accepted(tmp_path, old):
     with pytest.warns(DeprecationWarning, match=f"{old} was renamed {loading.RENAMED[old]}"):
         recipe = find_recipe(old)
     path = tmp_path / "mine.toml"
@@ -126,7 +126,7 @@ def test_every_score_has_a_recipe():
     assert {f"clauses-{name}" for name in SCORES} < RECIPES.keys()
 
 
-def test_a_new_score_has_one_without_an_entry_and_reading_recipes_compiles_nothing():
+def test_new_score_has_a_recipe_and_loading_recipes_compiles_nothing():
     code = """
 import sys
 from numpy_attention import registry

@@ -1,4 +1,4 @@
-"""Figures that recipes record beyond those of `Translator.measure`."""
+"""Metrics that recipes record in addition to those of `Translator.measure`."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +19,7 @@ EDGES = [1, 8, 13, 19, 25, 31, 41, 52]
 BY_LENGTH = [metric_of(*ends) for ends in pairwise(EDGES)]
 
 
-def test_the_edges_are_those_of_the_metrics():
+def test_bucket_edges_are_those_of_the_metrics():
     names = [metric for _, metric in RECIPES["length-additive"].metrics]
     assert length_edges(names) == EDGES and names[-7:] == BY_LENGTH
     assert BY_LENGTH[0] == "bleu_of_1_to_7" and length_edges(["bleu", "perplexity"]) == []
@@ -27,7 +27,7 @@ def test_the_edges_are_those_of_the_metrics():
 
 @pytest.fixture(scope="module")
 def pairs():
-    """A few of each length."""
+    """Return a few pairs of each length."""
     texts = load_parallel("bible-en-es", "test", part="both")
     return [pair for low, high in pairwise(EDGES)
             for pair in [one for one in texts if low <= len(one.source) < high][:6]]
@@ -35,7 +35,7 @@ def pairs():
 
 @pytest.fixture
 def trained(pairs, monkeypatch):
-    """A translator that always leaves out a word in every other sentence: no BLEU is 0 or 100."""
+    """Omit a word in every other sentence, so that no BLEU is 0 or 100."""
     known = {pair.source: pair.target for pair in pairs}
 
     def translate(translator, sentences, beam, **how):
@@ -52,7 +52,7 @@ def trained(pairs, monkeypatch):
     return trained
 
 
-def test_bleu_of_each_length_and_its_interval(trained, pairs):
+def test_bleu_by_length_and_intervals(trained, pairs):
     wanted = {"bleu", "perplexity", *BY_LENGTH}
     found = RECIPES["length-additive"].measure(
         trained, pairs, wanted, rng=np.random.default_rng(3))
@@ -72,7 +72,7 @@ def test_bleu_of_each_length_and_its_interval(trained, pairs):
     assert not [name for name in without if name.endswith(("_low", "_high"))]
 
 
-def test_where_perplexity_alone_is_wanted_nothing_is_translated(trained, pairs, monkeypatch):
+def test_nothing_is_translated_for_perplexity(trained, pairs, monkeypatch):
     monkeypatch.setattr(Translator, "translate", None)
     recipe = RECIPES["length-additive"]
     found = recipe.measure(trained, pairs, {"perplexity"})

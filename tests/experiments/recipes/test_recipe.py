@@ -1,4 +1,4 @@
-"""A recipe is run: its figures, each with its interval, under the seed of the run."""
+"""Running a recipe: its figures and their intervals, reproducible from the seed."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def test_figures(tmp_path):
         assert line["parameters"] == translator.model.size
     assert lines[0]["value"] == pytest.approx(translator.history[-1]["valid_perplexity"], abs=1e-4)
     assert {line["settings"] for line in lines} == {TINY.digest()}
-    for split in ("valid", "test"):             # each with a generator of the seed's
+    for split in ("valid", "test"):             # each split has a generator with the run's seed
         found = translator.measure(TINY.load(split), 2, 1, rng=confidence.draws(3))
         for line in lines:
             if line["split"] == split:
@@ -30,7 +30,7 @@ def test_figures(tmp_path):
     assert run(TINY, 4, 1, progress=False)[0]["value"] != lines[0]["value"]
 
 
-def test_a_metric_that_cannot_be_had(tmp_path):
+def test_unavailable_metric(tmp_path):
     with pytest.raises(ValueError, match="split test lack comet"):
         comet = replace(TINY, metrics=(("test", "comet"),), baselines={})
         run(comet, 0, 1, progress=False)

@@ -1,4 +1,4 @@
-"""The figures in results/ are of the recipes as they stand: names, figures, settings, sizes."""
+"""The figures in results/ match the current recipes: names, metrics, settings and sizes."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ for _line in LINES:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_each_run_recorded_the_figures_of_its_recipe(name):
+def test_each_run_has_all_figures_of_its_recipe(name):
     seeds = {line["seed"] for line in RECORDED[name]}
     for seed in seeds:
         figures = {(line["split"], line["metric"])
@@ -29,14 +29,14 @@ def test_each_run_recorded_the_figures_of_its_recipe(name):
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_recipe_has_the_settings_that_were_measured(name):
+def test_recorded_digests_match_the_recipes(name):
     assert {line["settings"] for line in RECORDED[name]} == {RECIPES[name].digest()}, (
         f"{name} has changed since its figures were recorded: measure again, or change it back")
 
 
 # ---- sizes ---------------------------------------------------------------------------------------
 
-# words of the corpora, as the recipes count them: tests/integration/experiments checks them
+# vocabulary sizes as recipes count them: tests/integration/experiments checks these numbers
 CLAUSES = 5_767, 8_497
 VERSES = 6_438, 9_822
 WORDS = {"ptb": 10_002, "bible-en": 12_354, "wikitext-2": 33_280}
@@ -53,11 +53,11 @@ def without_sizes(recipe):
 
 
 def parameters(name):
-    """How many parameters the recorded models had; of a recipe that was not run, {}."""
+    """Return the parameter counts of the recorded models; {} for a recipe that was not run."""
     return {line["parameters"] for line in RECORDED.get(name, [])}
 
 
-def test_translators_of_one_budget_have_the_largest_sizes_within_it():
+def test_translators_have_the_largest_sizes_within_their_budget():
     recipes = [recipe for recipe in RECIPES.values() if "3 million parameters, 6 epochs"
                in recipe.description]
     assert len(recipes) == 27
@@ -69,7 +69,7 @@ def test_translators_of_one_budget_have_the_largest_sizes_within_it():
         assert parameters(recipe.name) <= {count}
 
 
-def test_language_models_of_one_budget_have_the_largest_sizes_within_it():
+def test_language_models_have_the_largest_sizes_within_their_budget():
     for budget, label, number in ((2_000_000, "2 million", 21), (7_000_000, "7 million", 16)):
         recipes = [recipe for recipe in RECIPES.values() if recipe.is_language_model
                    and f"{label} parameters" in recipe.description]
@@ -82,7 +82,7 @@ def test_language_models_of_one_budget_have_the_largest_sizes_within_it():
             assert parameters(recipe.name) <= {count}
 
 
-def test_translators_measured_by_length_are_about_as_large_as_the_one_with_attention():
+def test_translators_compared_by_length_have_similar_sizes():
     wanted = size(RECIPES["length-additive"], VERSES)
     for name in ("length-fixed", "length-fixed-two-directions", "length-fixed-reversed"):
         hidden = RECIPES[name].settings["hidden"]
@@ -101,13 +101,13 @@ def test_translators_measured_by_length_are_about_as_large_as_the_one_with_atten
 # ---- digests -------------------------------------------------------------------------------------
 
 @dataclass
-class Newer(TranslatorTraining):
-    """A training with an option more."""
+class ExtendedTraining(TranslatorTraining):
+    """A training with one more option."""
 
     strange: bool = option(False, FLAG, "whether it is strange")
 
 
-def test_a_digest_tells_all_that_figures_depend_on():
+def test_digest_depends_on_every_setting():
     recipe = RECIPES["dates"]
     training = recipe.training
     changed = [
@@ -115,7 +115,7 @@ def test_a_digest_tells_all_that_figures_depend_on():
         replace(recipe, model="encoder-decoder"),
         replace(recipe, settings=recipe.settings | {"hidden": 65}),
         replace(recipe, training=replace(training, clip=2.0)),
-        replace(recipe, training=Newer(**asdict(training), strange=True)),
+        replace(recipe, training=ExtendedTraining(**asdict(training), strange=True)),
         replace(recipe, beam=4),
         replace(recipe, train_max_length=9),
     ]
@@ -124,6 +124,6 @@ def test_a_digest_tells_all_that_figures_depend_on():
     same = [
         replace(recipe, name="other", description="other", metrics=(), baselines={}),
         replace(recipe, settings=dict(reversed(recipe.settings.items()))),
-        replace(recipe, training=Newer(**asdict(training))),
+        replace(recipe, training=ExtendedTraining(**asdict(training))),
     ]
     assert {one.digest() for one in same} == {recipe.digest()}

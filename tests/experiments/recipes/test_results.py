@@ -1,4 +1,4 @@
-"""Recorded figures: what a line must be, how lines are appended, and README's tables of them."""
+"""Recorded figures: format of a line, appending lines, and the tables in README."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def line(**changes):
     ({"seed": 10**400}, "result is 1000.*…, of type int; expected a finite"),
     ({"low": 2.0, "high": 1.0}, "low ≤ high"), ({"low": 1.0}, "fields"),
 ])
-def test_malformed_lines_are_refused(changes, message, tmp_path):
+def test_malformed_lines_raise(changes, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         results.append(tmp_path / "r.jsonl", [LINE, line(**changes)])
     assert not (tmp_path / "r.jsonl").exists()
@@ -39,7 +39,7 @@ def test_appended_once_in_one_write(tmp_path, monkeypatch):
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or write(file, data))
     assert results.append(path, [line(), line(seed=1)]) == [line(), line(seed=1)]
-    # what is there is not repeated
+    # existing lines are not repeated
     assert results.append(path, [line(seed=1), line(seed=2)]) == [line(seed=2)]
     assert results.append(path, [line()]) == []
     assert len(writes) == 2 and path.read_bytes() == b"".join(writes)
@@ -48,7 +48,7 @@ def test_appended_once_in_one_write(tmp_path, monkeypatch):
         assert list(json.loads(text)) == [name for name in results.FIELDS if name in LINE]
 
 
-def test_the_file_is_closed_and_may_be_written_by_all_whom_the_umask_allows(tmp_path, monkeypatch):
+def test_file_is_closed_and_has_umask_permissions(tmp_path, monkeypatch):
     files = []
     open_file = os.open
     monkeypatch.setattr(os, "open", lambda *how: files.append(open_file(*how)) or files[-1])
@@ -62,7 +62,7 @@ def test_the_file_is_closed_and_may_be_written_by_all_whom_the_umask_allows(tmp_
         os.fstat(files[-1])
 
 
-def test_figures_of_other_settings_do_not_join(tmp_path):
+def test_figures_of_other_settings_are_rejected(tmp_path):
     path = tmp_path / "r.jsonl"
     message = r"r.jsonl: the figures of 'r' have different settings \('0a', then '0b'\)"
     with pytest.raises(ValueError, match=message):
@@ -75,7 +75,7 @@ def test_figures_of_other_settings_do_not_join(tmp_path):
     assert results.read_file(path) == [line()]
 
 
-def test_a_figure_with_its_interval(tmp_path):
+def test_figure_with_interval(tmp_path):
     whole = line(high=22.0, low=18.5)
     results.append(tmp_path / "r.jsonl", [whole, line(seed=1)])
     text = (tmp_path / "r.jsonl").read_text().splitlines()
@@ -92,7 +92,7 @@ def test_tables_show_intervals_in_brackets():
     assert rows[4].startswith("| t | 20.00 | 1 |")
 
 
-def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
+def test_full_disk_leaves_no_partial_line(tmp_path, monkeypatch):
     path = tmp_path / "r.jsonl"
     write = os.write
     results.append(path, [line()])
@@ -108,7 +108,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
     ("{\"recipe\": \"r\n", "line 1"),
     ("[" * 100_000, "line 1: .*; correct or remove"),
 ])
-def test_a_damaged_file_is_named(text, message, tmp_path):
+def test_damaged_file_raises(text, message, tmp_path):
     (tmp_path / "r.jsonl").write_text(text)
     with pytest.raises(ValueError, match=f"r.jsonl, {message}"):
         results.read(tmp_path)
@@ -117,20 +117,20 @@ def test_a_damaged_file_is_named(text, message, tmp_path):
     assert (tmp_path / "r.jsonl").read_text() == text
 
 
-def test_a_file_without_a_last_line_end_is_left_alone(tmp_path):
+def test_file_without_final_newline_is_not_changed(tmp_path):
     (tmp_path / "r.jsonl").write_text(json.dumps(LINE))
     with pytest.raises(ValueError, match="newline"):
         results.append(tmp_path / "r.jsonl", [line(seed=1)])
     assert (tmp_path / "r.jsonl").read_text() == json.dumps(LINE)
 
 
-def test_a_table_of_the_recipes_that_record_the_same_figures():
+def test_recipes_with_the_same_figures_share_a_table():
     again = dict(seed=1, minutes=5.0, threads=1)
     text = results.tables([
         line(),
         line(metric="aer", value=0.25),
         line(value=22.0, **again),
-        line(metric="aer", value=0.125),                # the same seed again: the last stands
+        line(metric="aer", value=0.125),                # the same seed again: the last line counts
         line(metric="aer", value=0.25, **again),
         line(recipe="other", metric="bleu_greedy", split="valid", value=19.0),
         line(recipe="s"),
@@ -150,12 +150,12 @@ def test_a_table_of_the_recipes_that_record_the_same_figures():
 @pytest.mark.parametrize("values, mean", [
     ((0.25, 1.0), "0.625 ± 0.530"), ((0.5, 3.0), "1.75 ± 1.77"), ((-0.5, -3.0), "-1.75 ± 1.77"),
     ((1.5,), "1.50")])
-def test_shares_have_a_digit_more(values, mean):
+def test_fractions_have_an_extra_digit(values, mean):
     text = results.tables([line(seed=seed, value=value) for seed, value in enumerate(values)])
     assert text.splitlines()[2].split(" | ")[1] == mean
 
 
-def test_rows_in_the_order_of_the_recipes_and_baselines_beneath():
+def test_rows_are_in_recipe_order_with_baselines_below():
     someone = {
         ("test", "bleu"): (28.5, "Someone 2015"),
         ("valid", "bleu_greedy"): (27, "Someone 2015"),
@@ -171,7 +171,7 @@ def test_rows_in_the_order_of_the_recipes_and_baselines_beneath():
     assert rows[5:] == ["", "Baselines:", "", baseline]
 
 
-def test_the_tool_writes_and_checks(tmp_path, capsys):
+def test_tool_writes_and_checks(tmp_path, capsys):
     readme = tmp_path / "README.md"
     folder = tmp_path / "results"
     there = ["--page", str(readme), "--results", str(folder)]
@@ -192,18 +192,18 @@ def test_the_tool_writes_and_checks(tmp_path, capsys):
 
 @pytest.mark.parametrize("text", ["<!-- results -->", "<!-- /results --><!-- results -->",
                                   "<!-- results --><!-- results --><!-- /results -->"])
-def test_markers_must_stand_once_and_in_order(text):
+def test_markers_must_occur_once_and_in_order(text):
     with pytest.raises(ValueError, match="each once"):
         results.put_tables(text, "table")
 
 
-def test_the_page_holds_the_recorded_figures():
+def test_results_page_is_up_to_date():
     assert tool(["--check"]) == 0
 
 
 # ---- claims --------------------------------------------------------------------------------------
 
-def test_the_table_of_claims_is_current_and_links_to_its_sections():
+def test_claims_table_is_up_to_date_and_links_to_sections():
     assert claims.main(["--check"]) == 0
     folder = claims.ROOT / "results"
     headings = {claims.slug(row[4:]) for row in (folder / "claims.md").read_text().splitlines()
@@ -212,7 +212,7 @@ def test_the_table_of_claims_is_current_and_links_to_its_sections():
     assert len(links) > 20 and set(links) <= headings
 
 
-def test_a_verdict_needs_three_seeds_that_agree():
+def test_verdict_needs_three_seeds_that_agree():
     claim = {"claim": "c", "verdict": "confirmed", "compare": ["a", "b"], "metric": "bleu"}
     figures = {("a", "bleu"): {0: 10.0, 1: 11.0, 2: 12.0},
                ("b", "bleu"): {0: 12.0, 1: 13.1, 2: 14.0}}

@@ -1,4 +1,4 @@
-"""Metrics of a run and their intervals: each next to its formula, by hand where that is short."""
+"""Metrics of a run and their intervals, compared with formulas or values by hand."""
 
 import math
 
@@ -37,8 +37,8 @@ def test_perplexity_of_tokens_and_of_words():
     assert confidence.of_likelihood(Evaluation(30.0, 15)) == {"perplexity": math.exp(2)}
 
 
-def test_every_metric_of_a_text_is_of_its_own_translations_and_measure():
-    """All of them differ, so that none can be mistaken for another."""
+def test_each_metric_uses_its_translations_and_measure():
+    """All values differ, so a mix-up would be detected."""
     pairs = [Pair(("a",), tuple("one, two three four five".split())),
              Pair(("a",), tuple("six seven eight nine ten".split())),
              Pair(("a",), tuple("what is it now ?".split()))]
@@ -64,7 +64,7 @@ def test_every_metric_of_a_text_is_of_its_own_translations_and_measure():
 
 
 def test_intervals_of_a_text():
-    pairs = [Pair(pair.source, pair.target * 3) for pair in PAIRS]      # BLEU counts four words
+    pairs = [Pair(pair.source, pair.target * 3) for pair in PAIRS]      # BLEU counts 4-grams
     greedy = [list(pair.target)[::-1] for pair in pairs]
     beam = [list(pair.target) for pair in pairs[:10]] + greedy[10:]
     found = confidence.of_text(beam, greedy, pairs, rng())
@@ -82,25 +82,25 @@ def test_pointing():
              Pair(("c",), ("x", "y", "z", "v"))]
     weights = [np.full((5, 3), 0.1), np.ones((5, 2)) / 2]
     weights[0][0, 0] = 0.8              # the first link is found
-    weights[0][3, 0] = 0.8              # the second is not, but its neighbour
-    weights[0][2, 1] = 0.8              # and one that is possible
+    weights[0][3, 0] = 0.8              # the second is missed by one word
+    weights[0][2, 1] = 0.8              # and a possible link
     found = confidence.of_pointing(weights, pairs)
     assert list(found) == ["pointing", "near", "diagonal", "aer"]
     assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 1.0)
-    # 4 + 4 words point, 1 of them at a sure link, 2 at possible ones; 2 links are sure
+    # 4 + 4 words point, 1 at a sure link and 2 at possible ones; there are 2 sure links
     assert found["aer"] == pytest.approx(1 - (1 + 2) / (8 + 2))
 
 
-def test_near_is_of_the_weights_and_diagonal_of_the_pairs():
+def test_near_uses_weights_and_diagonal_only_pairs():
     weights = [np.full((5, 3), 0.1)]
     weights[0][0, 1] = 0.8              # next to the first link
-    weights[0][3, 1] = 0.8              # at the second one
+    weights[0][3, 1] = 0.8              # at the second link
     pair = Pair(("a", "b"), ("x", "y", "z", "u"), {(0, 3), (1, 0)})
     found = confidence.of_pointing(weights, [pair])
     assert (found["pointing"], found["near"], found["diagonal"]) == (0.5, 1.0, 0.0)
 
 
-def test_pointing_is_that_of_the_whole_text_in_parts(monkeypatch):
+def test_pointing_in_parts_matches_the_whole_text(monkeypatch):
     weights = [np.random.default_rng(n).random((len(pair.target) + 1, len(pair.source) + 1))
                for n, pair in enumerate(PAIRS)]
     means = []
@@ -117,7 +117,7 @@ def test_pointing_is_that_of_the_whole_text_in_parts(monkeypatch):
         assert found[f"{name}_low"] < mean < found[f"{name}_high"] and found[name] == mean
 
 
-def test_a_translator_measures_with_intervals_if_it_is_given_a_generator():
+def test_translator_measures_intervals_if_given_a_generator():
     made = Translator.create(PAIRS, settings=dict(hidden=6, embedding=5),
                              training=TranslatorTraining(batch_size=3))
     plain = made.measure(PAIRS, 2, 1)
@@ -128,7 +128,7 @@ def test_a_translator_measures_with_intervals_if_it_is_given_a_generator():
     for name in plain:
         assert found[name] == pytest.approx(plain[name], rel=1e-6)
     assert found == made.measure(PAIRS, 2, 1, rng=rng())
-    # every token is a word here, and the words of a row are those of its own sentence
+    # every token is a word here, and each row's words are counted for its own sentence
     assert plain["perplexity_word"] == pytest.approx(plain["perplexity"])
     for name in ("perplexity", "perplexity_word"):
         assert found[f"{name}_low"] < found[name] < found[f"{name}_high"]
@@ -137,7 +137,7 @@ def test_a_translator_measures_with_intervals_if_it_is_given_a_generator():
 
 
 @pytest.mark.parametrize("state", ["carried", "sentence"])
-def test_a_writer_does_too(state):
+def test_language_model_measures_intervals_if_given_a_generator(state):
     text = Text([[["a", "b", "c"], ["b", "a"]], [["c", "c", "a", "b"]]] * 6, has_articles=True)
     made = LanguageModelRun.create(text, settings=dict(hidden=6, layers=1),
                                    training=LanguageModelTraining(batch_size=4, steps=5,
@@ -153,7 +153,7 @@ def test_a_writer_does_too(state):
         made.measure(text, rng=3)
 
 
-def test_short_sentences_and_single_ones_have_no_number_without_a_reason():
+def test_short_texts_and_single_sentences():
     short = [Pair(["a", "b", "c"], ["x", "y", "z"])] * 2
     words = [pair.target for pair in short]
     found = confidence.of_text(words, words, short, rng())

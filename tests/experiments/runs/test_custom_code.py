@@ -1,4 +1,4 @@
-"""A run with a class of a reader's own: what it keeps, and that it runs code only when asked to."""
+"""Runs with a user-defined class: what is saved, and that code runs only on request."""
 
 import copy
 import json
@@ -42,7 +42,7 @@ def mine(tmp_path):
 
 @pytest.fixture
 def folder(mine, tmp_path):
-    """A run with it, which has not run the file since."""
+    """Return the folder of a run with a user-defined class, whose file has not been run since."""
     made(custom_class(str(mine))).fit(PAIRS, PAIRS, tmp_path / "run", 1, progress=False)
     mine.with_name("mine.py.ran").unlink()
     return tmp_path / "run"
@@ -63,7 +63,7 @@ def rewrite(folder, change):
 
 
 @pytest.mark.parametrize("name", ["luong", "rnnsearch"])
-def test_what_a_run_keeps(name, mine):
+def test_saved_configuration(name, mine):
     translator = made(custom_class(str(mine)), name)
     kept = translator.configuration()
     assert kept["settings"]["attention"] == "mine.py:Mine"
@@ -73,7 +73,7 @@ def test_what_a_run_keeps(name, mine):
     assert "own" not in made("dot").configuration()
 
 
-def test_a_run_is_loaded_with_its_file_or_its_class(mine, folder):
+def test_load_with_a_file_or_a_class(mine, folder):
     kind = custom_class(str(mine))
     vectors = [Translator.load(folder, code).model.vector
                for code in ([mine], [str(mine)], [kind], (folder / "mine.py", mine))]
@@ -87,8 +87,8 @@ def test_a_run_is_loaded_with_its_file_or_its_class(mine, folder):
 
 
 @pytest.mark.parametrize("code", [None, (), "other"])
-def test_a_run_alone_runs_no_code(code, mine, folder, monkeypatch):
-    monkeypatch.chdir(mine.parent)              # even where the file lies at hand
+def test_load_without_code_runs_nothing(code, mine, folder, monkeypatch):
+    monkeypatch.chdir(mine.parent)              # even if the file is in the current folder
     if code == "other":
         code = [written(mine.parent, MINE + RAN, "other.py")]
     with pytest.raises(ValueError) as error:
@@ -99,7 +99,7 @@ def test_a_run_alone_runs_no_code(code, mine, folder, monkeypatch):
     assert not ran(mine) and not (mine.parent / "other.py.ran").exists()
 
 
-def test_a_changed_file_is_refused_and_not_run(mine, folder):
+def test_changed_file_raises_and_is_not_run(mine, folder):
     then = read(mine).digest[:8]
     mine.write_text(MINE + RAN + "# more\n")
     now = read(mine).digest[:8]
@@ -120,13 +120,13 @@ def test_a_changed_file_is_refused_and_not_run(mine, folder):
         Translator.load(folder, [mine])
 
 
-def test_a_run_without_own_code_needs_none(tmp_path):
+def test_run_without_custom_code(tmp_path):
     made("dot").fit(PAIRS, PAIRS, tmp_path, 1, progress=False)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.npz"]
     assert Translator.load(tmp_path, [tmp_path / "whatever.py"]).own == {}
 
 
-def test_it_goes_on_with_the_same_file_alone(mine, folder):
+def test_resume_requires_the_same_file(mine, folder):
     assert check_same(folder, made(custom_class(str(mine))))
     mine.write_text(MINE + "# more\n")
     with pytest.raises(ValueError, match="SHA-256 of mine.py:Mine was [0-9a-f]{8} and is "
@@ -136,7 +136,7 @@ def test_it_goes_on_with_the_same_file_alone(mine, folder):
         check_same(folder, made("dot"))
 
 
-def test_a_file_kept_in_the_folder_stays(folder):
+def test_file_in_the_run_folder_is_kept(folder):
     kept = folder / "mine.py"
     before = kept.read_bytes()
     made(custom_class(str(kept))).fit(PAIRS, PAIRS, folder, 1, progress=False)
@@ -144,13 +144,13 @@ def test_a_file_kept_in_the_folder_stays(folder):
     assert sorted(path.suffix for path in folder.iterdir()) == [".npz", ".py", ".ran"]
 
 
-def test_two_files_of_one_name(mine, tmp_path):
+def test_two_files_with_the_same_name(mine, tmp_path):
     cell = custom_class(str(written(tmp_path, CELL, "mine.py")))
     with pytest.raises(ValueError, match="another file named mine.py is used too; rename one"):
         made(custom_class(str(mine)), cell=cell)
 
 
-def test_a_writer_with_a_score_and_a_cell(tmp_path):
+def test_language_model_with_a_custom_score_and_cell(tmp_path):
     files = [written(tmp_path, PAST, "past.py"), written(tmp_path, CELL, "cell.py")]
     score, cell = map(custom_class, map(str, files))
     settings = dict(hidden=6, embedding=6, attention=score, cell=cell)
@@ -168,7 +168,7 @@ def test_a_writer_with_a_score_and_a_cell(tmp_path):
         LanguageModelRun.load(tmp_path / "run", files[:1])
 
 
-# ---- checkpoints that nobody has written ---------------------------------------------------------
+# ---- forged checkpoints --------------------------------------------------------------------------
 
 DIGEST = "0123456789abcdef" * 4
 
@@ -182,11 +182,11 @@ DIGEST = "0123456789abcdef" * 4
     ({"mine.py:Mine": 3}, False), ({"../mine.py:Mine": DIGEST}, False),
     ({"$(rm x).py:Mine": DIGEST}, False), ({"mine.py": DIGEST}, False),
 ])
-def test_what_a_checkpoint_may_say(own, good):
+def test_valid_names_and_digests(own, good):
     assert is_own(own) is good
 
 
-def test_names_that_do_not_belong_together(mine, folder):
+def test_inconsistent_names(mine, folder):
     rewrite(folder, lambda about: about["own"].update({"mine.py:Other": about["own"].popitem()[1]}))
     with pytest.raises(ValueError, match="code that no setting uses: mine"):
         Translator.load(folder, [mine])
@@ -197,7 +197,7 @@ def test_names_that_do_not_belong_together(mine, folder):
 
 
 def test_arrays_of_another_class(folder, mine, tmp_path):
-    """The same name and digest, and arrays that the class does not have."""
+    """The name and digest match, but the class has no such arrays."""
     text = changed("    W: Array", "    V: Array", MINE.replace("self.W", "self.V"))
     other = written(tmp_path, text, "mine.py")
     rewrite(folder, lambda about: about["own"].update({"mine.py:Mine": read(other).digest}))
@@ -205,7 +205,7 @@ def test_arrays_of_another_class(folder, mine, tmp_path):
         Translator.load(folder, [other])
 
 
-def test_a_run_can_be_copied_and_sent_to_another_process(mine, tmp_path):
+def test_run_can_be_copied_and_pickled(mine, tmp_path):
     run = made(custom_class(str(mine)))
     sentence = ["a", "b", "a"]
     expected = run.translate([sentence])[0].log_probability

@@ -41,7 +41,7 @@ def writer():
 
 
 def paths(tree, path=()):
-    """The way to every entry of a tree of dicts and lists."""
+    """Yield the path to every entry of nested dicts and lists."""
     items = tree.items() if isinstance(tree, dict) else (
         enumerate(tree) if isinstance(tree, list) else ())
     for key, value in items:
@@ -51,7 +51,7 @@ def paths(tree, path=()):
 
 @st.composite
 def edited(draw, about):
-    """The tree with one edit."""
+    """Return the tree with one random edit."""
     about = deepcopy(about)
     *way, key = draw(st.sampled_from(list(paths(about))))
     parent = about
@@ -74,7 +74,7 @@ def put(folder, arrays, about):
 
 @pytest.fixture(scope="module", params=[translator, writer])
 def run(request, tmp_path_factory):
-    """How to make a run, its text and folder, arrays and JSON of its checkpoint, its parameters."""
+    """A function that builds a run, its text and folder, and the contents of its checkpoint."""
     make = request.param
     text = PAIRS if make is translator else TEXT
     folder = tmp_path_factory.mktemp("run")
@@ -91,7 +91,7 @@ def run(request, tmp_path_factory):
 
 @settings(max_examples=150)
 @given(data=st.data())
-def test_it_loads_as_it_was_or_one_line_says_what_is_wrong(run, data):
+def test_damaged_checkpoint_loads_unchanged_or_raises_one_line(run, data):
     make, text, folder, arrays, about, vectors = run
     put(folder, arrays, data.draw(edited(about)))
     trained = make()
@@ -102,6 +102,6 @@ def test_it_loads_as_it_was_or_one_line_says_what_is_wrong(run, data):
         assert str(error) and "\n" not in str(error)
     try:
         trained.fit(text, text, folder, 1, progress=False)
-        assert np.isfinite(trained.model.vector).all()      # it may have trained again
+        assert np.isfinite(trained.model.vector).all()      # it may have trained further
     except ValueError as error:
         assert str(error) and "\n" not in str(error)

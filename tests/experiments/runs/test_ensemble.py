@@ -1,4 +1,4 @@
-"""Runs used as one: of one text, read alike."""
+"""Ensembles of runs trained on the same text."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_translators(tmp_path):
     assert not isinstance(load_ensemble(Translator, folders[:1]).model, Ensemble)
 
 
-def test_writers(tmp_path, rng):
+def test_language_models(tmp_path, rng):
     folders = [writer(tmp_path / str(seed), seed=seed) for seed in range(2)]
     together = load_ensemble(LanguageModelRun, folders)
     found = together.measure(TEXT)
@@ -57,7 +57,7 @@ def test_writers(tmp_path, rng):
     assert len(list(together.generate(rng, length=5))) == 5
 
 
-def test_refused(tmp_path):
+def test_invalid_ensembles(tmp_path):
     first = translator(tmp_path / "first")
     backwards = translator(tmp_path / "backwards", reverse_source=True)
     with pytest.raises(ValueError, match="backwards has reverse_source True, .*first has False"):

@@ -31,7 +31,7 @@ def writer_of(text=TEXT, settings=None, **training):
 
 
 def targets(batches):
-    """Every token to predict, with the tokens read before it since the state was empty."""
+    """Return every target token with the tokens read before it since the state was empty."""
     found = []
     streams = None
     for place in batches.order():
@@ -46,7 +46,7 @@ def targets(batches):
 
 
 def documents(writer, parts):
-    """The same, by hand: each part begins after </s> with an empty state."""
+    """Compute the same by hand: each part starts after </s> with an empty state."""
     found = []
     for sentences in parts:
         ids = [EOS]
@@ -61,7 +61,7 @@ def documents(writer, parts):
     ("article", ARTICLES),
     ("carried", [[sentence for article in ARTICLES for sentence in article]]),
 ])
-def test_every_token_is_predicted_from_the_state_that_was_chosen(state, parts):
+def test_every_token_is_predicted_from_the_configured_state(state, parts):
     writer = writer_of(state=state)
     batches = writer.batches(TEXT, 1 if state == "carried" else None)
     assert isinstance(batches, TextBatches if state == "carried" else DocumentBatches)
@@ -71,8 +71,8 @@ def test_every_token_is_predicted_from_the_state_that_was_chosen(state, parts):
 
 @pytest.mark.parametrize("state", ["carried", "sentence", "article"])
 @pytest.mark.parametrize("settings", [None, ATTENTIVE | {"carried": 50}])
-def test_perplexity_is_that_of_word_by_word(state, settings):
-    """A cell's state and a memory that is carried give word by word what windows give."""
+def test_perplexity_matches_word_by_word_evaluation(state, settings):
+    """With a carried state and memory, reading word by word gives the same loss as windows."""
     writer, total = writer_of(settings=settings, state=state), 0.0
     batches = writer.batches(TEXT, 1)
     for place in batches.order():
@@ -89,8 +89,8 @@ def test_perplexity_is_that_of_word_by_word(state, settings):
     assert "bits_per_character" not in figures
 
 
-def test_a_carried_state_goes_through_a_text_in_one_stream():
-    """However many streams the training has; a state that is large enough shows it."""
+def test_evaluation_with_carried_state_uses_one_stream():
+    """The number of training streams does not matter; a large state makes errors visible."""
     how = dict(state="carried", steps=2)
     one, many = (writer_of(batch_size=size, **how) for size in (1, 4))
     for writer in (one, many):
@@ -106,8 +106,8 @@ def test_characters_are_measured_in_bits():
     assert figures["bits_per_character"] == pytest.approx(np.log2(figures["perplexity"]))
 
 
-def test_first_words_that_are_counted_and_not_predicted():
-    """With independent sentences: the loss of all words except the first, over all tokens."""
+def test_perplexity_skip_first():
+    """For independent sentences: the loss of all words except the first, over all tokens."""
     writer = writer_of(state="sentence")
     figures = writer.measure(TEXT, rng=np.random.default_rng(0))
     empty = writer.model.next(np.array([EOS]), None)[0][0]
@@ -122,7 +122,7 @@ def test_first_words_that_are_counted_and_not_predicted():
         assert not any("flattered" in name for name in found)
 
 
-def test_sentences_are_cut_in_training_alone():
+def test_sentences_are_truncated_only_in_training():
     writer = writer_of(state="sentence", cut=2)
     cut = sorted(targets(writer.batches_to_learn(TEXT)))
     whole = targets(writer.batches(TEXT))
@@ -148,7 +148,7 @@ def test_trained_saved_and_loaded(tmp_path):
     assert texts[0] == texts[1] and len(texts[0]) == 9
 
 
-def test_unknown_words_and_ends_are_written_only_where_they_belong(rng):
+def test_unknown_words_and_ends_are_generated_only_where_allowed(rng):
     def tokens(writer, **settings):
         return {word.token for word in writer.generate(rng, length=300, **settings)}
     assert tokens(writer_of()) == {"a", "b", "c", "d", "</s>"}
@@ -158,16 +158,16 @@ def test_unknown_words_and_ends_are_written_only_where_they_belong(rng):
 
 @pytest.mark.parametrize("state, empty", [
     ("sentence", True), ("carried", False), ("article", False)])
-def test_a_sentence_is_written_from_the_state_it_was_trained_with(state, empty, rng):
+def test_sentences_are_generated_from_the_state_used_in_training(state, empty, rng):
     writer, last = writer_of(settings=ATTENTIVE, state=state), None
     for word in writer.generate(rng, length=80):
         if last == "</s>":
-            assert np.isnan(word.weights).all() == empty    # an empty memory: nothing to look at
+            assert np.isnan(word.weights).all() == empty    # empty memory: no weights
         last = word.token
 
 
 @pytest.mark.parametrize("window", [None, 2])
-def test_what_a_word_looked_at_is_what_attention_gives(window, rng):
+def test_generated_weights_match_attend(window, rng):
     writer, prompt = writer_of(settings=ATTENTIVE | {"window": window}), ["a", "c"]
     words = list(writer.generate(rng, prompt, 40, sentences=1))
     ends = words[-1].token == "</s>"
@@ -186,7 +186,7 @@ def test_what_a_word_looked_at_is_what_attention_gives(window, rng):
     assert axes.get_xticklabels()[0].get_text() == "</s>"
 
 
-def test_a_string_is_no_list_of_words(rng):
+def test_string_instead_of_a_word_list_raises(rng):
     words, letters = (writer_of(Text([[["a", "b"]]], unit), ATTENTIVE)
                       for unit in ("words", "characters"))
     for name, use in (("tokens", words.attend),
@@ -199,7 +199,7 @@ def test_a_string_is_no_list_of_words(rng):
         letters.generate(rng, "ab", sentences=1)
 
 
-def test_without_attention_there_is_nothing_to_show(rng):
+def test_models_without_attention_have_no_weights(rng):
     ngram = ATTENTIVE | {"attention": "ngram"}
     for writer, kind in ((writer_of(), "language-model"), (writer_of(settings=ngram), "ngram")):
         with pytest.raises(ValueError, match=f"the {kind} model has no attention weights"):
@@ -207,11 +207,11 @@ def test_without_attention_there_is_nothing_to_show(rng):
         assert next(writer.generate(rng)).weights is None
 
 
-def test_the_output_begins_with_the_words_frequencies():
+def test_output_bias_starts_at_log_frequencies():
     counts = {"a": 4, "b": 3, "c": 2, "d": 2}
     plain, started = (writer_of(frequencies=flag) for flag in (False, True))
     assert not plain.model.output.b.any()
-    ends = 7                                        # 6 sentences, and the one before the text
+    ends = 7                                        # 6 sentences, and the </s> before the text
     words = [counts[token] for token in started.vocabulary.tokens]
     wanted = np.array([0, 0, ends, 0] + words) + 0.5
     np.testing.assert_allclose(np.exp(started.model.output.b), wanted / wanted.sum(), rtol=1e-6)
@@ -219,20 +219,20 @@ def test_the_output_begins_with_the_words_frequencies():
     assert np.array_equal(plain.model.vector, started.model.vector)
 
 
-def test_continuations_are_requested_with_the_given_settings(monkeypatch, rng):
-    asked = []
+def test_generate_passes_settings_to_sample(monkeypatch, rng):
+    calls = []
 
     def sample(model, start, rng, *how):
-        asked.append(how)
+        calls.append(how)
         return iter(())
     monkeypatch.setattr(module, "sample", sample)
     list(writer_of().generate(rng))
     list(writer_of(state="sentence").generate(rng, ["a"], 7, 2, 0.5, 3, 0.9, unknown=True))
-    assert asked == [(60, None, 1.0, None, None, [UNK], False), (7, 2, 0.5, 3, 0.9, [], True)]
+    assert calls == [(60, None, 1.0, None, None, [UNK], False), (7, 2, 0.5, 3, 0.9, [], True)]
 
 
-def test_sentences_are_read_whole_and_articles_in_windows():
-    """However few steps a window has, a sentence is one batch; one thread measures by default."""
+def test_sentences_are_measured_whole_and_articles_in_windows():
+    """Each sentence is one batch for any number of steps; the default is one thread."""
     whole = writer_of(state="sentence", steps=1)
     batches = whole.batches(TEXT, 1)
     assert max(batches.batch(place).inputs.shape[0] for place in batches.order()) == 5

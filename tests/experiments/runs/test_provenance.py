@@ -1,4 +1,4 @@
-"""What a figure depends on, recorded so that two of them can be compared."""
+"""Provenance: everything a figure depends on, recorded so that runs can be compared."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ MODULE = "numpy_attention.experiments.runs.provenance"
 SENTENCES = [["a", "b"], ["c"]]
 
 
-def test_another_text_has_another_digest():
+def test_different_texts_have_different_digests():
     texts = [SENTENCES, [["a"], ["b", "c"]], [["a", "b"]], [["ab"], ["c"]], [["a", "b"], ["c"], []],
              [["b", "a"], ["c"]], [["c"], ["a", "b"]], [["a", "b", "c"]]]
     assert len(set(map(digest_of, texts))) == len(texts)
@@ -27,7 +27,7 @@ def test_another_text_has_another_digest():
     assert len(digest_of([["ü\udc80"]])) == 8
 
 
-def test_another_model_seed_and_number_of_threads_are_reported():
+def test_differences_in_model_seed_and_threads_are_reported():
     one, same, other = (
         LanguageModelRun.create(Text([SENTENCES]), settings=dict(hidden=3, layers=1),
                                 training=LanguageModelTraining(seed=seed)) for seed in (0, 0, 4))
@@ -44,7 +44,7 @@ def test_another_model_seed_and_number_of_threads_are_reported():
     assert provenance(same, SENTENCES, 2)["parameters"] != known["parameters"]
 
 
-def test_the_library_of_products_is_named(monkeypatch):
+def test_blas_library_is_reported(monkeypatch):
     assert blas()
     where = "/lib/python3/site-packages"
     libraries = [
@@ -52,7 +52,7 @@ def test_the_library_of_products_is_named(monkeypatch):
         {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "architecture": "Zen",
          "filepath": f"{where}/numpy.libs/libscipy_openblas64_.so"},
         {"user_api": "blas", "internal_api": "openblas", "version": "0.2",
-         "filepath": f"{where}/scipy.libs/libscipy_openblas.so"}]     # numba has loaded it
+         "filepath": f"{where}/scipy.libs/libscipy_openblas.so"}]     # loaded by numba
     for known in (libraries, libraries[::-1]):
         monkeypatch.setattr("numpy_attention.products.threadpool_info", lambda: known)
         assert blas() == "openblas 0.3 Zen"
@@ -60,7 +60,7 @@ def test_the_library_of_products_is_named(monkeypatch):
     assert blas() == "BLAS of unknown name"
 
 
-def test_the_processor_that_kernels_and_loops_are_for():
+def test_processor_of_kernels_and_loops():
     def printed(**named):
         code = f"from {MODULE} import processor; print(processor())"
         return subprocess.run([sys.executable, "-c", code], env=os.environ | named, check=True,
@@ -73,7 +73,7 @@ def test_the_processor_that_kernels_and_loops_are_for():
                                                           NUMBA_CPU_FEATURES="+avx")
 
 
-def test_loops_of_numpy_that_are_switched_off_are_reported(monkeypatch):
+def test_disabled_numpy_loops_are_reported(monkeypatch):
     here = processor()
     monkeypatch.setattr(f"{MODULE}.in_loops", {"SSE": True, "AVX2": False})
     less = processor()

@@ -1,4 +1,4 @@
-"""What ranks compare before they train: each by its own name and value."""
+"""Consistency checks between ranks before training; each difference is reported by name."""
 
 import json
 import platform
@@ -20,7 +20,7 @@ from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SinglePro
 
 
 class Two(SingleProcess):
-    """Rank 0 of two, of which the other is about to train with something else."""
+    """Rank 0 of two, where the other is about to train with different settings."""
 
     count = 2
 
@@ -34,13 +34,13 @@ class Two(SingleProcess):
 
 
 def known(made, valid=None):
-    """What rank 0 reports about itself."""
+    """Return what rank 0 reports about itself."""
     ranks = Two()
     check_rank_consistency(ranks, made, at_ranks.pairs(5), valid, 3)
     return ranks.given
 
 
-def test_what_is_compared():
+def test_compared_values():
     made = at_ranks.translator()
     pairs = at_ranks.pairs(5)
     assert known(made, pairs[:2]) == {
@@ -62,7 +62,7 @@ def test_what_is_compared():
 @pytest.mark.parametrize("name", [
     "numpy_attention", "Python", "NumPy", "numba", "BLAS", "processor", "settings", "training text",
     "validation text", "initial values", "threads"])
-def test_a_difference_is_reported_by_its_name(name):
+def test_difference_is_reported_by_name(name):
     made = at_ranks.translator()
     mine = known(made)[name]
     with pytest.raises(ValueError) as error:
@@ -72,12 +72,12 @@ def test_a_difference_is_reported_by_its_name(name):
         "Make these the same on every host")
 
 
-def test_the_order_of_settings_is_no_difference():
+def test_order_of_settings_is_ignored():
     made = at_ranks.translator()
     before = known(made)["settings"]
     made.settings = dict(reversed(made.settings.items()))
     assert known(made)["settings"] == before
 
 
-def test_one_process_has_nothing_to_compare():
+def test_single_process():
     assert check_rank_consistency(SINGLE_PROCESS, None, None, None, None) is None

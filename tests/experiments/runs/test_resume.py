@@ -1,4 +1,4 @@
-"""When a run may go on: with the same settings alone."""
+"""A run can be resumed only with the same settings."""
 
 import dataclasses
 
@@ -10,7 +10,7 @@ from numpy_attention.training import checkpoint
 
 
 class Trained:
-    """As much of a LanguageModelRun as `check_same` looks at."""
+    """The part of a LanguageModelRun that `check_same` reads."""
 
     KIND = "writer"
     TRAINING = LanguageModelTraining
@@ -27,18 +27,18 @@ class Trained:
 
 @pytest.fixture
 def saved(tmp_path):
-    """Write the checkpoint of what was Trained by one thread."""
+    """Return a function that saves a checkpoint of a Trained, trained with one thread."""
     def save(trained):
         about = {"about": trained.known, "trainer": {"threads": 1}}
         checkpoint.save(tmp_path / "checkpoint.npz", {}, about)
     return save
 
 
-def test_an_empty_folder_holds_nothing_to_resume(tmp_path):
+def test_empty_folder(tmp_path):
     assert not check_same(tmp_path, Trained())
 
 
-def test_a_run_may_go_on_with_the_same_settings_alone(saved, tmp_path):
+def test_resume_requires_the_same_settings(saved, tmp_path):
     saved(Trained(hidden=3))
     assert check_same(tmp_path, Trained(hidden=3), threads=1)
     for other, message in ((Trained(hidden=4), "hidden was 3 and is now 4"),
@@ -50,7 +50,7 @@ def test_a_run_may_go_on_with_the_same_settings_alone(saved, tmp_path):
         check_same(tmp_path, Trained(hidden=3), threads=2)
 
 
-def test_a_run_older_than_a_setting_of_the_training_has_its_default(saved, tmp_path):
+def test_missing_training_setting_has_its_default(saved, tmp_path):
     training = dataclasses.asdict(LanguageModelTraining())
     del training["schedule"], training["unit"]
     saved(Trained(training=training))
@@ -59,14 +59,14 @@ def test_a_run_older_than_a_setting_of_the_training_has_its_default(saved, tmp_p
         check_same(tmp_path, Trained(training=training | {"schedule": "linear"}))
 
 
-def test_a_run_older_than_a_setting_of_the_model_has_its_default(saved, tmp_path):
+def test_missing_model_setting_has_its_default(saved, tmp_path):
     saved(Trained(model="language-model", hidden=3))
     assert check_same(tmp_path, Trained(model="language-model", hidden=3, cell="lstm"))
     with pytest.raises(ValueError, match="cell was lstm and is now gru"):
         check_same(tmp_path, Trained(model="language-model", hidden=3, cell="gru"))
 
 
-def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
+def test_missing_attention_setting_has_its_default(saved, tmp_path):
     saved(Trained(model="luong", hidden=4, attention="general"))
     given = dict(attention="general", window="global", width=10, heads=4)
     assert check_same(tmp_path, Trained(model="luong", hidden=4, **given))
@@ -74,21 +74,21 @@ def test_a_setting_of_the_attention_has_its_default_too(saved, tmp_path):
         check_same(tmp_path, Trained(model="luong", hidden=4, **given | {"window": "local-p"}))
 
 
-def test_a_setting_that_was_renamed_is_the_same(saved, tmp_path):
+def test_renamed_setting_is_the_same(saved, tmp_path):
     saved(Trained(D=2, first=True))
     assert check_same(tmp_path, Trained(width=2, pre_norm=True))
     with pytest.raises(ValueError, match="width was 2 and is now 3"):
         check_same(tmp_path, Trained(width=3, pre_norm=True))
 
 
-def test_another_kind_is_another_run(saved, tmp_path):
+def test_other_kind_of_run_raises(saved, tmp_path):
     saved(Trained(kind="translator", training={"reverse_source": True}))
     with pytest.raises(ValueError, match="was translator and is now language model"):
         check_same(tmp_path, Trained())
 
 
 @pytest.mark.parametrize("schedule", ["constant", "decay", "linear", "warmup"])
-def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, saved, tmp_path):
+def test_epochs_may_change_unless_the_schedule_depends_on_them(schedule, saved, tmp_path):
     few, more = (
         Trained(training=dataclasses.asdict(LanguageModelTraining(epochs=n, schedule=schedule)))
         for n in (2, 3))
@@ -100,7 +100,7 @@ def test_more_epochs_are_other_settings_where_the_rate_knows_the_last(schedule, 
         assert check_same(tmp_path, more)
 
 
-def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
+def test_settings_without_effect_on_steps_may_change(saved, tmp_path):
     saved(Trained())
     training = dataclasses.asdict(LanguageModelTraining())
     for changed in ({"minutes": 5.0}, {"save_steps": 7}, {"keep": "last"}, {"epochs": 99}):
@@ -108,18 +108,18 @@ def test_what_leaves_every_step_as_it_was_may_change(saved, tmp_path):
 
 
 @pytest.mark.parametrize("count, more", [(4, ""), (5, "; and 1 more"), (7, "; and 3 more")])
-def test_four_changes_are_reported_and_how_many_more(saved, tmp_path, count, more):
+def test_four_changes_and_the_number_of_others_are_reported(saved, tmp_path, count, more):
     names = [f"s{n}" for n in range(count)]
     saved(Trained(**dict.fromkeys(names, 1)))
     changes = "; ".join(f"{name} was 1 and is now 2" for name in names[:4])
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(ValueError) as error:
         check_same(tmp_path, Trained(**dict.fromkeys(names, 2)))
-    assert str(refused.value) == (
+    assert str(error.value) == (
         f"{tmp_path} holds a run with different settings: {changes}{more}. Use the same settings "
         "to resume it, or train again in another folder")
 
 
-def test_a_text_is_the_same_by_its_digest_wherever_it_is(saved, tmp_path):
+def test_text_is_compared_by_digest_not_path(saved, tmp_path):
     before, moved, changed = Trained(), Trained(), Trained()
     before.known["corpus"] = {"text": "/old/a.txt", "digest": "abcd"}
     moved.known["corpus"] = {"text": "/new/b.txt", "digest": "abcd"}
@@ -131,7 +131,7 @@ def test_a_text_is_the_same_by_its_digest_wherever_it_is(saved, tmp_path):
     assert "another folder" in str(no.value) and "remove" not in str(no.value)
 
 
-def test_another_model_is_reported_first(saved, tmp_path):
+def test_other_model_is_reported_first(saved, tmp_path):
     saved(Trained(model="m", a=1))
     with pytest.raises(ValueError, match=": model was m and is now n; a was 1 and is now 2"):
         check_same(tmp_path, Trained(model="n", a=2))

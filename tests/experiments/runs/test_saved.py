@@ -1,4 +1,4 @@
-"""The contents of a run's checkpoint: settings by their present names, or both versions."""
+"""Contents of a run's checkpoint: renamed settings, and errors that name both versions."""
 
 import json
 
@@ -27,7 +27,7 @@ def folder(tmp_path):
 
 
 def rewrite(folder, change, version=None):
-    """Change what a checkpoint says, as this version would have; None: one that says none."""
+    """Change a checkpoint's JSON and set its version; None removes the version."""
     path = folder / "checkpoint.npz"
     with np.load(path) as file:
         contents = dict(file)
@@ -40,8 +40,8 @@ def rewrite(folder, change, version=None):
     np.savez(path, **contents)
 
 
-def test_settings_that_were_renamed():
-    """As 0.1 wrote a Transformer's and Luong's."""
+def test_renamed_settings():
+    """A Transformer's and Luong's settings as written by 0.1."""
     settings = {"hidden": 4, "first": True, "D": 2}
     before = {"name": "luong", "settings": settings, "training": {"D": 1}}
     now = upgraded(before)
@@ -55,7 +55,7 @@ def test_settings_that_were_renamed():
     ("transformer", dict(size=4, layers=1, heads=2, pre_norm=True), {"pre_norm": "first"}),
     ("hard-rnnsearch", dict(hidden=4, embedding=3, attention="general", soft=0.5), {}),
 ])
-def test_a_model_is_built_from_the_names_its_settings_had(name, settings, renamed, tmp_path):
+def test_model_is_built_from_old_setting_names(name, settings, renamed, tmp_path):
     def untrained():
         training = TranslatorTraining(epochs=1, batch_size=2)
         return Translator.create(PAIRS, name, settings, training)
@@ -69,7 +69,7 @@ def test_a_model_is_built_from_the_names_its_settings_had(name, settings, rename
     assert np.array_equal(resumed.model.vector, vector)
 
 
-def test_a_run_of_the_version_before_loads_and_goes_on(folder):
+def test_run_of_the_previous_version_loads_and_resumes(folder):
     rewrite(folder, lambda about: None)
     before = Translator.load(folder)
     assert check_same(folder, translator_of())
@@ -94,7 +94,7 @@ def unknown_model(about):
     (unknown_setting, "fertility", True), (unknown_model, "model 'perceptron'", True),
 ])
 @pytest.mark.parametrize("version, named", [(None, "before 0.2.0"), ("9.1", "9.1")])
-def test_what_is_not_understood_names_both_versions(
+def test_unknown_contents_name_both_versions(
         folder, change, reason, resumes, version, named):
     rewrite(folder, change, version)
     versions = f"it was written by numpy_attention {named}, and this is {__version__}"
@@ -103,14 +103,14 @@ def test_what_is_not_understood_names_both_versions(
         Translator.load(folder)
     assert "\n" not in str(error.value)
     before = (folder / "checkpoint.npz").read_bytes()
-    other = "different settings" if resumes else message        # then the settings alone tell
+    other = "different settings" if resumes else message        # settings are compared first
     with pytest.raises(ValueError, match=other):
         translator_of().fit(PAIRS, PAIRS, folder, 1, progress=False)
     assert (folder / "checkpoint.npz").read_bytes() == before
 
 
-def test_what_is_drawn_is_counted_to_the_last_number():
-    """A thousand, and four for each that is saved: a model's own draws fit in."""
+def test_random_numbers_of_a_model_are_limited():
+    """The limit is 1000 numbers plus four per saved parameter."""
     def rng():
         return Limited({"parameters/b": np.zeros(10)})
 
@@ -128,7 +128,7 @@ def test_what_is_drawn_is_counted_to_the_last_number():
         one.standard_normal()
 
 
-def test_another_format_names_both_versions(folder):
+def test_other_format_names_both_versions(folder):
     rewrite(folder, lambda about: about.update(format=2), "9.1")
     message = f"format 2, expected 1; .*written by numpy_attention 9.1, and this is {__version__}"
     with pytest.raises(ValueError, match=message):
@@ -137,7 +137,7 @@ def test_another_format_names_both_versions(folder):
         check_same(folder, translator_of())
 
 
-def test_parameters_of_another_model_in_a_file_of_this_version(folder):
+def test_parameters_of_another_model(folder):
     path = folder / "checkpoint.npz"
     with np.load(path) as file:
         contents = dict(file)

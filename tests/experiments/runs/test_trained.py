@@ -1,10 +1,10 @@
-"""What both kinds of runs share: resuming, the ends of schedules, which parameters are kept."""
+"""Behaviour common to both kinds of runs: resuming, schedules, seeds, best parameters."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from ranks_in_threads import together
+from ranks_in_threads import on_ranks
 
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
@@ -55,14 +55,14 @@ def folder(tmp_path):
     (translator_of(batch_size=1), None, "batch_size was 2 and is now 1"),
     (translator_of(), 2, "threads was 1 and is now 2"),
 ])
-def test_another_run_is_not_resumed(folder, other, threads, message):
+def test_other_run_is_not_resumed(folder, other, threads, message):
     before = (folder / "checkpoint.npz").read_bytes()
     with pytest.raises(ValueError, match=message):
         other.fit(PAIRS, PAIRS, folder, threads, progress=False)
     assert (folder / "checkpoint.npz").read_bytes() == before
 
 
-def test_what_leaves_the_steps_as_they_were_may_change(folder):
+def test_settings_without_effect_on_steps_may_change(folder):
     more = translator_of(epochs=3, minutes=5.0, save_steps=2, keep="last")
     more.fit(PAIRS, PAIRS, folder, progress=False)
     assert len(more.history) == 3 and more.threads == 1
@@ -72,7 +72,7 @@ def test_what_leaves_the_steps_as_they_were_may_change(folder):
     assert len(again.history) == 3 and again.threads == 1
 
 
-def test_a_folder_where_another_training_is_at_work_is_refused(folder):
+def test_folder_in_use_by_another_training_raises(folder):
     before = (folder / "checkpoint.npz").read_bytes()
     more = translator_of(epochs=3)
     with held(folder / "checkpoint.npz"):
@@ -87,51 +87,51 @@ def test_a_folder_where_another_training_is_at_work_is_refused(folder):
 # ---- on several ranks --------------------------------------------------------------------------
 
 
-def test_ranks_that_are_about_to_train_something_else_do_not():
+def test_ranks_with_different_settings_raise():
     def fit(ranks):
         made = translator_of(seed=ranks.rank)
         made.fit(PAIRS, PAIRS, threads=1, progress=False, ranks=ranks)
 
     with pytest.raises(ValueError, match="rank 1 on .* differs from rank 0 .*: settings"):
-        together(2, fit)
+        on_ranks(2, fit)
 
 
 @pytest.mark.parametrize("name, train, valid", [
     ("training text", OTHERS, PAIRS), ("validation text", PAIRS, OTHERS)])
-def test_ranks_that_read_another_text_say_which(name, train, valid):
+def test_ranks_with_different_texts_name_the_split(name, train, valid):
     def fit(ranks):
         texts = (train, valid) if ranks.rank else (PAIRS, PAIRS)
         translator_of().fit(*texts, threads=1, progress=False, ranks=ranks)
 
     with pytest.raises(ValueError, match=f"differs from rank 0 .*: {name} is \\w+, not "
                                          r"\w+\. Make"):
-        together(2, fit)
+        on_ranks(2, fit)
 
 
 @pytest.mark.parametrize("count, progress, times", [(2, True, 1), (2, False, 0), (1, True, 0)])
-def test_ranks_that_share_processors_are_reported_once(count, progress, times, monkeypatch, capsys):
-    asked = []
+def test_shared_processors_are_reported_once(count, progress, times, monkeypatch, capsys):
+    calls = []
     monkeypatch.setattr(trained, "crowded",
-                        lambda ranks, threads: asked.append((ranks.count, threads)) or "crowded")
+                        lambda ranks, threads: calls.append((ranks.count, threads)) or "crowded")
 
     def fit(ranks):
         made = translator_of().fit(PAIRS, PAIRS, threads=1, progress=progress, ranks=ranks)
         return made.model.vector, made.translate([["a", "b"], ["b"], ["a"]], ranks=ranks)
 
-    found = together(count, fit)
-    assert asked == [(2, 1)] * (count if count > 1 else 0)
+    found = on_ranks(count, fit)
+    assert calls == [(2, 1)] * (count if count > 1 else 0)
     assert capsys.readouterr().err.count("numpy-attention: crowded\n") == times
-    alone = translator_of().fit(PAIRS, PAIRS, threads=count, progress=False)
+    single = translator_of().fit(PAIRS, PAIRS, threads=count, progress=False)
     for vector, translations in found:
-        assert np.array_equal(vector, alone.model.vector)
-        expected = [one.target for one in alone.translate([["a", "b"], ["b"], ["a"]])]
+        assert np.array_equal(vector, single.model.vector)
+        expected = [one.target for one in single.translate([["a", "b"], ["b"], ["a"]])]
         assert [one.target for one in translations] == expected
 
 
-# ---- settings reach what they are for ----------------------------------------------------------
+# ---- settings -----------------------------------------------------------------------------------
 
 
-def test_the_trainer_and_its_optimizer_take_what_they_name():
+def test_trainer_and_optimizer_receive_their_settings():
     translator = translator_of(
         optimizer="adadelta", learning_rate=0.5, average="token", clip=2.0, patience=3,
         save_steps=4, schedule="decay", full_epochs=1, divisor=3.0)
@@ -146,7 +146,7 @@ def test_the_trainer_and_its_optimizer_take_what_they_name():
 
 
 @pytest.mark.parametrize("make", [translator_of, lambda **how: writer_of(**how)])
-def test_initial_values_order_and_dropout_follow_the_seed_of_the_training(make):
+def test_seed_determines_initial_values_order_and_dropout(make):
     vectors = set()
     for seed in (0, 5):
         made = make(seed=seed)
@@ -160,8 +160,8 @@ def test_initial_values_order_and_dropout_follow_the_seed_of_the_training(make):
 
 
 @pytest.mark.parametrize("make, text", [(translator_of, PAIRS), (writer_of, TEXT)])
-def test_the_order_may_have_a_seed_of_its_own(make, text):
-    """Initial values of one run and the order of another: a control for what a seed changes."""
+def test_order_may_have_a_separate_seed(make, text):
+    """Initial values of one run with the order of another: a control for effects of the seed."""
     one, other, both = make(seed=0), make(seed=5), make(seed=0, order_seed=5)
     assert np.array_equal(both.model.vector, one.model.vector)
     seeds = [made.trainer(text, threads=1).seed for made in (one, other, both)]
@@ -173,14 +173,14 @@ def test_the_order_may_have_a_seed_of_its_own(make, text):
 
 
 @dataclass
-class OwnTraining(TranslatorTraining):
-    """An option more, which SGD has a field for."""
+class ExtendedTraining(TranslatorTraining):
+    """A training with one more option, which SGD has a field for."""
 
     momentum: float = option(0.5, POSITIVE, "share of the step before")
 
 
-def test_a_new_option_is_handed_on_by_its_name():
-    training = OwnTraining(optimizer="sgd", momentum=0.75)
+def test_new_option_is_passed_on_by_name():
+    training = ExtendedTraining(optimizer="sgd", momentum=0.75)
     trainer = Translator.create(PAIRS, settings=SIZES, training=training).trainer(PAIRS, threads=1)
     assert trainer.optimizer == SGD(learning_rate=1e-3, momentum=0.75)
 
@@ -195,8 +195,8 @@ def test_schedules():
 
 
 @pytest.mark.parametrize("state", ["carried", "sentence", "article", None])
-def test_a_linear_schedule_ends_with_the_last_step(state, rng):
-    """Also where shuffled groups of documents take more windows than sorted ones."""
+def test_linear_schedule_ends_at_the_last_step(state, rng):
+    """Also if shuffled groups of documents take more windows than sorted ones."""
     how = dict(epochs=2, batch_size=2, schedule="linear")
     if state is None:
         learn = [Pair(("a",) * n, ("x",) * n) for n in rng.integers(1, 6, 61)]
@@ -214,13 +214,13 @@ def test_a_linear_schedule_ends_with_the_last_step(state, rng):
     assert trainer.step > sorted_ones if state == "article" else trainer.step == sorted_ones
 
 
-# ---- what is kept ------------------------------------------------------------------------------
+# ---- best parameters ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("keep, kept", [("best", 2), ("last", 4)])
-def test_the_parameters_of_the_epoch_to_keep_are_used_and_loaded(
+def test_parameters_of_the_kept_epoch_are_used_and_loaded(
         keep, kept, tmp_path, monkeypatch):
-    """Of four epochs the second is the best; all its parameters are 2."""
+    """The second of four epochs is the best; all its parameters are 2."""
     losses = iter([2.0, 1.0, 3.0, 1.5])
 
     def evaluation(model, *rest):
@@ -235,18 +235,18 @@ def test_the_parameters_of_the_epoch_to_keep_are_used_and_loaded(
 
 
 @pytest.mark.parametrize("flat", [False, True])
-def test_the_best_parameters_are_kept_by_name(folder, flat):
-    """And those of runs that kept them as one vector are read."""
+def test_best_parameters_are_saved_by_name(folder, flat):
+    """Old checkpoints with one vector can be read too."""
     best = Translator.load(folder).model.vector.copy()
     arrays, about = checkpoint.load(folder / "checkpoint.npz")
     names = [name for name in arrays if name.startswith("best/")]
     assert len(names) == len(list(Translator.load(folder).model.named_parameters()))
-    # another last epoch
+    # a different last epoch
     arrays |= {name: array + 1 for name, array in arrays.items() if name.startswith("parameters/")}
     if flat:
         arrays["best"] = np.concatenate([arrays.pop(name).ravel() for name in names])
     else:
-        arrays = dict(reversed(arrays.items()))         # a field has moved in its class since
+        arrays = dict(reversed(arrays.items()))         # in a different field order
     checkpoint.save(folder / "checkpoint.npz", arrays, about)
     assert np.array_equal(Translator.load(folder).model.vector, best)
     resumed = translator_of()
@@ -256,7 +256,7 @@ def test_the_best_parameters_are_kept_by_name(folder, flat):
 
 
 @pytest.mark.parametrize("how, says", [({}, True), (dict(progress=False), False)])
-def test_a_run_says_that_it_goes_on(how, says, tmp_path, capsys):
+def test_resuming_is_reported(how, says, tmp_path, capsys):
     pairs = load_parallel("copy", "train", rng=np.random.default_rng(0), count=20, max_length=4)
     training = TranslatorTraining(epochs=1, batch_size=10)
     for _ in range(2):
@@ -278,9 +278,9 @@ def vectors(tmp_path):
 
 
 @pytest.mark.parametrize("freeze", [False, True])
-def test_a_run_begins_with_pretrained_vectors_and_needs_their_file_only_once(
+def test_pretrained_vectors_are_read_only_once(
         vectors, tmp_path, freeze):
-    """Tied to the output, they are frozen there too."""
+    """With tied embeddings, the output weights are frozen too."""
     how = LanguageModelTraining(epochs=1, batch_size=2, steps=3, learning_rate=0.1,
                                 freeze_vectors=freeze)
     sizes = dict(hidden=4, layers=1, tied=True)
@@ -312,7 +312,7 @@ def test_a_run_begins_with_pretrained_vectors_and_needs_their_file_only_once(
     (SIZES, {"subwords": 20}, "source_vectors .* subwords"),
     (SIZES | {"embedding": 4}, {}, "txt has no vector for any of the 2 words"),      # x and y
 ])
-def test_vectors_that_do_not_fit(vectors, settings, training, message):
+def test_invalid_vectors(vectors, settings, training, message):
     with pytest.raises(ValueError, match=message):
         Translator.create(PAIRS, "rnnsearch", settings, TranslatorTraining(**training),
                           vocabularies=[Vocabulary(["a"]), Vocabulary(["x", "y"])],
@@ -326,16 +326,16 @@ def test_only_pretrained_vectors_can_be_frozen():
         writer_of(freeze_vectors=True)
 
 
-# ---- few words ----------------------------------------------------------------------------------
+# ---- small vocabularies and texts ---------------------------------------------------------------
 
 
-def test_a_translator_may_keep_the_most_frequent_words_alone():
+def test_vocabulary_of_only_the_most_frequent_words():
     run = translator_of(max_vocabulary=5)
     assert run.source_vocabulary.tokens == ["a"] and run.target_vocabulary.tokens == ["x"]
     assert translator_of(max_vocabulary=6, min_count=3).source_vocabulary.tokens == ["a", "b"]
 
 
-def test_a_short_text_is_validated_in_fewer_streams():
+def test_short_text_is_validated_in_fewer_streams():
     run = writer_of(batch_size=5)
     batches = run.batches_to_validate(Text([[["a", "b"]]]))
     assert batches.batch_size == 3 and run.batches_to_validate(TEXT).batch_size == 5

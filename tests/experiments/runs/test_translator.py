@@ -1,4 +1,4 @@
-"""A translator from pairs to translations: trained, loaded, measured; what is refused."""
+"""A translator from training to translations: loading, metrics, sampling and errors."""
 
 import numpy as np
 import pytest
@@ -27,32 +27,32 @@ def trained(tmp_path_factory):
     return translator, folder
 
 
-def test_it_learns(trained):
+def test_training_learns_to_reverse(trained):
     figures = trained[0].measure(reverse("test", 100), threads=2)
     assert figures["perplexity"] < 6 and figures["bleu_greedy"] > 15
     assert 0 <= figures["aer"] <= 1 and figures["near"] >= figures["pointing"]
 
 
-def test_what_a_beam_found_and_what_greedy_search_found_are_measured_each(trained, monkeypatch):
-    """BLEU, 13a and chrF of the beam's, BLEU and exact matches of the greedy ones."""
-    asked = []
+def test_beam_and_greedy_translations_are_measured_separately(trained, monkeypatch):
+    """BLEU, 13a and chrF use the beam; BLEU (greedy) and exact match use greedy search."""
+    calls = []
     long = [pair for pair in reverse("test", 30) if len(pair.target) > 3]
 
     def made(self, sentences, beam=5, **rest):
-        asked.append(beam)
+        calls.append(beam)
         right = {tuple(pair.source): list(pair.target) for pair in long}
         targets = [right[tuple(sentence)] for sentence in sentences]
-        # of a beam every second is right, of greedy search every third, and the rest almost
+        # every second beam translation is correct and every third greedy one; the rest nearly
         return [Translation(sentence, target if k % (2 if beam > 1 else 3) == 0 else
                             target[:3] + ["?!"] + target[3:], -1.0, None)
                 for k, (sentence, target) in enumerate(zip(sentences, targets))]
     monkeypatch.setattr(Translator, "translate", made)
     trained[0].measure(long, 2, 1)
-    assert asked == [2, 1]
+    assert calls == [2, 1]
     for given, searches in ((None, [4, 1]), (made(None, [p.source for p in long], 4), [1])):
-        asked = []
+        calls = []
         found = trained[0].measure(long, 4, 1, given)
-        assert asked == searches
+        assert calls == searches
         references = [pair.target for pair in long]
         beam, greedy = ([one.target for one in made(None, [p.source for p in long], k)]
                         for k in (4, 1))
@@ -62,12 +62,12 @@ def test_what_a_beam_found_and_what_greedy_search_found_are_measured_each(traine
         assert found["chrf"] == metrics.chrf(beam, references).score
         assert found["exact"] == metrics.exact_match(map(tuple, greedy), references)
         assert found["bleu_greedy"] < found["bleu"] and found["exact"] < 0.5
-    asked = []
+    calls = []
     found = trained[0].measure(long, 1, 1)
-    assert asked == [1] and found["bleu"] == found["bleu_greedy"]
+    assert calls == [1] and found["bleu"] == found["bleu_greedy"]
 
 
-def test_loaded_is_the_same(trained):
+def test_load_round_trip(trained):
     translator, folder = trained
     again = Translator.load(folder)
     sentences = [pair.source for pair in reverse("test", 20)]
@@ -77,7 +77,7 @@ def test_loaded_is_the_same(trained):
         assert one.target == other.target and np.array_equal(one.weights, other.weights)
 
 
-def test_order_threads_and_batches_do_not_matter(trained):
+def test_results_do_not_depend_on_order_threads_or_batches(trained):
     translator, _ = trained
     sentences = [pair.source for pair in reverse("test", 30)]
     together = translator.translate(sentences, beam=3)
@@ -88,7 +88,7 @@ def test_order_threads_and_batches_do_not_matter(trained):
 
 
 @pytest.mark.parametrize("beam, penalty", [(1, 0.5), (3, 0.0), (3, 0.5), (3, 1.0)])
-def test_score_is_what_search_ranks_by(trained, beam, penalty):
+def test_score_matches_the_score_of_search(trained, beam, penalty):
     translator, _ = trained
     sentence = ["1", "2", "3", "4"]
     found, = translator.translate([sentence], beam, penalty)
@@ -107,8 +107,8 @@ def test_weights_have_a_row_for_each_word(trained):
         np.testing.assert_allclose(weights.sum(1), 1, atol=1e-5)
 
 
-def test_a_reversed_source_is_shown_in_its_own_order():
-    """A model that reads x_n … x_1 </s> gives weights of x_1 … x_n </s>, each at its own word."""
+def test_weights_of_a_reversed_source_are_in_source_order():
+    """A model that reads x_n … x_1 </s> returns weights for x_1 … x_n </s>."""
     pairs = reverse("train", 40)
     how = TranslatorTraining(reverse_source=False), TranslatorTraining(reverse_source=True)
     straight, backwards = (Translator.create(pairs, settings=SETTINGS, training=one) for one in how)
@@ -119,11 +119,11 @@ def test_a_reversed_source_is_shown_in_its_own_order():
         np.testing.assert_allclose(one[:, -1], other[:, -1], atol=1e-6)
 
 
-def test_unknown_words_are_translated_all_the_same(trained):
+def test_unknown_words_are_translated(trained):
     assert len(trained[0].translate([["never", "seen"]])) == 1
 
 
-def test_what_is_no_sentence_is_refused(trained, rng):
+def test_invalid_sentences(trained, rng):
     translator, _ = trained
     with pytest.raises(ValueError, match="sentence 2 is empty"):
         translator.translate([["1"], []])
@@ -140,7 +140,7 @@ def test_what_is_no_sentence_is_refused(trained, rng):
             use([])
 
 
-def test_what_holds_no_translator_is_refused(tmp_path):
+def test_folders_without_a_translator_raise(tmp_path):
     with pytest.raises(FileNotFoundError, match="no checkpoint"):
         Translator.load(tmp_path)
     checkpoint.save(tmp_path / "checkpoint.npz", {"parameters/W": np.zeros(3)}, {})

@@ -1,4 +1,4 @@
-"""One smoke test per benchmark: it runs at a tiny size, and prints what it should."""
+"""Smoke tests: every benchmark runs at a tiny size and prints its results."""
 
 import json
 from dataclasses import replace
@@ -38,14 +38,14 @@ WORDS = "the dog sees a cat . it the bird sings".split()
 
 @pytest.fixture(autouse=True)
 def free_kernels(monkeypatch):
-    """Nothing is recorded otherwise."""
+    """Unset forced kernels, with which benchmarks record nothing."""
     for name in machine.FORCING:
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def torch():
-    """PyTorch, whose number of threads is put back."""
+    """Import PyTorch, and restore its number of threads afterwards."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     threads = torch.get_num_threads()
     yield torch
@@ -56,7 +56,7 @@ def torch():
 
 
 @pytest.mark.parametrize("name", sides.MODELS)
-def test_every_model_learns_on_both_sides_and_has_a_floor(name, torch):
+def test_every_model_trains_in_both_libraries_and_has_a_floor(name, torch):
     size = tiny(sides.MODELS[name])
     for make in (sides.ours, sides.theirs):
         step = make(size, 1, lambda: None)
@@ -65,8 +65,8 @@ def test_every_model_learns_on_both_sides_and_has_a_floor(name, torch):
     assert floor.floor(size, 1, lambda: None)() == 0.0
 
 
-def test_the_floor_has_the_multiplications_of_a_character_model():
-    """T B words: inputs and state to three gates each, then 65 characters; forward and backward."""
+def test_floor_counts_the_multiplications_of_a_character_model():
+    """T B words: input and state products for three gates, then 65 logits; forward and backward."""
     forward, weights = floor.products_of(sides.MODELS["e"], 1)
     count = sum(n * k * m for n, k, m in 2 * forward + weights)
     assert count == 3 * 50 * 32 * 128 * (3 * 128 + 3 * 128 + 65)
@@ -81,7 +81,7 @@ def ours(size, threads, built):
 """
 
 
-def test_two_checkouts_are_compared(tmp_path, monkeypatch, capsys):
+def test_comparing_two_checkouts(tmp_path, monkeypatch, capsys):
     for name, seconds in (("now", 0.05), ("then", 0.1)):
         (tmp_path / name / "benchmarks").mkdir(parents=True)
         (tmp_path / name / "benchmarks" / "sides.py").write_text(SLEEPS.format(seconds=seconds))
@@ -92,14 +92,14 @@ def test_two_checkouts_are_compared(tmp_path, monkeypatch, capsys):
     assert 0.4 < line["ratio_low"] <= line["ratio"] <= line["ratio_high"] < 0.9
 
 
-def test_parts_add_up(monkeypatch, capsys):
+def test_parts_add_up_to_the_whole(monkeypatch, capsys):
     monkeypatch.setattr(parts, "MODELS", {"e": tiny(sides.MODELS["e"])})
     parts.main(["--models", "e", "--rounds", "1"])
     printed = capsys.readouterr().out
     assert "matrix products" in printed and "cross_entropy" in printed and "100.0%" in printed
 
 
-def test_growth_is_measured_and_drawn(monkeypatch, tmp_path, capsys):
+def test_growth_is_measured_and_plotted(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(growth, "measure", lambda sides, size, rounds, threads: (
         {}, {side.name: np.full(rounds, 0.01) for side in sides}))
     picture = tmp_path / "growth.png"
@@ -107,18 +107,18 @@ def test_growth_is_measured_and_drawn(monkeypatch, tmp_path, capsys):
     assert capsys.readouterr().out.count("ours / theirs 1.000") == 4 and picture.is_file()
 
 
-def test_a_cold_start_compiles(capsys):
+def test_cold_and_warm_start(capsys):
     start.main(["--model", "e", "--quick", "--threads", "1"])
     *_, first, _, cold, warm = capsys.readouterr().out.splitlines()
     assert first == "model e, 1 threads, median (range) of 1 starts each"
     assert cold.startswith("cold ") and warm.startswith("warm ")
 
 
-def test_memory_that_grows_is_reported(capsys):
+def test_growing_memory_is_reported(capsys):
     held = []
     watch = flat_memory.Watch("lists", 40)
     for time in range(1, 41):
-        held.append([[time] for _ in range(10)])        # 11 lists each time
+        held.append([[time] for _ in range(10)])        # 11 lists per step
         watch.look(time)
     assert watch.grown()["objects"] == pytest.approx(11_000, rel=0.01)
 
@@ -133,7 +133,7 @@ def test_ranks_without_mpi(capsys):
     assert "| e | 1 × 2 |" in capsys.readouterr().out
 
 
-def test_the_same_training_gives_the_same_bits(monkeypatch):
+def test_repeated_training_is_bit_identical(monkeypatch):
     monkeypatch.setattr(same_numbers, "EPOCH", 3)
     (one, losses, _), (same, again, _), (_, other, _) = (
         same_numbers.trained(3, threads) for threads in (1, 1, 2))
@@ -144,7 +144,7 @@ def test_the_same_training_gives_the_same_bits(monkeypatch):
 # ---- decoding -----------------------------------------------------------------------------------
 
 
-def test_decoding_finds_the_same_translations_in_pytorch(torch, monkeypatch, capsys):
+def test_decoding_matches_pytorch(torch, monkeypatch, capsys):
     monkeypatch.setattr(decoding, "CORPUS", {"name": "reverse", "count": 700})
     monkeypatch.setitem(decoding.SETTINGS, "rnnsearch", decoding.SETTINGS["rnnsearch"] | {
         "embedding": 6, "hidden": 8})
@@ -155,7 +155,7 @@ def test_decoding_finds_the_same_translations_in_pytorch(torch, monkeypatch, cap
     assert beam.startswith("rnnsearch, beam 2: ours ")
 
 
-def test_the_baseline_logs_every_epoch(torch, monkeypatch, tmp_path):
+def test_baseline_logs_every_epoch(torch, monkeypatch, tmp_path):
     import rnnsearch_baseline
     small = replace(rnnsearch_baseline.RECIPE, corpus={"name": "reverse", "count": 30},
                     settings=rnnsearch_baseline.RECIPE.settings | {"hidden": 8, "embedding": 6},
@@ -171,7 +171,7 @@ def test_the_baseline_logs_every_epoch(torch, monkeypatch, tmp_path):
 
 
 class PointsAtLinks:
-    """Stands in for a run: every target word looks at its gold source word."""
+    """A run whose target words attend to their gold source words."""
 
     name, model = "luong", SimpleNamespace(query="current")
 
@@ -185,7 +185,7 @@ class PointsAtLinks:
         return weights
 
 
-def test_alignment_beside_ibm_model_1(monkeypatch, capsys):
+def test_alignment_compared_with_ibm_model_1(monkeypatch, capsys):
     sources = [np.random.default_rng(n).permutation(list("abcdef"))[:3].tolist()
                for n in range(40)]
     links = frozenset((i, i) for i in range(3))
@@ -200,7 +200,7 @@ def test_alignment_beside_ibm_model_1(monkeypatch, capsys):
     assert exact.split()[:4] == ["exact", "1.000", "1.000", "0.000"]
 
 
-def test_grammar_pointing_of_a_run_that_points_right(monkeypatch, tmp_path, capsys):
+def test_grammar_pointing_of_a_perfect_run(monkeypatch, tmp_path, capsys):
     pairs = load_parallel("grammar-en-fr", "test")[:100]
     monkeypatch.setattr(grammar_pointing.Translator, "load", lambda folder: PointsAtLinks())
     monkeypatch.setattr(grammar_pointing, "load_parallel", lambda name, split: pairs)

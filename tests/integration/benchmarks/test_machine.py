@@ -1,4 +1,4 @@
-"""Benchmarks let OpenBLAS choose its kernels, and record nothing if they are forced."""
+"""Benchmarks let OpenBLAS choose its kernels, and record nothing if kernels are forced."""
 
 import json
 import os
@@ -20,14 +20,14 @@ HASWELL = {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_L2_SIZE": "512"}
 
 @pytest.mark.parametrize("coretype, kept", [
     (None, {}), ("SkylakeX", {"OPENBLAS_CORETYPE": "SkylakeX"})])
-def test_an_environment_without_forced_kernels(coretype, kept):
+def test_clean_environment(coretype, kept):
     environment = HASWELL | {"OMP_NUM_THREADS": "2"}
     assert machine.clean(environment, coretype) == kept | {"OMP_NUM_THREADS": "2"}
     assert environment["OPENBLAS_CORETYPE"] == "Haswell"
 
 
 @pytest.mark.parametrize("words, coretype", [([], None), (["--coretype", "Nehalem"], "Nehalem")])
-def test_a_program_restarts_without_forced_kernels(words, coretype):
+def test_program_restarts_without_forced_kernels(words, coretype):
     words = [*words, "--rounds", "3"]
     done = subprocess.run(
         [sys.executable, "-c", RUN, *words], env=os.environ | HASWELL, check=True,
@@ -49,7 +49,7 @@ def test_forced_kernels_are_not_recorded(monkeypatch):
     machine.check_recordable("figures.jsonl", error)
 
 
-def test_the_machine_is_described_with_the_kernels_in_use():
+def test_machine_description_includes_kernels_in_use():
     first, versions, *kernels = machine.machine(2, "no_such_library").splitlines()
     assert first.endswith("threads: 2") and versions.startswith("numpy ")
     assert "no_such_library" not in versions and kernels[0].startswith("kernels of ")

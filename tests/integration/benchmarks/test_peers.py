@@ -1,4 +1,4 @@
-"""The models of other libraries compute what the package computes, with the same weights."""
+"""Implementations in other libraries compute the same as the package with the same weights."""
 
 import laws
 import numpy as np
@@ -31,8 +31,8 @@ def jax_steps(size, threads):
     (plain_steps, "per_step", "a"), (plain_steps, "per_step", "e"),
     (jax_steps, "jax_side", "a"), (jax_steps, "jax_side", "c"), (jax_steps, "jax_side", "e"),
 ])
-def test_training_steps_have_our_losses(monkeypatch, steps, module, name):
-    """So clipping and optimizer are the same, too; the rate is large enough to learn soon."""
+def test_losses_of_training_steps_match(monkeypatch, steps, module, name):
+    """So clipping and optimizer match too; the rate is large enough to change the loss soon."""
     if module == "jax_side":
         pytest.importorskip("jax", reason="JAX is not installed: pip install -e '.[peers]'")
     kind, _, clip = sides.rate_and_clip(sides.MODELS[name])
@@ -46,7 +46,7 @@ def test_training_steps_have_our_losses(monkeypatch, steps, module, name):
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
-def test_plain_numpy_has_our_gradients(rng, cell):
+def test_plain_numpy_gradients_match(rng, cell):
     size = tiny(sides.MODELS["a"]) | {"cell": cell}
     model = randomize(sides.our_language_model(size, rng), rng)
     batch = sides.batch_of(size, rng)
@@ -64,7 +64,7 @@ def test_plain_numpy_has_our_gradients(rng, cell):
 
 @pytest.fixture
 def source(rng):
-    """(S, B), ragged, </s> at the end."""
+    """Source ids (S, B) of unequal lengths, with </s> at the end."""
     lengths = rng.integers(1, 7, 30)
     ids = np.zeros((7, 30), np.int64)
     for b, n in enumerate(lengths):
@@ -90,7 +90,7 @@ def model_and_searcher(request, rng, source):
 
 
 @pytest.mark.parametrize("beam", [None, 1, 5])
-def test_searches_find_the_same(source, model_and_searcher, beam):
+def test_searches_match(source, model_and_searcher, beam):
     import torch
     from pytorch import torch_decoding
     ours, searcher = model_and_searcher

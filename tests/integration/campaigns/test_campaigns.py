@@ -1,4 +1,4 @@
-"""One smoke test per campaign: it runs, finds what it should, and prints its table."""
+"""Smoke tests: every campaign runs, finds what it should, and prints its table."""
 
 import fnmatch
 import os
@@ -34,10 +34,10 @@ def campaign(script, *words):
 
 @pytest.mark.parametrize("file, tests, survivors", [
     ("layers/linear.py", ["tests/gradcheck/test_cases.py::test_gradients[Linear]"], 0),
-    ("layers/linear.py", ["tests/layers/test_linear.py"], 1),      # it looks at no gradient
+    ("layers/linear.py", ["tests/layers/test_linear.py"], 1),      # checks no gradient
     ("kernels/rows.py", ["tests/kernels/test_rows.py"], 0),
 ])
-def test_a_mutant_is_judged_by_the_tests_that_run_its_line(file, tests, survivors):
+def test_mutants_are_run_against_the_tests_that_cover_their_line(file, tests, survivors):
     words = ["--only", file, "--tests", *tests, "--sample", "1"]
     ended = campaign("mutation/mutate.py", *words)
     assert ended.returncode == survivors, ended.stdout + ended.stderr
@@ -45,7 +45,7 @@ def test_a_mutant_is_judged_by_the_tests_that_run_its_line(file, tests, survivor
     assert ended.stdout.count("SURVIVED") == survivors
 
 
-def test_every_explained_mutant_is_of_a_file_that_exists():
+def test_equivalent_mutants_refer_to_existing_files():
     path = ROOT / "campaigns" / "mutation" / "equivalent_mutants.toml"
     files = [file.relative_to(ROOT).as_posix() for file in ROOT.rglob("numpy_attention/**/*.py")]
     for entries in tomllib.loads(path.read_text(encoding="utf-8")).values():
@@ -58,13 +58,13 @@ def test_every_explained_mutant_is_of_a_file_that_exists():
 
 
 @pytest.mark.parametrize("file", planting.FILES)
-def test_a_right_file_passes_its_gradient_check(file):
+def test_correct_file_passes_its_gradient_check(file):
     module = planting.run((planting.RIGHT / f"{file}.py").read_text(encoding="utf-8"), file)
     target, inputs, forward, backward = module.case(np.random.default_rng(0))
     gradcheck(target, *inputs, rng=np.random.default_rng(2), forward=forward, backward=backward)
 
 
-def test_every_mistake_differs_from_all_others_and_has_right_lines():
+def test_mistakes_are_distinct_and_have_correct_lines():
     assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES) == 430
     assert len({mistake.source for mistake in MISTAKES}) == len(MISTAKES)
     for mistake in MISTAKES:
@@ -72,13 +72,13 @@ def test_every_mistake_differs_from_all_others_and_has_right_lines():
         assert mistake.lines() <= set(range(1, 1 + len(mistake.source.splitlines())))
 
 
-def test_a_text_that_is_not_in_the_file_once_is_an_error():
+def test_text_that_does_not_occur_once_is_an_error():
     mistake = planting.Mistake("gru: nowhere", "H = len(self.U)", "", ("sign",))
     with pytest.raises(ValueError, match="occurs 2 times in gru.py: quote more"):
         mistake.source
 
 
-def test_the_exam_judges_line_and_kind():
+def test_exam_checks_line_and_kind():
     sign = planting.Mistake("gru: sign", "dz = dnew * (h - n)", "dz = dnew * (n - h)", ("sign",))
     answer = exam.judge(sign)
     assert answer.caught and (answer.line_of(sign), answer.judge_kind(sign)) == ("right", "right")
@@ -93,13 +93,13 @@ def test_the_exam_judges_line_and_kind():
 # ---- kills and fuzz -----------------------------------------------------------------------------
 
 
-def test_a_killed_training_ends_like_the_unbroken_one():
+def test_killed_training_ends_like_an_uninterrupted_one():
     ended = campaign("kills/kills.py", "--kills", "1", "--only", "articles")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "every run bit-identical to the unbroken" in ended.stdout
 
 
-def test_random_commands_keep_the_rules():
+def test_random_commands_satisfy_the_rules():
     ended = campaign("fuzz.py", "commands", "--number", "3")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout == "3 commands tried, 0 broke a rule\n"

@@ -1,4 +1,4 @@
-"""Tiny runs that the tests of the command line share, and how an error must be reported."""
+"""Tiny runs shared by the tests of the command line, and the check of an error message."""
 
 import contextlib
 import io
@@ -28,46 +28,46 @@ LANGUAGE_MODELS = {
 
 
 def write_text(path, words, lines, length=5, end=" ."):
-    """A text of lines of random words."""
+    """Write lines of random words."""
     rng = np.random.default_rng(1)
     path.write_text("".join(" ".join(words[k] for k in rng.integers(len(words), size=length))
                             + end + "\n" for _ in range(lines)))
 
 
-def quietly(*words):
-    """A command that must succeed, without its output."""
+def run_quietly(*words):
+    """Run a command that must succeed, without its output."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         assert main([*map(str, words)]) == 0
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory):
-    """A folder with a run of each of TRANSLATORS and LANGUAGE_MODELS, which no test changes."""
+    """A folder with a run of each of TRANSLATORS and LANGUAGE_MODELS; tests must not change it."""
     folder = tmp_path_factory.mktemp("runs")
     write_text(folder / "own.txt", ["red", "green", "blue", "it's"], 100)
     write_text(folder / "other.txt", ["up", "down", "in"], 100)
     for name, words in TRANSLATORS.items():
-        quietly(*COPY, *words.split(), "--run", folder / name)
+        run_quietly(*COPY, *words.split(), "--run", folder / name)
     for name, words in LANGUAGE_MODELS.items():
-        quietly("train", "lm", *LM, folder / "own.txt", *words.split(), "--run", folder / name)
-    quietly("train", "lm", *LM, folder / "other.txt", "--steps", "5", "--run", folder / "other")
+        run_quietly("train", "lm", *LM, folder / "own.txt", *words.split(), "--run", folder / name)
+    run_quietly("train", "lm", *LM, folder / "other.txt", "--steps", "5", "--run", folder / "other")
     return folder
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder of the test's own, in which it runs."""
+    """A temporary current folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def given(words):
-    """The options of a command line."""
+    """Return the options of a command line."""
     return parse(words.split())[1]
 
 
 def failure(capsys, *arguments):
-    """What a command prints that must fail with exit status 2: its last line alone is the error."""
+    """Return the error in the last line of a command that must fail with exit status 2."""
     capsys.readouterr()
     assert main([*map(str, arguments)]) == 2
     error = capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""numpy-attention gradcheck, corpora (reproduce: test_reproduce.py)."""
+"""numpy-attention gradcheck and corpora (reproduce: test_reproduce.py)."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_gradcheck_fails(capsys, monkeypatch):
     assert "1 of 2 passed" in out
 
 
-def test_gradcheck_tells_all_that_it_knows_where_it_is_asked(capsys, monkeypatch):
+def test_gradcheck_full_prints_all_elements(capsys, monkeypatch):
     def wrong(rng):
         report = Report("bad")
         report.add("W", np.array([1.25, 2.0]), np.array([1.25, 4.5]))
@@ -58,7 +58,7 @@ def test_gradcheck_tells_all_that_it_knows_where_it_is_asked(capsys, monkeypatch
 @pytest.mark.parametrize("parts, names", [
     (["a"], ["a"]), (["A"], ["a", "ab"]), (["ab", "a"], ["a", "ab"]), ([""], ["a", "ab", "c"]),
 ])
-def test_checks_are_named_by_their_parts(parts, names, monkeypatch):
+def test_checks_are_selected_by_parts_of_their_names(parts, names, monkeypatch):
     monkeypatch.setattr(gradcheck, "CHECKS", dict.fromkeys(["a", "ab", "c"]))
     assert gradcheck.checks_named(parts) == names
 

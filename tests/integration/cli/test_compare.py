@@ -1,4 +1,4 @@
-"""numpy-attention compare: one table, figures, and what cannot be compared."""
+"""numpy-attention compare: the table, figures, and errors."""
 
 import re
 
@@ -43,7 +43,7 @@ def test_table_and_figures(tmp_path, capsys):
     assert re.search(r"^BLEU: .*tok:none.*\nchrF: .*\nbeam 5;", out, re.M)
 
 
-def test_several_seeds_are_one_row(tmp_path, capsys):
+def test_several_seeds_share_a_row(tmp_path, capsys):
     words = "tiny-additive tiny-dot --seeds 0,2 --threads 1 --output figures"
     assert main(["compare", *words.split()]) == 0
     out = capsys.readouterr().out
@@ -61,7 +61,7 @@ def test_several_seeds_are_one_row(tmp_path, capsys):
         f"{name}-seed{seed}" for name in ("tiny-additive", "tiny-dot") for seed in (0, 2)}
 
 
-def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
+def test_other_budgets_use_separate_folders(tmp_path, capsys):
     words = "tiny-dot other-budget --epochs 1 --seed 3 --threads 1"
     assert main(["compare", *words.split()]) == 0
     assert "\nother-budget: tiny\n" in capsys.readouterr().out
@@ -70,8 +70,8 @@ def test_another_budget_has_folders_of_its_own(tmp_path, capsys):
     assert len(Translator.load("runs/other-budget-1e-seed3").history) == 1
 
 
-def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkeypatch):
-    """What cannot be resumed or written is reported before anything is trained."""
+def test_budget_equal_to_the_recipe_uses_the_same_folder(tmp_path, capsys, monkeypatch):
+    """Runs that cannot be resumed or written are reported before any training."""
     words = "tiny-dot tiny-fixed --epochs 2 --threads 1 --output figures"
     assert main(["compare", *words.split()]) == 0
     assert names_in(tmp_path / "runs") == {"tiny-dot-seed0", "tiny-fixed-seed0"}
@@ -99,6 +99,6 @@ def test_the_recipes_own_budget_given_again_is_no_other(tmp_path, capsys, monkey
     ("tiny-* --seeds 1-0", "argument --seeds: got '1-0', expected seeds such as 0-2 or 0,3,5"),
     ("tiny-* --index 60", "--index 60 is out of range; test has 60 pairs"),
 ])
-def test_refused(words, message, capsys, tmp_path):
+def test_errors(words, message, capsys, tmp_path):
     assert message in failure(capsys, "compare", *words.split())
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""numpy-attention compare on several ranks: the figures of one, one voice, one end."""
+"""numpy-attention compare on several ranks: same figures, one output, and a clean end."""
 
 import re
 import signal
@@ -16,7 +16,7 @@ RECIPES = Path(__file__).with_name("tiny_recipes.py")
 
 
 def trained(folder):
-    """{run: the bytes of its parameters}."""
+    """Return {run: the bytes of its parameters}."""
     runs = [path.parent for path in folder.glob("runs/*/checkpoint.npz")]
     return {run.name: Translator.load(run).model.vector.tobytes() for run in runs}
 
@@ -25,7 +25,7 @@ def without_minutes(lines):
     return [re.sub(r"\d+\.\d \|", "", line) for line in lines if line.startswith("|")]
 
 
-def test_the_same_on_three_ranks_as_on_one(run, tmp_path, monkeypatch, capsys):
+def test_three_ranks_match_one(run, tmp_path, monkeypatch, capsys):
     words = "compare tiny-additive tiny-dot --seeds 0-1 --output figures --threads 1".split()
     code, lines, err = run(3, RECIPES, *words[:-2])
     assert code == 0, err
@@ -39,18 +39,18 @@ def test_the_same_on_three_ranks_as_on_one(run, tmp_path, monkeypatch, capsys):
     pictures = {path.name for path in (tmp_path / "figures").iterdir()}
     assert pictures == {"heatmaps.png", "bleu_by_length.png"}
 
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    monkeypatch.chdir(alone)
+    single = tmp_path / "alone"
+    single.mkdir()
+    monkeypatch.chdir(single)
     monkeypatch.setattr(compare, "RECIPES", KNOWN)
     monkeypatch.setattr(comparison, "RECIPES", KNOWN)
     assert main(words) == 0
     assert without_minutes(capsys.readouterr().out.splitlines()) == without_minutes(lines)
-    assert len(trained(alone)) == 4 and trained(alone) == trained(tmp_path)
+    assert len(trained(single)) == 4 and trained(single) == trained(tmp_path)
 
 
-def test_a_failure_is_named_and_refusals_come_first(run, tmp_path):
-    """On two ranks, of which one trains in order."""
+def test_failures_are_named_and_settings_are_checked_first(run, tmp_path):
+    """With two ranks, one trains the runs in order."""
     words = "compare tiny-dot diverging tiny-fixed --seeds 3".split()
     code, lines, err = run(2, RECIPES, *words)
     assert code == 2
@@ -66,7 +66,7 @@ def test_a_failure_is_named_and_refusals_come_first(run, tmp_path):
     assert trained(tmp_path) == before
 
 
-def test_a_polite_end_saves_every_training(start, tmp_path):
+def test_termination_saves_every_training(start, tmp_path):
     process = start(3, RECIPES, *"compare endless endless-too --output figures".split())
     paths = [tmp_path / f"runs/{name}-seed0/checkpoint.npz" for name in ("endless", "endless-too")]
     end = time.monotonic() + 120

@@ -1,4 +1,4 @@
-"""gradcheck FILE.py:CLASS: a user-defined class in a separate process."""
+"""gradcheck FILE.py:CLASS: a user-defined class is checked in a separate process."""
 
 import pytest
 from cli_runs import failure
@@ -8,8 +8,8 @@ from numpy_attention.cli.main import main
 from numpy_attention.gradcheck import running
 
 
-def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
-    """In a folder where other files are called as Python's own."""
+def test_class_from_the_shell(tmp_path, capfd, monkeypatch):
+    """The folder has files with the names of standard modules."""
     monkeypatch.chdir(tmp_path)
     for name in ("random.py", "copy.py", "numpy.py"):
         written(tmp_path, "1 / 0", name)
@@ -19,7 +19,7 @@ def test_a_class_from_the_shell(tmp_path, capfd, monkeypatch):
     assert "mine.py does not define 'Now': it" in failure(capfd, "gradcheck", f"{path}:Now")
 
 
-def test_everything_that_is_known_of_a_class(tmp_path, capfd):
+def test_full_report_of_a_class(tmp_path, capfd):
     name = f"{written(tmp_path, changed('return dp @ self.W.T', 'return dp @ self.W.T * 2'))}:Mine"
     assert main(["gradcheck", name, "--full"]) == 1
     full = capfd.readouterr().out
@@ -31,7 +31,7 @@ def test_everything_that_is_known_of_a_class(tmp_path, capfd):
     (in_score("while True: query = query + 0"), ", in line 22 of mine.py, in score"),
     (MINE + "while True: pass\n", f", in line {len(MINE.splitlines()) + 1} of mine.py"),
 ])
-def test_an_endless_loop(text, where, tmp_path, capfd, monkeypatch):
+def test_endless_loop(text, where, tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path, text)
     before = sorted(tmp_path.iterdir())
@@ -55,7 +55,7 @@ def test_code_that_ends_its_process(line, how, tmp_path, capfd):
     (["nowhere.py:A"], "nowhere.py does not exist; check the spelling"),
     (["mine.py", "--seconds", "0"], "got '0', expected seconds from 0.1 to 86,400"),
 ])
-def test_what_is_refused_before_a_process_starts(names, message, tmp_path, capsys, monkeypatch):
+def test_errors_before_a_process_starts(names, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "ended", None)
     written(tmp_path)

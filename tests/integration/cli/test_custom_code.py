@@ -1,4 +1,4 @@
-"""A user-defined mechanism on the command line: trained, used, compared, rejected."""
+"""User-defined mechanisms on the command line: trained, used, compared, and errors."""
 
 import json
 import shlex
@@ -20,7 +20,7 @@ LM = ("train lm --text own.txt --epochs 1 --batch-size 4 --steps 5 --threads 1 "
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with user-defined files, and runs that were trained with them."""
+    """A folder with user-defined files and runs trained with them."""
     folder = tmp_path_factory.mktemp("own")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -47,7 +47,7 @@ def here(place, monkeypatch):
     "generate plain --length 3", "distances attentive plain",
     "recover plain plain2 --number 2 --next 2 --words 1 --past 3",
 ])
-def test_a_run_is_used_with_its_code_and_refused_without(command, place, capsys):
+def test_run_requires_its_code(command, place, capsys):
     words = shlex.split(command)
     files = {"search": "mine.py", "luong": "mine.py,cell.py", "plain": "cell.py"}
     code = "past.py,cell.py" if words[0] == "distances" else files.get(words[1], "past.py")
@@ -56,15 +56,15 @@ def test_a_run_is_used_with_its_code_and_refused_without(command, place, capsys)
         (place / "plain2" / "checkpoint.npz").write_bytes(
             (place / "plain" / "checkpoint.npz").read_bytes())
     error = failure(capsys, *words)
-    asked = "past.py" if words[0] == "distances" else code
+    expected = "past.py" if words[0] == "distances" else code
     assert "which is not run without your consent; inspect it, then pass --code " in error
-    assert set(error.rpartition(" ")[2].strip().split(",")) == set(asked.split(","))
+    assert set(error.rpartition(" ")[2].strip().split(",")) == set(expected.split(","))
     assert main([*words, "--code", code]) == 0
     picture = [word for word in words if word.endswith(".png")]
     assert all(matplotlib.image.imread(one).std() > 0.01 for one in picture)
 
 
-def test_it_says_what_comes_next(place, capsys):
+def test_suggested_next_command(place, capsys):
     assert main([*COPY, "--attention", "mine.py:Mine", "--run", "search"]) == 0
     out = capsys.readouterr().out
     assert "resumes the run in search" in out
@@ -74,7 +74,7 @@ def test_it_says_what_comes_next(place, capsys):
     assert main(shlex.split(last)[2:]) == 0
 
 
-def test_what_a_run_is_named_by(place, capsys):
+def test_default_names_of_runs(place, capsys):
     assert main([*COPY, "--model", "luong", "--attention", "mine.py:Mine"]) == 0
     assert "luong-Mine, " in capsys.readouterr().out
     assert (place / "runs" / "copy-luong-Mine" / "mine.py").read_text(encoding="utf-8") == MINE
@@ -83,7 +83,7 @@ def test_what_a_run_is_named_by(place, capsys):
 
 
 @pytest.mark.parametrize("run, text", [("search", MINE + "# more\n"), ("search", "1 / 0")])
-def test_a_file_that_has_changed(run, text, place, capsys):
+def test_changed_file(run, text, place, capsys):
     (place / "other").mkdir(exist_ok=True)
     path = written(place / "other", text)
     error = failure(capsys, "translate", run, "1 2", "--code", str(path))
@@ -109,7 +109,7 @@ def test_a_file_that_has_changed(run, text, place, capsys):
     (["translate", "search", "1", "--code", "mine.py,"], "expected files such as mine.py,other.py"),
     (["translate", "search", "1", "--code", "own.txt"], "its name must end with .py"),
 ])
-def test_what_is_refused(words, message, place, capsys):
+def test_invalid_commands(words, message, place, capsys):
     before = sorted(place.rglob("*"))
     assert message in failure(capsys, *words)
     assert sorted(place.rglob("*")) == before
@@ -125,7 +125,7 @@ def test_what_is_refused(words, message, place, capsys):
     (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py raises ZeroDivision"),
     (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
 ])
-def test_an_error_in_it_is_reported_with_its_line(text, message, place, capsys):
+def test_error_in_custom_code_is_reported_with_its_line(text, message, place, capsys):
     written(place, text, "broken.py")
     error = failure(capsys, *COPY, "--model", "luong", "--attention", "broken.py:Mine", "--run",
                  "broken")
@@ -133,13 +133,13 @@ def test_an_error_in_it_is_reported_with_its_line(text, message, place, capsys):
     assert not (place / "broken" / "checkpoint.npz").exists()
 
 
-def test_the_package_says_nothing_of_own_code_where_there_is_none(place):
+def test_no_hint_of_custom_code_without_any(place):
     assert main([*COPY, "--model", "luong", "--run", "dot"]) == 0
     with np.load(place / "dot" / "checkpoint.npz") as file:
         assert "own" not in json.loads(bytes(file["about"]))["about"]
 
 
-def test_compare_takes_an_attention_beside_recipes(place):
+def test_compare_accepts_an_attention_next_to_recipes(place):
     _, options = parse(["compare", "clauses-dot", "mine.py:Mine", "--epochs", "1"])
     dot, mine = compare.chosen(options)
     assert (dot.name, mine.name) == ("clauses-dot", "own-Mine")

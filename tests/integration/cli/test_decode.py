@@ -1,4 +1,4 @@
-"""numpy-attention translate, generate."""
+"""numpy-attention translate and generate."""
 
 import io
 import re
@@ -52,7 +52,7 @@ def test_translate_all(capsys):
     assert capsys.readouterr().out.strip() == lines[0][4]
 
 
-def test_options_reach_the_search(monkeypatch):
+def test_options_are_passed_to_the_search(monkeypatch):
     seen = []
 
     def translate(self, *rest):
@@ -65,7 +65,7 @@ def test_options_reach_the_search(monkeypatch):
     assert seen == [([["3", "1"]], 4, 0.5)]
 
 
-def test_the_lines_of_the_standard_input(capsys, monkeypatch):
+def test_lines_of_standard_input(capsys, monkeypatch):
     typed(monkeypatch, "3 1 4\n2\u20281\n")
     assert main(["translate", "copy", "--beam", "1"]) == 0
     assert len(capsys.readouterr().out.split("\n")) == 3
@@ -89,8 +89,8 @@ def test_many_unknown_words_are_counted(capsys, monkeypatch):
                      + ", ".join(f"word{n}" for n in range(10)) + " and 990 more\n")
 
 
-def test_lines_stay_together(capsys, monkeypatch):
-    """An empty line for an empty line; with --all an empty line between the sentences."""
+def test_output_lines_correspond_to_input_lines(capsys, monkeypatch):
+    """An empty line gives an empty line; --all separates sentences by an empty line."""
     def made(sentence, finished=True):
         return Translation(sentence, sentence[::-1], -1.0, np.ones((2, 3)) / 3, -0.5, finished)
 
@@ -108,12 +108,12 @@ def test_lines_stay_together(capsys, monkeypatch):
     assert lines == ["  4 1 3", ", cut off  4 1 3", "", "", "", "  2", ", cut off  2", ""]
 
 
-def test_a_sample_follows_its_seed(capsys):
-    drawn = []
+def test_samples_depend_on_the_seed(capsys):
+    outputs = []
     for seed in ("1", "1", "2"):
         assert main(["translate", "copy", "4 5 6", "--sample", "--seed", seed]) == 0
-        drawn.append(capsys.readouterr().out)
-    assert drawn[0] == drawn[1] != drawn[2]
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] != outputs[2]
 
 
 def test_replace_unknown(capsys, tmp_path, monkeypatch):
@@ -128,8 +128,8 @@ def test_replace_unknown(capsys, tmp_path, monkeypatch):
         assert capsys.readouterr().out == line
 
 
-def test_a_text_of_characters(tmp_path, capsys):
-    """The dates' words are characters: they are cut and joined so, spaces among them."""
+def test_character_model(tmp_path, capsys):
+    """Words of the dates corpus are characters; spaces are tokens too."""
     folder = str(tmp_path / "dates")
     quietly("train", "--corpus", "dates", "--pairs", "40", *SMALL, "--run", folder)
     assert main(["translate", folder, "20 10 2011"]) == 0
@@ -141,7 +141,7 @@ def test_a_text_of_characters(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", ["plain", "ngram", "sentences", "attentive", "letters"])
-def test_the_same_seed_writes_the_same_text(name, capsys):
+def test_same_seed_generates_same_text(name, capsys):
     texts = []
     command = ["generate", name, "--prompt", "red green", "--length", "30"]
     likeliest = "--temperature 0"
@@ -155,7 +155,7 @@ def test_the_same_seed_writes_the_same_text(name, capsys):
         assert set(texts[0].split()) <= {"red", "green", "blue", "it's", "."}
 
 
-def test_it_writes_what_the_library_writes(capsys):
+def test_generate_matches_the_library(capsys):
     settings = dict(length=40, temperature=0.7, top_k=4, top_p=0.9, unknown=True, sentences=3)
     words = LanguageModelRun.load("plain").generate(
         np.random.default_rng(7), ["red", "."], **settings)
@@ -169,9 +169,9 @@ def test_it_writes_what_the_library_writes(capsys):
     assert not any(line.startswith(" ") or line.endswith(" ") for line in out.splitlines())
 
 
-def test_each_word_is_shown_before_the_next_is_chosen(monkeypatch):
+def test_each_word_is_flushed_before_the_next_is_generated(monkeypatch):
     class Terminal(io.StringIO):
-        """Shows what was written when it is flushed, not before."""
+        """Shows written text only when it is flushed."""
         screen = ""
 
         def flush(self):
@@ -201,12 +201,12 @@ def test_unknown_words_and_case_of_a_prompt(capsys):
 
 @pytest.mark.parametrize("name, prompt", [
     ("attentive", "red green"), ("attentive", ""), ("letters", "re"), ("sentences", "")])
-def test_a_heatmap_of_what_was_written(name, prompt, tmp_path, capsys, monkeypatch):
-    drawn = []
+def test_heatmap_of_generated_text(name, prompt, tmp_path, capsys, monkeypatch):
+    calls = []
     draw = plotting.history_heatmap
 
     def seen_drawing(*rest):
-        drawn.append(rest)
+        calls.append(rest)
         return draw(*rest)
 
     monkeypatch.setattr(plotting, "history_heatmap", seen_drawing)
@@ -215,18 +215,18 @@ def test_a_heatmap_of_what_was_written(name, prompt, tmp_path, capsys, monkeypat
     assert main(command) == 0
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert capsys.readouterr().err == f"saved {picture}\n"
-    (weights, read, written, visible), = drawn
+    (weights, read, written, visible), = calls
     prompt = list(prompt) if name == "letters" else prompt.split()
     assert read == ["</s>", *prompt, *written[:-1]]
     assert weights.shape == visible.shape == (len(written), len(read))
-    # nothing that was not yet there
+    # each word attends only to earlier ones
     assert not visible[np.triu_indices(len(written), len(prompt), len(read))].any()
     np.testing.assert_allclose(weights.sum(1)[visible.any(1)], 1, atol=1e-5)
     if name == "attentive":
         assert visible.sum(1).tolist() == [min(3, len(prompt) + t) for t in range(len(written))]
 
 
-def test_what_cannot_be_generated(capsys, tmp_path):
+def test_generate_errors(capsys, tmp_path):
     for name in ("plain", "ngram"):
         assert "no attention weights" in failure(
             capsys, "generate", name, "--heatmap", tmp_path / "a.png")

@@ -1,4 +1,4 @@
-"""numpy-attention evaluate, ablate, cloze."""
+"""numpy-attention evaluate, ablate and cloze."""
 
 import json
 import math
@@ -25,7 +25,7 @@ def among_the_runs(runs, monkeypatch):
 
 
 def figures_of(capsys, *words):
-    """The JSON object that a command prints."""
+    """Return the JSON object that a command prints."""
     capsys.readouterr()
     assert main([*map(str, words), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
@@ -34,7 +34,7 @@ def figures_of(capsys, *words):
 # ---- evaluate: translators ----------------------------------------------------------------------
 
 
-def test_evaluate_a_translator(capsys):
+def test_evaluate_translator(capsys):
     figures = figures_of(capsys, "evaluate", "copy", "--beam", "2")
     assert figures == figures | {"pairs": 120, "split": "test", "beam": 2, "diagonal": 1}
     assert "tok:none" in figures["bleu_signature"] and "nc:6" in figures["chrf_signature"]
@@ -53,7 +53,7 @@ def test_evaluate_a_translator(capsys):
     assert f"[{figures['bleu_low']:.2f}, {figures['bleu_high']:.2f}]   beam 2" in out
 
 
-def test_an_ensemble(capsys, tmp_path):
+def test_ensemble(capsys, tmp_path):
     other = str(tmp_path / "other")
     quietly(*COPY, "--seed", "5", "--run", other)
     words = ["evaluate", "copy", "--pairs", "30", "--beam", "2"]
@@ -84,7 +84,7 @@ def test_evaluate_without_unknown_words(capsys, tmp_path):
     assert "each of these 3 pairs contains a word unknown" in failure(capsys, *words)
 
 
-def test_evaluate_a_translator_elsewhere(capsys, tmp_path):
+def test_evaluate_translator_on_another_corpus(capsys, tmp_path):
     for words, label, pairs in ((["--split", "valid", "--pairs", "7"], "copy", 7),
                                 (["--corpus", "reverse", "--pairs", "9"], "reverse", 9)):
         figures = figures_of(capsys, "evaluate", "copy", *words)
@@ -111,10 +111,10 @@ def measured(words, corpus):
     return corpus_to_measure(parse(["evaluate", "run", *words.split()])[1], Run(corpus))
 
 
-def test_what_is_measured():
+def test_corpus_to_measure():
     own = {"name": "bible-en-es", "part": "clauses", "max_length": 7}
     assert measured("", own) == own and measured("--pairs 3", own) == own | {"count": 3}
-    # other lengths than the clauses'
+    # length limits of clauses do not apply to verses
     assert measured("--part verses", own) == {"name": "bible-en-es", "part": "verses"}
     assert measured("--corpus bible-en-es --max-length 9", own) == own | {"max_length": 9}
     raw = {"name": "multi30k-en-fr", "part": "raw"}
@@ -124,7 +124,7 @@ def test_what_is_measured():
 
 
 @pytest.mark.parametrize("words", ["--max-length 4", "--pairs 60"])
-def test_own_text_is_measured_on_what_was_held_out(words, tmp_path):
+def test_user_text_is_measured_on_its_held_out_part(words, tmp_path):
     (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
     own = UserPairs(tmp_path / "a", tmp_path / "a")
     learned, held_out = own.load("train", "valid")
@@ -145,7 +145,7 @@ CARRIED = "state carried through the text, 1 stream, 5 words at a time"
     ("attentive", f"{CARRIED}; memory empty every 5 words\n"),
     ("ngram", f"{CARRIED}; memory empty every 5 words\n"),
 ])
-def test_evaluate_a_language_model(name, how, capsys):
+def test_evaluate_language_model(name, how, capsys):
     figures = figures_of(capsys, "evaluate", name)
     assert figures["split"] == "valid" and figures["corpus"] == "own"
     assert figures["state"] == ("sentence" if name == "sentences" else "carried")
@@ -164,7 +164,7 @@ def test_evaluate_a_language_model(name, how, capsys):
     assert ("first words of sentences counted but not predicted" in out) == (name == "sentences")
 
 
-def test_evaluate_a_language_model_elsewhere(capsys, tmp_path):
+def test_evaluate_language_model_on_another_corpus(capsys, tmp_path):
     (tmp_path / "new.txt").write_text("red magenta\n\nblue\n")
     for name, tokens, unknown in (("plain", 5, 1 / 3), ("letters", 18, 3 / 18)):
         figures = figures_of(capsys, "evaluate", name, "--text", tmp_path / "new.txt")
@@ -180,7 +180,7 @@ def test_evaluate_a_language_model_elsewhere(capsys, tmp_path):
 # ---- ablate -------------------------------------------------------------------------------------
 
 
-def test_ablate_a_translator(capsys, tmp_path):
+def test_ablate_translator(capsys, tmp_path):
     picture = tmp_path / "a.png"
     assert main(["ablate", "copy", "--pairs", "40", "--output", str(picture)]) == 0
     out = capsys.readouterr().out
@@ -196,7 +196,7 @@ def test_ablate_a_translator(capsys, tmp_path):
     assert picture.stat().st_size > 5000
 
 
-def test_ablate_a_language_model(runs, capsys):
+def test_ablate_language_model(runs, capsys):
     figures = figures_of(capsys, "ablate", "attentive", "--split", "valid", "--seed", "3")
     writer = LanguageModelRun.load("attentive")
     text = selected(writer.corpus).load("valid")[0]
@@ -220,7 +220,7 @@ WORDS = [a + b for a in LETTERS for b in LETTERS]
 
 @pytest.fixture(scope="module")
 def many_words(tmp_path_factory):
-    """Language models of a text with enough words for questions."""
+    """Language models of a text with enough different words for questions."""
     folder = tmp_path_factory.mktemp("cloze")
     rng = np.random.default_rng(1)
     own = folder / "own.txt"
@@ -233,8 +233,8 @@ def many_words(tmp_path_factory):
     return folder
 
 
-def asked(run, count, seed, split="valid"):
-    """→ questions as the command makes them, and what the library finds."""
+def expected(run, count, seed, split="valid"):
+    """Return the questions as the command builds them, and the library's result."""
     writer = LanguageModelRun.load(run)
     rng = np.random.default_rng(seed)
     text = selected(writer.corpus).load(split)[0]
@@ -243,11 +243,11 @@ def asked(run, count, seed, split="valid"):
                                  writer.training.state, writer.training.steps)
 
 
-def test_questions_from_the_run_s_own_text(many_words, capsys, monkeypatch):
+def test_questions_from_the_text_of_the_run(many_words, capsys, monkeypatch):
     monkeypatch.chdir(many_words)
     assert main(["cloze", "words", "--number", "30", "--seed", "3", "--show", "2"]) == 0
     out = capsys.readouterr().out
-    questions, found = asked("words", 30, 3)
+    questions, found = expected("words", 30, 3)
     assert "words: lstm of 1 × 6 with single, " in out
     assert ("own, valid: state carried through the text, 1 stream, 7 words at a time; memory empty "
             "every 7 words\n  30 questions; 0.0 % of the answers are <unk>\n") in out
@@ -271,7 +271,7 @@ def test_questions_written_and_read(many_words, capsys, tmp_path, monkeypatch):
     file = tmp_path / "made.txt"
     words = ["cloze", "words", "--number", "12", "--split", "train"]
     figures = figures_of(capsys, *words, "--write", file)
-    questions, found = asked("words", 12, 0, "train")
+    questions, found = expected("words", 12, 0, "train")
     assert read_questions(file) == questions
     assert (figures["corpus"], figures["split"]) == ("own", "train")
     assert (figures["state"], figures["steps"], figures["seed"]) == ("carried", 7, 0)
@@ -288,8 +288,8 @@ def test_questions_written_and_read(many_words, capsys, tmp_path, monkeypatch):
     assert "--number 9999: this text has " in failure(capsys, "cloze", "words", "--number", "9999")
 
 
-def test_a_file_in_the_case_of_the_run_s_text(many_words, capsys, tmp_path, monkeypatch):
-    """AB is unknown to a run of lowercase letters, unless it is lowercased first."""
+def test_file_is_lowercased_like_the_text_of_the_run(many_words, capsys, tmp_path, monkeypatch):
+    """AB is unknown to a run with lowercase letters, unless it is lowercased first."""
     monkeypatch.chdir(many_words)
     file = tmp_path / "upper.txt"
     file.write_text("1 AB ac\n2 XXXXX\tAB\t\tAB|ac|AD\n")
@@ -315,6 +315,6 @@ def test_cloze_of_an_ensemble_and_of_sentences(many_words, capsys, monkeypatch):
     assert "words: ensemble of 2, the first: lstm" in out
 
 
-def test_characters_have_no_questions(capsys):
+def test_character_models_have_no_questions(capsys):
     assert "letters was trained on characters, but a cloze question leaves out a word" in failure(
         capsys, "cloze", "letters")

@@ -1,4 +1,4 @@
-"""numpy-attention heatmap, trace, step, page: looking into a model."""
+"""numpy-attention heatmap, trace, step and page."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def among(runs, monkeypatch):
 # ---- heatmap ------------------------------------------------------------------------------------
 
 
-def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
+def test_heatmap_of_a_pair(among, capsys, tmp_path):
     first, second, third = (tmp_path / name for name in ("first.svg", "second.svg", "third.png"))
     assert main(["heatmap", "copy", "--index", "2", "--output", str(first)]) == 0
     source, target, _ = capsys.readouterr().out.splitlines()
@@ -42,8 +42,8 @@ def test_a_heatmap_of_a_pair(among, capsys, tmp_path):
     assert not third.exists()
 
 
-def test_gold_links_of_own_text(among, capsys, tmp_path):
-    """Given to evaluate and to heatmap, in files next to the pairs."""
+def test_gold_links_of_user_text(among, capsys, tmp_path):
+    """Links are read from files next to the pairs, by evaluate and heatmap."""
     for name, text in (("s", "1 2\n3\n"), ("t", "1 2\n3\n"), ("links", "1-1 2-2\n1p1\n")):
         (tmp_path / name).write_text(text)
     files = ["--source", tmp_path / "s", "--target", tmp_path / "t"]
@@ -61,7 +61,7 @@ def test_gold_links_of_own_text(among, capsys, tmp_path):
         assert message in failure(capsys, "heatmap", "copy", *gold, *words, "--output", "x.png")
 
 
-def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
+def test_heatmap_of_a_sentence(among, capsys, tmp_path):
     picture, other = tmp_path / "sentence.svg", tmp_path / "other.png"
     assert main(["heatmap", "attentive", "red Magenta", "--output", str(picture)]) == 0
     out, error = capsys.readouterr()
@@ -79,19 +79,19 @@ def test_a_heatmap_of_a_sentence(among, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("words", [["copy", "3 1", "1 3"], ["copy"], ["single", "red green"]])
-def test_a_heatmap_with_gradients(words, among, capsys, monkeypatch, tmp_path):
-    drawn = []
+def test_heatmap_with_gradients(words, among, capsys, monkeypatch, tmp_path):
+    calls = []
     draw = plotting.gradient_heatmap
 
     def seen(*given, **more):
-        drawn.append((*given, *more.values()))
+        calls.append((*given, *more.values()))
         return draw(*given, **more)
 
     monkeypatch.setattr(plotting, "gradient_heatmap", seen)
     picture = tmp_path / "a.png"
     assert main(["heatmap", *words, "--gradients", "--output", str(picture)]) == 0
     assert f"saved {picture}" in capsys.readouterr().out and picture.stat().st_size > 5000
-    (weights, gradients, sources, targets, visible), = drawn
+    (weights, gradients, sources, targets, visible), = calls
     assert weights.shape == gradients.shape == visible.shape == (len(targets), len(sources))
     assert "</s>" in targets and abs(gradients[visible]).max() > 0
 
@@ -128,14 +128,14 @@ def test_trace_of_a_language_model_warns_of_unknown_words(among, capsys):
     ("copy 1 2 --names a,,b", "expected names such as weights,dx"),
     ("nowhere a", "no checkpoint"),
 ])
-def test_a_trace_that_cannot_be(words, message, among, capsys):
+def test_trace_errors(words, message, among, capsys):
     assert message in failure(capsys, "trace", *words.split())
 
 
 # ---- step ---------------------------------------------------------------------------------------
 
 
-def test_step_goes_through_a_lesson(capsys, here):
+def test_step_through_a_lesson(capsys, here):
     written(here / "lessons", "01_small", HEAD, PLAIN, USE)
     written(here / "lessons", "02_bare", HEAD)
     assert main(["step", "1", "--steps", "2"]) == 0
@@ -166,7 +166,7 @@ def models_of(path):
     return json.loads(found[1])["models"], text
 
 
-def test_runs_become_a_page(among, capsys, tmp_path):
+def test_page_of_runs(among, capsys, tmp_path):
     file = tmp_path / "it.html"
     assert main(["page", "copy", "luong", "-o", str(file), "--examples", "3"]) == 0
     assert re.fullmatch(rf"saved {file}: 0.\d MB, float32; open it in a browser\n",
@@ -184,7 +184,7 @@ def test_runs_become_a_page(among, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["float16", "byte"])
-def test_a_smaller_precision_makes_a_smaller_page(precision, among, tmp_path):
+def test_lower_precision_makes_a_smaller_page(precision, among, tmp_path):
     for name, words in (("large", []), ("small", ["--precision", precision])):
         assert main(["page", "copy", "-o", str(tmp_path / f"{name}.html"), *words]) == 0
     (model,), small = models_of(tmp_path / "small.html")
@@ -211,12 +211,12 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
     ("copy --corpus bible-en", "is text, not parallel"),
     ("single --corpus copy", "is parallel, not text"),
 ])
-def test_a_page_that_cannot_be_leaves_nothing(words, message, among, capsys, tmp_path):
+def test_page_errors_leave_no_file(words, message, among, capsys, tmp_path):
     assert message in failure(capsys, "page", *words.split(), "-o", tmp_path / "it.html")
     assert not list(tmp_path.iterdir())
 
 
-def test_weights_of_user_defined_code_are_recorded_if_it_is_named(among, capsys, tmp_path):
+def test_weights_of_custom_code_are_recorded_if_it_is_given(among, capsys, tmp_path):
     mine = custom_files.written(tmp_path)
     pairs = [Pair(("1", "2", "3"), ("1", "2", "3"))]
     settings = {"hidden": 8, "embedding": 6, "attention": custom_class(str(mine))}

@@ -1,4 +1,4 @@
-"""The course on the command line."""
+"""numpy-attention lessons: list, copy, run."""
 
 import pytest
 from lesson_files import FILES
@@ -27,7 +27,7 @@ def test_copy(tmp_path, capsys, monkeypatch):
 
 @pytest.fixture
 def small_course(tmp_path, monkeypatch):
-    """A course of one lesson, in place of the package's."""
+    """A course with one lesson replaces the package's."""
     folder = tmp_path / "lessons"
     folder.mkdir()
     monkeypatch.setattr(course, "CHECKOUT", folder)
@@ -39,14 +39,14 @@ def small_course(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_run_saves_figures_here_and_tells_the_lessons_exit_status(small_course):
+def test_run_saves_figures_in_the_current_folder_and_returns_the_exit_status(small_course):
     assert main(["lessons", "run", "0"]) == 5
     assert (small_course / "outputs" / "made").read_text() == "x"
     assert main(["lessons", "run", "00", "--outputs", "figures"]) == 5
     assert (small_course / "figures" / "made").exists()
 
 
-def test_what_is_refused(small_course, capsys):
+def test_errors(small_course, capsys):
     assert main(["lessons", "run", "7"]) == 2
     assert "no lesson has the number '7'; choose from 00" in capsys.readouterr().err
     (small_course / "file").write_text("")

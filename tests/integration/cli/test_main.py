@@ -1,4 +1,4 @@
-"""Errors of the library, of each kind, in one line with flags; what they leave behind."""
+"""Errors of the library are reported in one line with flags, and leave no files behind."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("words, message", REFUSED)
-def test_refused(words, message, capsys, here):
+def test_errors(words, message, capsys, here):
     (here / "file").write_text("")
     assert message in failure(capsys, *words.split())
     assert [path.name for path in here.iterdir()] == ["file"]
@@ -73,7 +73,7 @@ def test_malformed_files(here, source, target, message, capsys):
     ("--text own.txt --parameters 3", "3 parameters are too few"),
     ("--text own.txt --attention multi-head", "multi-head"),
 ])
-def test_a_text_or_a_language_model_that_cannot_be(words, message, here, capsys):
+def test_language_model_errors(words, message, here, capsys):
     (here / "own.txt").write_text("".join(f"red green {n % 4} blue it's\n" for n in range(60)))
     (here / "empty.txt").write_text(" \n\n")
     (here / "latin.txt").write_bytes("é\n".encode("latin-1"))
@@ -84,7 +84,7 @@ def test_a_text_or_a_language_model_that_cannot_be(words, message, here, capsys)
 
 @pytest.mark.parametrize("damage", [lambda data: data[:len(data) // 2], lambda data: b"no archive"])
 @pytest.mark.parametrize("command", ["translate {} 1", "train --corpus copy --run {}"])
-def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys, tmp_path):
+def test_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys, tmp_path):
     data = damage((runs / "copy/checkpoint.npz").read_bytes())
     (tmp_path / "checkpoint.npz").write_bytes(data)
     assert "checkpoint.npz" in failure(capsys, *command.format(tmp_path).split())
@@ -99,13 +99,13 @@ def test_a_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys
     ("evaluate copy --text own.txt", "--text is only for a language model, but copy holds a tra"),
     ("ablate plain --pairs 3", "--pairs is only for a translator"),
 ])
-def test_a_run_of_the_other_kind(words, message, runs, capsys, monkeypatch):
+def test_run_of_the_other_kind(words, message, runs, capsys, monkeypatch):
     monkeypatch.chdir(runs)
     assert message in failure(capsys, *words.split())
 
 
-def test_a_reader_that_leaves_is_not_an_error():
-    """As in `numpy-attention corpora list | head -0`: exit status 141, and no message."""
+def test_closed_pipe_is_not_an_error():
+    """`numpy-attention corpora list | head -0` has exit status 141 and no message."""
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run([sys.executable, "-m", "numpy_attention", "corpora", "list"],

@@ -1,4 +1,4 @@
-"""Ranks as mpirun starts them: the same bits as threads, one voice, one end."""
+"""Ranks started by mpirun: bit-identical to threads, one output, and a clean end."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def command(run, count, *words):
 
 
 def by_rank(lines):
-    """{rank: what it printed} of lines that begin with the rank."""
+    """Return {rank: printed lines} of lines that start with the rank."""
     found = {}
     for line in lines:
         rank, _, rest = line.partition(" ")
@@ -36,7 +36,7 @@ def by_rank(lines):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """{(ranks, threads): what each rank has printed of its trainings}, worked out when asked."""
+    """Return a function of (ranks, threads) that runs trainings on first use; → {rank: lines}."""
     known = {}
 
     def of(run, count, threads):
@@ -49,19 +49,19 @@ def trained(tmp_path_factory):
 
 
 @pytest.mark.parametrize("one, other", [((1, 2), (2, 1)), ((1, 4), (2, 2))])
-def test_ranks_give_the_bits_of_as_many_threads(run, trained, one, other):
+def test_ranks_match_threads_bit_for_bit(run, trained, one, other):
     wanted, = trained(run, *one).values()
     found = trained(run, *other)
     assert len(wanted) == 5 and len(found) == other[0]
     assert all(lines == wanted for lines in found.values())
 
 
-def test_touched_rows_alone_give_the_same_sum(run, trained):
+def test_sums_of_touched_rows_are_the_same(run, trained):
     for translator, rows, *_ in trained(run, 2, 1).values():
         assert translator.split()[1] == rows.split()[1]
 
 
-def test_ranks_come_to_the_same(run):
+def test_collective_operations(run):
     code, lines, err = run(3, CASES, "agreed", 1)
     assert code == 0, err
     found = by_rank(lines)
@@ -76,7 +76,7 @@ def test_ranks_come_to_the_same(run):
 # ---- a command ----------------------------------------------------------------------------------
 
 
-def test_a_run_is_reported_once_and_goes_on_with_other_ranks(run, tmp_path):
+def test_run_is_reported_once_and_resumes_on_other_ranks(run, tmp_path):
     code, lines, err = command(run, 2, *COPY, "--epochs", "1")
     assert code == 0, err
     assert sum("parameters; 300 pairs" in line for line in lines) == 1
@@ -91,8 +91,8 @@ def test_a_run_is_reported_once_and_goes_on_with_other_ranks(run, tmp_path):
     assert Translator.load(tmp_path / "run").model.vector.tobytes() == half
     code, lines, err = command(run, 2, "evaluate", "run", "--threads", "1")
     assert code == 0 and any("seed 0, 2 threads;" in line for line in lines)
-    code, alone, err = command(run, 1, "evaluate", "run", "--threads", "2")
-    assert alone == lines
+    code, single, err = command(run, 1, "evaluate", "run", "--threads", "2")
+    assert single == lines
 
 
 @pytest.mark.parametrize("words, message", [
@@ -101,7 +101,7 @@ def test_a_run_is_reported_once_and_goes_on_with_other_ranks(run, tmp_path):
     ([*COPY, "--batch-size", "1"], "2 ranks cannot share batches of 1 rows; start at most 1 "
                                    "ranks, or increase --batch-size"),
 ])
-def test_what_is_refused_is_reported_once(run, words, message):
+def test_errors_are_reported_once(run, words, message):
     code, lines, err = command(run, 2, *words)
     assert code == 2 and err.count(f"numpy-attention: error: {message}") == 1
 
@@ -111,8 +111,8 @@ def test_what_is_refused_is_reported_once(run, words, message):
     ("text", "", "training text"), ("seed", "3", "settings"),
     ("threads", "", "threads is 2, not 1"),
 ])
-def test_ranks_that_disagree(run, what, value, message):
-    code, lines, err = run(2, CASES, "alone", 1, what, value)
+def test_ranks_that_differ(run, what, value, message):
+    code, lines, err = run(2, CASES, "disagree", 1, what, value)
     assert code == 0, err
     for printed in by_rank(lines).values():
         assert re.match(r"rank 1 on \S+ differs from rank 0 on \S+: " + message, printed[0])
@@ -122,12 +122,12 @@ def test_ranks_that_disagree(run, what, value, message):
     ("failed", "rank 1 on .*: numpy-attention: error: no such thing here"),
     ("broken", "rank 1 on .*: KeyError: 'forgotten'"),
 ])
-def test_a_rank_that_fails_alone_is_named_and_ends_all(run, case, message):
+def test_failing_rank_is_named_and_ends_all(run, case, message):
     code, lines, err = run(2, CASES, case, 1)
     assert code not in (0, None) and re.search(message, err)
 
 
-def test_a_missing_engine(tmp_path):
+def test_missing_mpi_library(tmp_path):
     (tmp_path / "mpi4py.py").write_text("")
     for rank, expected in (("0", 1), ("1", 0)):
         environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": rank,
@@ -146,7 +146,7 @@ LONG = [*COPY[:-2], "--epochs", "100000", "--save-steps", "5", "--run", "run"]
 
 
 def at_work(start, folder):
-    """An mpirun of two ranks whose training has written a checkpoint."""
+    """Start mpirun with two ranks, and wait until the training has written a checkpoint."""
     path = folder / "run" / "checkpoint.npz"
     before = path.stat().st_mtime_ns if path.exists() else 0
     process = start(2, "-m", "numpy_attention", *LONG)
@@ -158,12 +158,12 @@ def at_work(start, folder):
 
 
 def children(process):
-    """The process ids of what it has started."""
+    """Return the ids of its child processes."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = path.read_text().rpartition(")")[2].split()[1]
-        except OSError:                                     # it has ended meanwhile
+        except OSError:                                     # it has ended already
             continue
         if int(parent) == process.pid:
             found.append(int(path.parent.name))
@@ -171,7 +171,7 @@ def children(process):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system has no /proc")
-def test_a_polite_end_saves_once_and_a_dead_rank_ends_all(start, tmp_path):
+def test_termination_saves_once_and_killed_rank_ends_all(start, tmp_path):
     process = at_work(start, tmp_path)
     process.send_signal(signal.SIGUSR1)
     out, err = process.communicate(timeout=300)
@@ -182,8 +182,8 @@ def test_a_polite_end_saves_once_and_a_dead_rank_ends_all(start, tmp_path):
     out, err = process.communicate(timeout=300)
     assert process.returncode not in (0, None)
     assert "rank 1" in err and "signal 9 (Killed)" in err
-    assert Translator.load(tmp_path / "run").model.size             # its checkpoint is whole
+    assert Translator.load(tmp_path / "run").model.size             # its checkpoint is intact
     process = at_work(start, tmp_path)
-    os.kill(children(process)[0], signal.SIGTERM)                   # one rank alone is asked
+    os.kill(children(process)[0], signal.SIGTERM)                   # only one rank gets the signal
     out, err = process.communicate(timeout=300)
     assert err.count("saved to run/checkpoint.npz; the same command resumes it") == 1

@@ -1,4 +1,4 @@
-"""numpy-attention recover and distances: what they print, draw, give as JSON, and reject."""
+"""numpy-attention recover and distances: tables, plots, JSON, and errors."""
 
 import json
 
@@ -45,7 +45,7 @@ def recoveries(*names, seed=0):
                       for one in writers]
 
 
-def test_recovery_in_a_table(capsys, tmp_path):
+def test_recovery_table(capsys, tmp_path):
     names = ["plain", "single", "ngram"]
     picture = tmp_path / "recovery.png"
     assert main(["recover", *names, "--split", "valid", *FEW, "--output", str(picture)]) == 0
@@ -81,7 +81,7 @@ def test_recovery_as_json(capsys):
     assert "more" not in figures["runs"]["plain"]
 
 
-def test_figures_of_a_run_do_not_depend_on_the_others(capsys):
+def test_figures_of_a_run_do_not_depend_on_other_runs(capsys):
     found = []
     for names in (("single",), ("ngram", "plain", "single")):
         found.append(figures_of(capsys, "recover", *names, *FEW)["runs"]["single"])
@@ -89,7 +89,7 @@ def test_figures_of_a_run_do_not_depend_on_the_others(capsys):
     assert found[0] == found[1]
 
 
-def test_a_sentence_is_a_passage_and_letters_are_words(capsys):
+def test_sentences_and_characters(capsys):
     assert main(["recover", "sentences", "--text", "own.txt", "--words", "2"]) == 0
     out = capsys.readouterr().out
     assert "100 passages with the last 2 words replaced" in out and "mean of the next 5 " in out
@@ -97,7 +97,7 @@ def test_a_sentence_is_a_passage_and_letters_are_words(capsys):
     assert "30 passages" in capsys.readouterr().out
 
 
-def test_distances_in_a_table(capsys):
+def test_distances_table(capsys):
     assert main(["distances", "plain", "single", "--split", "valid"]) == 0
     lines = capsys.readouterr().out.splitlines()
     writers, batches = writers_of("plain", "single")
@@ -116,10 +116,10 @@ def test_distances_in_a_table(capsys):
     assert lines[2] == "  words, by how long ago they last occurred: nats per token"
 
 
-def test_distances_as_json_and_drawn(capsys, tmp_path, monkeypatch):
-    """The picture of several runs has the differences from the first, of one run its losses."""
-    drawn = []
-    monkeypatch.setattr(plotting, "save", lambda ax, file: drawn.append((ax, file)))
+def test_distances_as_json_and_plot(capsys, tmp_path, monkeypatch):
+    """A plot of several runs shows differences from the first; of one run, its losses."""
+    plots = []
+    monkeypatch.setattr(plotting, "save", lambda ax, file: plots.append((ax, file)))
     file = str(tmp_path / "far.png")
     two, one = (figures_of(capsys, "distances", *names, "--seed", "2", "--output", file)
                 for names in (["plain", "single"], ["plain"]))
@@ -132,8 +132,8 @@ def test_distances_as_json_and_drawn(capsys, tmp_path, monkeypatch):
     more = found[1].more_than(found[0], np.random.default_rng([2, 2]))
     assert two["runs"]["single"]["more"] == {words: d._asdict() for words, d in more.items()}
     for (ax, saved), name, wanted, label in (
-            (drawn[0], "single", two["runs"]["single"]["more"], "nats per token more than plain"),
-            (drawn[1], "plain", one["runs"]["plain"]["loss"], "nats per token")):
+            (plots[0], "single", two["runs"]["single"]["more"], "nats per token more than plain"),
+            (plots[1], "plain", one["runs"]["plain"]["loss"], "nats per token")):
         assert (saved, ax.get_xlabel()) == (file, f"{label} (95 % interval)")
         assert texts(ax.get_yticklabels()) == ["all words", *list(wanted)[1:]]
         assert list(ax.containers[0].lines[0].get_xdata()) == [
@@ -149,17 +149,17 @@ def test_distances_as_json_and_drawn(capsys, tmp_path, monkeypatch):
     ("plain copy", "is the checkpoint of a translator"),
     ("nowhere", "no checkpoint at "),
 ])
-def test_refused(command, words, message, capsys):
+def test_errors(command, words, message, capsys):
     assert message in failure(capsys, command, *words.split())
 
 
-def test_numbers_that_cannot_be(capsys):
+def test_invalid_numbers(capsys):
     cmd = ["recover", "plain", "--words", "6", "--past", "6"]
     assert "--words 6; expected an integer of at least 1 and at most 5" in failure(capsys, *cmd)
     assert "this text has no passage of 920 tokens" in failure(capsys, *cmd[:2], "--past", "900")
 
 
-def test_a_text_of_another_unit(capsys, monkeypatch):
+def test_runs_with_different_units(capsys, monkeypatch):
     part_of = evaluate.part_of
 
     def letters(selection, split=None):

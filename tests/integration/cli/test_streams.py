@@ -1,4 +1,4 @@
-"""The standard streams and signals of a command: closed, full, left by their reader; stopped."""
+"""Standard streams and signals of a command: closed or full streams, and termination."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ ERROR = "numpy-attention: error: "
 
 
 def shell(command):
-    """Run a shell command in which `cli` is ours; → exit status, what it printed."""
+    """Run a shell command in which `cli` is numpy-attention; → exit status and output."""
     script = f"cli() {{ {sys.executable} -m numpy_attention \"$@\"; }}; {command}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(["bash", "-c", script], env=environment, stdin=subprocess.DEVNULL,
@@ -35,14 +35,14 @@ def shell(command):
     ("cli nix 2>&-", 2, ""),
     ("set -o pipefail; cli corpora list | true", 141, ""),
 ])
-def test_streams_that_lead_nowhere(command, status, message):
+def test_closed_and_full_streams(command, status, message):
     assert shell(command) == (status, message)
 
 
 @pytest.mark.parametrize("name, status, message", [
     ("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "ended by SIGTERM"),
     ("SIGHUP", 129, "ended by SIGHUP")])
-def test_a_signal_ends_a_command_in_a_line(name, status, message, monkeypatch, capsys):
+def test_signal_ends_a_command_with_one_line(name, status, message, monkeypatch, capsys):
     number = getattr(signal, name)
     before = signal.getsignal(number)
     tidied = []
@@ -51,7 +51,7 @@ def test_a_signal_ends_a_command_in_a_line(name, status, message, monkeypatch, c
         try:
             signal.raise_signal(number)
         finally:
-            signal.raise_signal(number)             # impatience changes nothing
+            signal.raise_signal(number)             # a second signal changes nothing
             tidied.append(True)
 
     monkeypatch.setattr(catalogue, "list_corpora", work)
@@ -61,7 +61,7 @@ def test_a_signal_ends_a_command_in_a_line(name, status, message, monkeypatch, c
 
 
 class Finalized:
-    """Gets a signal when it is thrown away, where Python ignores whatever is raised."""
+    """Gets a signal in its finalizer, where Python ignores exceptions."""
 
     def __init__(self, number):
         self.number = number
@@ -71,8 +71,8 @@ class Finalized:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_signal_within_a_finalizer_comes_again(first, monkeypatch, capsys):
-    """The first of a command; or, while it trains, the second, which an Interrupt raises."""
+def test_signal_in_a_finalizer_is_raised_again(first, monkeypatch, capsys):
+    """The first signal of a command; or, in training, the second, which Interrupt raises."""
     before = sys.unraisablehook
 
     def work(options):
@@ -91,8 +91,8 @@ def test_a_signal_within_a_finalizer_comes_again(first, monkeypatch, capsys):
     assert sys.unraisablehook is before
 
 
-def test_a_signal_that_is_ignored_stays_so(monkeypatch):
-    """As under nohup."""
+def test_ignored_signal_stays_ignored(monkeypatch):
+    """As with nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         monkeypatch.setattr(catalogue, "list_corpora",
@@ -102,7 +102,7 @@ def test_a_signal_that_is_ignored_stays_so(monkeypatch):
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_training_stopped_by_a_signal_has_its_status(monkeypatch, capsys):
+def test_training_stopped_by_a_signal_returns_its_status(monkeypatch, capsys):
     def work(options):
         raise Stopped("stopped after 3 steps, saved", signal.SIGTERM)
 

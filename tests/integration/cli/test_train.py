@@ -1,4 +1,4 @@
-"""numpy-attention train, train lm: what options mean, what is printed and saved, resuming."""
+"""numpy-attention train and train lm: effects of options, output, files, and resuming."""
 
 import os
 import re
@@ -57,11 +57,11 @@ def vector(folder):
     return np.concatenate([arrays[name].ravel() for name in names])
 
 
-# ---- options are those of the library -----------------------------------------------------------
+# ---- options of the library ---------------------------------------------------------------------
 
 
 def parameters_of(model, table, config):
-    """{name: default} of what a model's `create` takes: its own, its base's, its attention's."""
+    """Return {name: default} of the arguments that build a model and its attention."""
     taken = {}
     for kind in reversed(resolve("model", model, table).mro()):
         if "create" in vars(kind):
@@ -93,7 +93,7 @@ def test_every_option_of_a_language_model_is_a_setting():
 @pytest.mark.parametrize("command, training", [
     ("train", TranslatorTraining), ("train lm", LanguageModelTraining)])
 @pytest.mark.parametrize("words", ["", "--schedule decay", "--optimizer sgd"])
-def test_a_training_is_what_help_prints(command, training, words):
+def test_help_prints_the_default_training(command, training, words):
     options = {option.name: option for option in COMMANDS[command].options}
     found = given(f"{command} --corpus x {words}")
     made = training_for(found, TEXT) if command == "train lm" else training_of(training, found)
@@ -141,13 +141,13 @@ assert (options.hidden, options.dropout) == (24, None)
 """
 
 
-def test_what_is_added_to_the_registry_is_offered():
-    """A score, a cell, a reader, an optimizer, a model: nothing in cli/ has to change."""
+def test_registry_additions_are_offered():
+    """Scores, cells, readouts, optimizers and models need no change in cli/."""
     done = subprocess.run([sys.executable, "-c", ADDED], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-# ---- what options mean --------------------------------------------------------------------------
+# ---- effects of options -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words, wanted", [
@@ -168,7 +168,7 @@ def test_settings_of_a_translator(words, wanted):
     assert ("backwards" in settings) == ("backwards" in wanted)
 
 
-def test_the_text_that_options_mean(own):
+def test_text_from_options(own):
     words = "--corpus bible-en-es --part verses --max-length 9 --pairs 3"
     saved = {"name": "bible-en-es", "part": "verses", "max_length": 9, "count": 3}
     assert pairs_to_train_on(given(f"train {words}")).saved() == saved
@@ -181,18 +181,18 @@ def test_the_text_that_options_mean(own):
     assert saved == {"name": "bible-en", "characters": True}
 
 
-def meant(words, text=TEXT):
+def parsed_settings(words, text=TEXT):
     options = given(f"train lm {words}")
     training = training_for(options, text)
     return training, model_of(options, text, training)
 
 
 def test_rare_words():
-    assert meant("--corpus ptb")[0] == LanguageModelTraining(
+    assert parsed_settings("--corpus ptb")[0] == LanguageModelTraining(
         clip=5.0, patience=2, min_count=2, frequencies=True)
-    # the text has its rare words out already, or consists of characters
-    assert meant("--corpus x", Text([[["<unk>", "a"]]]))[0].min_count == 1
-    assert meant("--corpus x", Text([[list("ab")]], "characters"))[0].min_count == 1
+    # the text already has <unk> for its rare words, or consists of characters
+    assert parsed_settings("--corpus x", Text([[["<unk>", "a"]]]))[0].min_count == 1
+    assert parsed_settings("--corpus x", Text([[list("ab")]], "characters"))[0].min_count == 1
 
 
 PLAIN = dict(hidden=200, embedding=200, cell="lstm", layers=1, tied=True, dropout=0.2, init=0.1,
@@ -214,7 +214,7 @@ PLAIN = dict(hidden=200, embedding=200, cell="lstm", layers=1, tied=True, dropou
      dict(attention="projection", activation="linear", hidden=200, embedding=200)),
 ])
 def test_settings_of_a_language_model(words, name, settings):
-    _, (found, its) = meant("--corpus ptb " + words)
+    _, (found, its) = parsed_settings("--corpus ptb " + words)
     assert found == name and its == its | settings
     if name == "language-model":
         assert its == settings
@@ -222,16 +222,16 @@ def test_settings_of_a_language_model(words, name, settings):
 
 
 @pytest.mark.parametrize("attention", ["none", "key-value", "ngram --order 5"])
-def test_a_budget_chooses_the_sizes(attention):
+def test_budget_sets_the_sizes(attention):
     words = f"--corpus ptb --layers 2 --no-tied --parameters 3000 --attention {attention}"
-    training, (name, settings) = meant(words)
+    training, (name, settings) = parsed_settings(words)
     assert 2000 < LanguageModelRun.create(TEXT, name, settings, training).model.size <= 3000
 
 
 # ---- train --------------------------------------------------------------------------------------
 
 
-def test_train_prints_what_it_does(here, capsys):
+def test_output_of_train(here, capsys):
     assert main(COPY) == 0
     out = capsys.readouterr().out
     assert re.search(r"^rnnsearch, [\d,]+ parameters; 120 pairs of copy", out)
@@ -249,10 +249,10 @@ def test_train_prints_what_it_does(here, capsys):
     ("--model luong --attention concat --window local-p --width 2", "luong-additive-local-p"),
     ("--model transformer --hidden 8 --inner 12 --layers 2 --heads 2 --schedule warmup",
      "transformer"),
-    # places are counted in pieces
+    # the position window counts pieces
     ("--model luong --attention location --subwords 16", "luong-location"),
 ])
-def test_every_family_trains_and_translates(words, name, capsys, here):
+def test_every_model_trains_and_translates(words, name, capsys, here):
     run = "train --corpus copy --max-length 4 --pairs 60 --epochs 1 --batch-size 16 --threads 1"
     sizes = "" if name == "transformer" else "--hidden 8 --embedding 6"
     assert main([*run.split(), *sizes.split(), *words.split()]) == 0
@@ -265,16 +265,16 @@ def test_every_family_trains_and_translates(words, name, capsys, here):
     assert (here / "a.png").exists()
 
 
-def test_own_pairs(own, capsys):
+def test_user_pairs(own, capsys):
     (own / "b.txt").write_text((own / "own.txt").read_text().upper())
     command = ["train", "--source", "own.txt", "--target", "b.txt", "--tokenize", "--lowercase",
                *SMALL]
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "57 pairs of own" in out and "3 pairs (valid)" in out            # 5 % are held out
+    assert "57 pairs of own" in out and "3 pairs (valid)" in out            # 5% are held out
     run = "runs/own-rnnsearch"
     assert main(["translate", run, "RED it's,"]) == 0
-    assert capsys.readouterr().err == ""                                    # lowercased and cut
+    assert capsys.readouterr().err == ""                            # lowercased and tokenized
     assert main(["translate", run, "RED", "--no-lowercase"]) == 0
     assert "read as <unk>: RED" in capsys.readouterr().err
     assert main(["evaluate", run]) == 0
@@ -286,7 +286,7 @@ def test_own_pairs(own, capsys):
     assert "digest" in failure(capsys, *command)
 
 
-def test_a_run_that_was_moved_with_its_text_is_used_and_resumed(own, capsys):
+def test_run_moved_with_its_text_is_used_and_resumed(own, capsys):
     (own / "b.txt").write_text((own / "own.txt").read_text().upper())
     command = ["train", "--source", "own.txt", "--target", "b.txt", *SMALL, "--run", "run"]
     assert main(command) == 0
@@ -304,8 +304,8 @@ def test_a_run_that_was_moved_with_its_text_is_used_and_resumed(own, capsys):
     assert Translator.load("new/run").corpus["source"] == str(own / "new" / "own.txt")
 
 
-def test_what_comes_next_may_be_pasted(here, capsys):
-    """The folder and the sentence are quoted for the shell, whatever they contain."""
+def test_suggested_next_command_is_quoted_for_the_shell(here, capsys):
+    """The folder and the sentence are quoted, whatever characters they contain."""
     (here / "a.txt").write_text('say "it" for $5 `now`\n' * 30)
     (here / "b.txt").write_text("x\n" * 30)
     files = "--source a.txt --target b.txt --valid-source a.txt --valid-target b.txt".split()
@@ -318,7 +318,7 @@ def test_what_comes_next_may_be_pasted(here, capsys):
 # ---- train lm -----------------------------------------------------------------------------------
 
 
-def test_train_lm_prints_what_it_does(own, capsys):
+def test_output_of_train_lm(own, capsys):
     attentive = [*OWN, "--attention", "combined"]
     assert main([*attentive, "--carried", "7"]) == 0
     out = capsys.readouterr().out
@@ -354,7 +354,7 @@ def test_characters(own, capsys):
 
 
 @pytest.mark.parametrize("lines, batch", [(1, 1), (2, 1), (3, 20), (10, 20)])
-def test_a_tiny_text(lines, batch, here, capsys):
+def test_tiny_text(lines, batch, here, capsys):
     (here / "own.txt").write_text("red green blue red green blue\n" * (lines + 1))
     assert main(["train", "lm", "--text", "own.txt", "--hidden", "6", "--epochs", "1", "--threads",
                  "1", "--run", "tiny"]) == 0
@@ -362,7 +362,7 @@ def test_a_tiny_text(lines, batch, here, capsys):
     assert LanguageModelRun.load("tiny").training.batch_size == batch
 
 
-def test_pretrained_vectors_decide_the_size(here, capsys):
+def test_pretrained_vectors_set_the_embedding_size(here, capsys):
     for name in ("s.txt", "t.txt"):
         (here / name).write_text("red green blue\nblue red\ngreen blue\n")
     (here / "vectors.vec").write_text("2 6\nred 1 2 3 4 5 6 \nGreen 1 1 1 1 1 1 \n")
@@ -388,7 +388,7 @@ def test_more_epochs_resume_bit_for_bit(here, capsys):
     assert np.array_equal(vector("a"), vector("b"))
 
 
-def test_a_language_model_resumes_bit_for_bit(own, capsys):
+def test_language_model_resumes_bit_for_bit(own, capsys):
     for run, parts in (("whole", ["3"]), ("parts", ["1", "3"])):
         for epochs in parts:
             assert main([*OWN, "--epochs", epochs, "--attention", "single", "--run", run]) == 0
@@ -423,17 +423,17 @@ def test_ctrl_c_saves_and_resumes(runs, here, capsys, monkeypatch):
     ("--reverse-source", "--reverse-source was False"),
     ("--threads 2", "threads was 1 and is now 2"),
 ])
-def test_other_settings_are_an_error(runs, change, message, capsys):
+def test_resuming_with_other_settings_is_an_error(runs, change, message, capsys):
     before = (runs / "copy/checkpoint.npz").read_bytes()
     assert message in failure(capsys, *COPY, "--run", runs / "copy", *change.split())
     assert (runs / "copy/checkpoint.npz").read_bytes() == before
 
 
-def test_a_folder_where_another_training_is_at_work(runs, capsys):
+def test_folder_in_use_by_another_training(runs, capsys):
     with held(runs / "copy/checkpoint.npz"):
         error = failure(capsys, *COPY, "--run", runs / "copy", "--epochs", "3")
         assert f"another training is using {runs / 'copy'}" in error
-        assert main(["translate", str(runs / "copy"), "3 1 4"]) == 0        # reading it is allowed
+        assert main(["translate", str(runs / "copy"), "3 1 4"]) == 0        # reading is allowed
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")

@@ -1,6 +1,6 @@
 """Recipes that train in a second, for `compare`.
 
-    mpirun -n 3 python tiny_recipes.py compare 'tiny-*'         the command line, with these alone
+    mpirun -n 3 python tiny_recipes.py compare 'tiny-*'         the command line with only these
 """
 
 import sys

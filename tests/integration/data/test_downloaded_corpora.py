@@ -1,4 +1,4 @@
-"""Downloaded corpora as they should come, where a folder holds them: counts and splits."""
+"""Downloaded corpora, if a folder holds them: counts and splits."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ SHARED = Path(os.environ.get(downloads.ENVIRONMENT) or BESIDE)
 
 @pytest.fixture
 def folder(monkeypatch):
-    """The folder with the public corpora, as a user would name it."""
+    """The folder with the public corpora, configured as by a user."""
 
     def need(name):
         if not (SHARED / name).is_dir():

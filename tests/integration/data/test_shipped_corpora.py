@@ -1,6 +1,6 @@
-"""The shipped corpora as they are: checksums, counts, format, and splits that do not leak.
+"""The shipped corpora: checksums, counts, format, and disjoint splits.
 
-Their files change with their checksums alone, so this need not run with every change.
+The files change only with their checksums, so this need not run with every change.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ def words(tokens):
 
 @pytest.fixture(scope="module")
 def lines():
-    """{split: [(English tokens, Spanish tokens, links, clause ends)]} of the files as they are."""
+    """Return {split: [(English tokens, Spanish tokens, links, clause ends)]} of the files."""
     found = {}
     for split in bible.SPLITS:
         text = bible.read_shipped("bible-en-es", split)
@@ -43,7 +43,7 @@ def pairs():
 
 
 def all_clauses(rows):
-    """(words, offered) of every clause that the verses of a split are cut into."""
+    """Yield (words, offered) of every clause into which the verses of a split are divided."""
     for english, _, _, ends in rows:
         start = 0
         for end in ends:
@@ -61,7 +61,7 @@ def test_lines_have_the_documented_format(lines):
         cuts = [(0, 0), *((c, d) for c, d, _ in map(bible.end_of, ends))]
         assert all(a < c and b < d for (a, b), (c, d) in zip(cuts, cuts[1:]))
         assert cuts[-1] == (len(source), len(target))
-        for i, j in positions:                              # no link crosses the end of a clause
+        for i, j in positions:                              # no link crosses a clause boundary
             assert all((i < c) == (j < d) for c, d in cuts)
 
 
@@ -94,7 +94,7 @@ def test_readme_has_the_counts(pairs, lines):
     assert f"{sum(map(len, lines.values())):,} are paired" in readme
 
 
-def test_no_split_sees_another_one_s_sentences(lines):
+def test_splits_share_no_sentences(lines):
     verses = {split: {words(english) for english, *_ in rows} for split, rows in lines.items()}
     clauses = {split: list(all_clauses(rows)) for split, rows in lines.items()}
     cut = {split: {key for key, _ in found} for split, found in clauses.items()}
@@ -106,10 +106,10 @@ def test_no_split_sees_another_one_s_sentences(lines):
     train, valid, test = (cut[split] for split in bible.SPLITS)
     shared = (train & valid) | (train & test) | (valid & test)
     withheld = {key for found in clauses.values() for key, given in found if not given}
-    assert withheld == shared  # and nothing is withheld without need
+    assert withheld == shared  # nothing else is withheld
 
 
-def test_the_loader_gives_the_offered_clauses_of_3_to_12_tokens_and_verses_up_to_50(pairs, lines):
+def test_loaded_lengths_of_clauses_and_verses(pairs, lines):
     for split in ("valid", "test"):
         cut = [key for key, is_offered in all_clauses(lines[split]) if is_offered]
         every = bible.load_bible_en_es("clauses", split, 1, 500)

@@ -1,4 +1,4 @@
-"""What the tests of the commands share: a folder, and what a command prints."""
+"""Shared fixtures for tests of the exercise commands: a cache folder, and running a command."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from numpy_attention.cli.main import main
 
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path_factory, monkeypatch):
-    """The cache of signatures is a folder of these tests, not the user's."""
+    """Keep the cache of signatures in a temporary folder instead of the user's."""
     monkeypatch.setenv("NUMPY_ATTENTION_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 @pytest.fixture
 def say(tmp_path, monkeypatch, capsys):
-    """say("check", "softmax") → the exit status, and what was printed."""
+    """say("check", "softmax") → exit status and printed text."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words):

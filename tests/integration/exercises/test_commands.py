@@ -1,4 +1,4 @@
-"""The commands of exercises, as a reader gives them."""
+"""The exercise commands, used as a learner uses them."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def progress(folder):
     return json.loads((folder / "exercises" / "progress.json").read_text())["exercises"]
 
 
-def test_from_the_start_to_a_pass(say, tmp_path):
+def test_start_to_pass(say, tmp_path):
     status, text = say("start", "softmax")
     assert status == 0
     assert "write softmax_backward, then" in text
@@ -49,11 +49,11 @@ def test_from_the_start_to_a_pass(say, tmp_path):
         "cut": "", "checks": 3, "hints": 0, "passed": True, "asked": False, "seen": False}
     assert "1 of " in say("progress")[1]
     assert "✓ softmax" in say("list")[1]
-    status, text = say("check", "softmax")          # not printed a second time
+    status, text = say("check", "softmax")          # not printed again
     assert (status, "reference" in text) == (0, False)
 
 
-def test_hints_come_one_after_the_other(say):
+def test_hints_are_given_one_at_a_time(say):
     say("start", "softmax")
     hints = [say("hint", "softmax")[1] for _ in range(5)]
     assert [text.count("\n") for text in hints[:3]] == [2, 3, 4]
@@ -62,18 +62,18 @@ def test_hints_come_one_after_the_other(say):
     assert hints[4] == hints[3]
 
 
-def test_the_solution_asks_once(say, tmp_path):
+def test_solution_asks_for_confirmation_once(say, tmp_path):
     say("start", "softmax")
     status, text = say("solution", "softmax")
     assert (status, "repeat the command" in text) == (1, True)
     status, text = say("solution", "softmax")
     assert status == 0
     assert text == EXERCISES["softmax"].solution + "\n"
-    assert say("solution", "softmax") == (0, text)          # and shows it from then on
+    assert say("solution", "softmax") == (0, text)          # shown without asking from now on
     assert progress(tmp_path)["softmax"]["seen"] is True
 
 
-def test_nothing_that_a_reader_wrote_is_lost(say, tmp_path):
+def test_reset_keeps_a_backup(say, tmp_path):
     say("start", "softmax")
     write(tmp_path, "return 'mine'")
     status, text = say("start", "softmax")
@@ -81,14 +81,14 @@ def test_nothing_that_a_reader_wrote_is_lost(say, tmp_path):
     say("reset", "softmax")
     folder = tmp_path / "exercises"
     assert "return 'mine'" in (folder / "softmax.1.py").read_text()
-    assert say("reset", "softmax")[1].count("\n") == 1      # nothing was written since
+    assert say("reset", "softmax")[1].count("\n") == 1      # nothing has changed since
     assert not (folder / "softmax.2.py").exists()
     write(tmp_path, "return 'again'")
     say("reset", "softmax")
     assert "return 'again'" in (folder / "softmax.2.py").read_text()
 
 
-def test_from_within_the_folder_of_exercises(say, tmp_path, monkeypatch):
+def test_commands_from_within_the_folder(say, tmp_path, monkeypatch):
     say("start", "softmax")
     say("start", "attend")
     assert "next: numpy-attention exercise check attend" in say("progress")[1]
@@ -97,7 +97,7 @@ def test_from_within_the_folder_of_exercises(say, tmp_path, monkeypatch):
     assert "softmax_backward is not implemented" in say("check", "softmax", "--folder", ".")[1]
 
 
-def test_an_exercise_of_another_version(say, tmp_path):
+def test_exercise_of_another_version(say, tmp_path):
     say("start", "softmax")
     write(tmp_path, "return 0 * cache")
     file = tmp_path / "exercises" / "progress.json"
@@ -111,7 +111,7 @@ def test_an_exercise_of_another_version(say, tmp_path):
     (["check", "softmax", "--seconds", "0"], "--seconds"),
     (["list", "--folder", ""], "folder"),
 ])
-def test_what_is_refused(say, words, message):
+def test_errors(say, words, message):
     status, text = say(*words)
     assert status == 2
     assert message in text
@@ -120,7 +120,7 @@ def test_what_is_refused(say, words, message):
 
 @pytest.mark.parametrize("text", ["{", '{"format": 2}',
                                   '{"format": 1, "exercises": {"softmax": {"hints": "many"}}}'])
-def test_a_file_of_progress_that_is_none(say, tmp_path, text):
+def test_invalid_progress_file(say, tmp_path, text):
     say("start", "softmax")
     (tmp_path / "exercises" / "progress.json").write_text(text)
     status, message = say("list")
@@ -129,12 +129,12 @@ def test_a_file_of_progress_that_is_none(say, tmp_path, text):
     assert (tmp_path / "exercises" / "softmax.py").exists()
 
 
-def test_the_path_as_a_picture(say, tmp_path):
+def test_path_as_an_image(say, tmp_path):
     assert "saved path.png" in say("progress", "--output", "path.png")[1]
     assert (tmp_path / "path.png").stat().st_size > 10_000
 
 
-def test_watch_checks_again_after_a_save_that_fails(say, tmp_path):
+def test_watch_checks_again_after_each_save(say, tmp_path):
     say("start", "softmax")
     write(tmp_path, "return cache * dalpha")
     path = tmp_path / "exercises" / "softmax.py"
@@ -155,7 +155,7 @@ def test_watch_checks_again_after_a_save_that_fails(say, tmp_path):
 
 
 def until(process, word):
-    """What a process prints, up to the line that begins with a word."""
+    """Read a process's output up to the line that starts with a word."""
     lines = []
     for line in process.stdout:
         lines.append(line)
@@ -164,7 +164,7 @@ def until(process, word):
     return "".join(lines)
 
 
-def test_two_checks_at_once(say, tmp_path):
+def test_concurrent_checks(say, tmp_path):
     from numpy_attention.training.lock import held
     say("start", "softmax")
     with held(tmp_path / "exercises" / "progress.json", "command"):

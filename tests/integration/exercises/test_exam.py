@@ -1,4 +1,4 @@
-"""The exam of the exercises runs: campaigns/exercises/exam.py."""
+"""campaigns/exercises/exam.py runs on one exercise."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Files that break a check: each is reported in one line, and file and progress stay unharmed."""
+"""Files that break a check: each is reported in one line; the file and progress are unchanged."""
 
 import errno
 import json
@@ -16,14 +16,14 @@ RIGHT = "return alpha * (dalpha - mean)"
 
 
 def with_body(line):
-    """The solution of softmax, whose last line is another."""
+    """Return the solution of softmax with a different last line."""
     assert SOFTMAX.solution.count(RIGHT) == 1
     return SOFTMAX.solution.replace(RIGHT, line)
 
 
 @pytest.fixture
 def begun(say, tmp_path):
-    """The folder of a reader who has passed linear and begun softmax."""
+    """The folder of a learner who has passed linear and started softmax."""
     folder = tmp_path / "exercises"
     for name in ("linear", "softmax"):
         say("start", name)
@@ -46,7 +46,7 @@ def records(folder):
     ("\0" * 9, "your code is not valid Python: source code string cannot contain null bytes"),
     ("\n" * 10**6 * 2, "softmax.py has more than 1,000,000 bytes, too many for a Python file"),
 ], ids=range(8))
-def test_what_cannot_be_correct_is_reported_and_harms_nothing(say, begun, text, message):
+def test_broken_files_are_reported_and_unchanged(say, begun, text, message):
     file = begun / "softmax.py"
     file.write_text(text, encoding="utf-8")
     before = records(begun)
@@ -64,7 +64,7 @@ def test_what_cannot_be_correct_is_reported_and_harms_nothing(say, begun, text, 
 
 @pytest.mark.parametrize("harm", [os.remove, lambda path: os.rename(path, f"{path}.old")],
                          ids=["deleted", "renamed"])
-def test_a_file_that_is_gone(say, begun, harm):
+def test_missing_file(say, begun, harm):
     before = records(begun)
     harm(begun / "softmax.py")
     status, output = say("check", "softmax")
@@ -84,7 +84,7 @@ def test_code_that_deletes_its_own_file(say, begun):
     assert records(begun)["softmax"]["passed"] is True
 
 
-def test_an_exercise_of_another_version_stays_passed(say, begun):
+def test_exercise_of_another_version_stays_passed(say, begun):
     text = (begun / "progress.json").read_text()
     cut = records(begun)["linear"]["cut"]
     (begun / "progress.json").write_text(text.replace(cut, "of another version"))
@@ -96,7 +96,7 @@ def test_an_exercise_of_another_version_stays_passed(say, begun):
     assert records(begun)["linear"]["passed"] is True
 
 
-def test_two_checks_at_once(begun):
+def test_concurrent_checks(begun):
     (begun / "softmax.py").write_text(with_body(f"import time; time.sleep(0.2)\n    {RIGHT}"))
     words = [sys.executable, "-m", "numpy_attention", "exercise", "check", "softmax"]
     first = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=begun.parent)
@@ -114,7 +114,7 @@ def test_two_checks_at_once(begun):
 
 @pytest.mark.parametrize("words", [("start", "dot"), ("check", "softmax"), ("hint", "softmax"),
                                    ("reset", "softmax"), ("solution", "softmax")])
-def test_a_full_disk(say, begun, monkeypatch, words):
+def test_full_disk(say, begun, monkeypatch, words):
     (begun / "softmax.py").write_text(with_body("return mine"))
     before = {one.name: one.read_bytes() for one in begun.iterdir()}
 
@@ -128,8 +128,8 @@ def test_a_full_disk(say, begun, monkeypatch, words):
     assert {one.name: one.read_bytes() for one in begun.iterdir()} == before
 
 
-def test_a_full_disk_where_the_check_works(say, begun, monkeypatch):
-    """The place of temporary files may be another one than the reader's."""
+def test_full_disk_for_temporary_files(say, begun, monkeypatch):
+    """Temporary files may be on a different disk than the learner's."""
     def full(path, data):
         raise OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr("pathlib.Path.write_bytes", full)

@@ -1,4 +1,4 @@
-"""The vocabulary sizes that tests/experiments/recipes/test_recorded.py counts on."""
+"""The vocabulary sizes that tests/experiments/recipes/test_recorded.py uses."""
 
 from numpy_attention.data import running_text
 from numpy_attention.data.vocabulary import Vocabulary

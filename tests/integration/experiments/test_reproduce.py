@@ -1,4 +1,4 @@
-"""`numpy-attention reproduce`: figures are recorded once, and only those of the recipe as it is."""
+"""numpy-attention reproduce: figures are recorded once, and only those of the current recipe."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def test_reproduce(tiny, capsys):
     lines = results.read_file(tiny / "results/tiny.jsonl")
     assert len(lines) == 4 and {line["seed"] for line in lines} == {1}
     assert [path.name for path in (tiny / "runs").iterdir()] == ["tiny-seed1"]
-    # resumed: nothing new
+    # resumed: nothing is added
     assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 0
     assert "already contains these results" in capsys.readouterr().out
     assert main(["reproduce", "tiny", "--threads", "1", "--results", "elsewhere"]) == 0
@@ -34,7 +34,7 @@ def test_reproduce(tiny, capsys):
     assert results.read_file(tiny / "results/tiny.jsonl") == lines
 
 
-def test_a_changed_recipe_is_refused_before_the_training(tiny, capsys, monkeypatch):
+def test_changed_recipe_raises_before_training(tiny, capsys, monkeypatch):
     assert main(["reproduce", "tiny", "--threads", "1"]) == 0
     monkeypatch.setitem(RECIPES, "tiny", replace(TINY, beam=3))
     monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
@@ -42,7 +42,7 @@ def test_a_changed_recipe_is_refused_before_the_training(tiny, capsys, monkeypat
     assert "tiny.jsonl: the figures of 'tiny' have different settings" in capsys.readouterr().err
 
 
-def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
+def test_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
     def stop(self, *arguments):
         self.save()
         raise KeyboardInterrupt("stopped")
@@ -54,7 +54,7 @@ def test_an_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
     assert "resumed after 4 steps" in capsys.readouterr().out
 
 
-def test_a_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys):
+def test_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys):
     run(TINY, 0, 1, tiny / "runs/tiny-seed0", progress=False)
     changed = replace(TINY, settings=TINY.settings | {"hidden": 9})
     monkeypatch.setitem(RECIPES, "tiny", changed)

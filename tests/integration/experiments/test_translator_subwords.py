@@ -1,4 +1,4 @@
-"""Translators with subwords, sampled translations, and unknown words replaced."""
+"""Translators with subwords: weights per word, sampling, and unknown words replaced."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ SETTINGS = dict(embedding=12, hidden=16, init="modern", readout="current")
 
 
 def pairs_of(rng, count):
-    """Sentences of colours and things, and the same backwards in capitals."""
+    """Return sentences of colours and things, each with its reversal in capitals as target."""
     pairs = []
     for _ in range(count):
         words = [WORDS[k] for k in rng.integers(len(WORDS), size=rng.integers(1, 5))]
@@ -40,7 +40,7 @@ def cut(tmp_path_factory):
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_the_side_that_has_too_many_letters_is_reported(side):
+def test_side_with_too_many_characters_is_reported(side):
     pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
     few, many = ["ab", "ba"], ["abcdefgh", "ijklmnopqrstuvw"]
     pair = Pair(many, few) if side == "source" else Pair(few, many)
@@ -48,7 +48,7 @@ def test_the_side_that_has_too_many_letters_is_reported(side):
         vocabularies_of([pair] * 3, TranslatorTraining(subwords=8))
 
 
-def test_pieces_come_back_as_words(cut, rng):
+def test_translations_are_words(cut, rng):
     translator, folder = cut
     pairs = pairs_of(rng, 40)
     assert len(translator.source_vocabulary) == len(translator.target_vocabulary) == 28
@@ -65,13 +65,13 @@ def test_pieces_come_back_as_words(cut, rng):
         np.testing.assert_allclose(one.weights.sum(1), 1, atol=1e-5)
 
 
-def test_weights_of_words_are_sums_over_source_and_means_over_target_pieces(cut, rng):
+def test_word_weights_sum_over_source_and_average_over_target_pieces(cut, rng):
     translator, _ = cut
     for pair in pairs_of(rng, 5):
         ids = translator.source_vocabulary.encode(pair.source)
         batches = translator.batches([pair])
         raw = translator.model.weights(batches.batch([0]))[:, 0]
-        # the model read the pieces from their end
+        # the model read the pieces in reverse
         raw = np.concatenate([raw[:, -2::-1], raw[:, -1:]], 1)
         source = translator.source_vocabulary.places(pair.source) + [len(pair.source)]
         target = translator.target_vocabulary.places(pair.target) + [len(pair.target)]
@@ -91,13 +91,13 @@ def test_sampling(cut):
     assert certain.target == best.target
     assert certain.log_probability == pytest.approx(best.log_probability, abs=1e-4)
     np.testing.assert_allclose(certain.weights, best.weights, atol=1e-5)
-    drawn = [translator.sample(sentence, np.random.default_rng(seed), temperature=3.0)
+    samples = [translator.sample(sentence, np.random.default_rng(seed), temperature=3.0)
              for seed in range(8)]
-    assert len({tuple(one.target) for one in drawn}) > 2
-    for one in drawn:
+    assert len({tuple(one.target) for one in samples}) > 2
+    for one in samples:
         likelier = one.log_probability > best.log_probability + 1e-4
         assert not likelier or len(one.target) < len(best.target)
     again = translator.sample(sentence, np.random.default_rng(3), temperature=3.0)
-    assert again.target == drawn[3].target
+    assert again.target == samples[3].target
     with pytest.raises(ValueError, match="the sentence is empty"):
         translator.sample([], np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""What the tests of the lessons share: what the derivation of a lesson defines."""
+"""Fixture: the names that the derivation of a lesson defines."""
 
 import re
 
@@ -8,7 +8,7 @@ from lesson_files import TEXTS, derivation
 
 @pytest.fixture(scope="module")
 def lesson(request):
-    """What the lesson of this test file defines; its number is that of the file."""
+    """The names defined by the lesson with the number of the test file."""
     number = re.search(r"test_lesson_(\d\d)", request.module.__name__)[1]
     name, = (name for name in TEXTS if name.startswith(number))
     return derivation(name)

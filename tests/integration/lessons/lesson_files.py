@@ -1,4 +1,4 @@
-"""The lessons as text, as cells, and as what their derivations define."""
+"""Lessons as text, as cells, and as the names that their derivations define."""
 
 import ast
 import atexit
@@ -22,18 +22,18 @@ MARKER = re.compile(r'# %%( \[markdown\])?(?: tags=\["(plain|training)"\])?')
 
 class Cell(NamedTuple):
     is_text: bool
-    tag: str        # "plain": the whole plain form; "training": not for who imports; or ""
+    tag: str        # "plain": the whole reference implementation; "training": skipped; or ""
     body: str
     line: int       # of its marker, in the file
 
     def run(self, name, names):
-        """Execute it as if it stood in its file, so that its source is found there."""
+        """Execute the cell as part of its file, so that its source can be found."""
         text = "\n" * (self.line - 1) + self.body
         exec(compile(text, str(LESSONS / name), "exec"), names)
 
 
 def tagged(name):
-    """The Cells of a percent-cell script."""
+    """Return the Cells of a percent-cell script."""
     parts = re.split(r"^(# %%.*)$", TEXTS[name], flags=re.MULTILINE)
     assert parts[0] == "", "something stands before the first cell"
     markers = [MARKER.fullmatch(marker) for marker in parts[1::2]]
@@ -44,13 +44,13 @@ def tagged(name):
 
 
 def cells(name):
-    """[(whether it is text, body)] of a percent-cell script."""
+    """Return [(is text, body)] of a percent-cell script."""
     return [(cell.is_text, cell.body) for cell in tagged(name)]
 
 
 @contextlib.contextmanager
 def pictures_in(folder):
-    """For a while, lessons find their modules, and their pictures go to the folder."""
+    """Let lessons import their modules and save their figures in a folder, as a context."""
     sys.path.append(str(LESSONS))
     try:
         import course
@@ -65,9 +65,9 @@ def pictures_in(folder):
 
 @cache
 def derivation(name):
-    """What the code outside the cells of training defines; before `## Check` if none is marked so.
-    It runs once, whatever the number of tests, which must not change its arrays. Pictures go to a
-    temporary folder.
+    """Return the names defined outside cells tagged "training", or before `## Check` without these.
+    The code runs once for all tests, which must not change its arrays. Figures go to a temporary
+    folder.
     """
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -84,7 +84,7 @@ def derivation(name):
 
 
 def written(name, variable):
-    """The value of `variable = …` in a lesson, read and not run."""
+    """Return the value of `variable = …` in a lesson, parsed without running it."""
     for node in ast.walk(ast.parse(TEXTS[name])):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == variable:
             return ast.literal_eval(node.value)
@@ -96,12 +96,12 @@ def records_of(recipe):
 
 
 def seeds_of(recipe):
-    """Those of which there are figures."""
+    """Return the seeds with recorded figures."""
     return sorted({line["seed"] for line in records_of(recipe)})
 
 
 def recorded(recipe, what="value", metric="perplexity", seed=None):
-    """A recipe's figure on its test text, or its "low" or "high": of a seed, or the mean of all."""
+    """Return a recipe's test figure, or its "low" or "high", for a seed or averaged over seeds."""
     return mean(line[what] for line in records_of(recipe)
                 if (line["split"], line["metric"]) == ("test", metric)
                 and seed in (None, line["seed"]))

@@ -1,6 +1,6 @@
-"""How a lesson is written: small cells, one assignment a line, its imports listed at its head.
+"""The form of a lesson: small cells, one assignment per line, imports listed at the start.
 
-It holds for the lessons that use `course`.
+Applies to lessons that use `course`.
 """
 
 import ast
@@ -12,18 +12,18 @@ from lesson_files import LESSONS, TEXTS, derivation, tagged
 from numpy_attention.gradcheck import GradientError
 
 EDITION = [name for name, text in TEXTS.items() if "\nfrom course import " in text]
-LINES = 15          # of code, in a cell
-PLAIN_LINES = 45    # of the one that holds a whole plain form
+LINES = 15          # of code in a cell
+PLAIN_LINES = 45    # in a cell with a whole reference implementation
 every = pytest.mark.parametrize("name", EDITION)
 
 
 def lines_of_code(body):
-    """The lines of a cell that are neither blank, nor comments, nor docstrings, nor imports."""
+    """Return the lines of a cell except blank ones, comments, docstrings and imports."""
     tree = ast.parse(body)
     left = set()
     for node in ast.walk(tree):
-        told = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if told or isinstance(node, (ast.Import, ast.ImportFrom)):
+        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if is_docstring or isinstance(node, (ast.Import, ast.ImportFrom)):
             left |= set(range(node.lineno, node.end_lineno + 1))
     lines = enumerate(body.splitlines(), 1)
     return sum(bool(line.strip()) and not line.strip().startswith("#") and number not in left
@@ -40,7 +40,7 @@ def test_lines_and_cells_are_short(name):
 
 
 @every
-def test_one_assignment_a_line(name):
+def test_one_assignment_per_line(name):
     for node in ast.walk(ast.parse(TEXTS[name])):
         if isinstance(node, ast.Assign):
             parallel = [one for one in node.targets
@@ -55,23 +55,23 @@ def test_one_assignment_a_line(name):
 
 
 @every
-def test_a_box_at_its_head_tells_all_that_it_uses_from_the_package(name):
+def test_box_at_the_start_lists_all_names_used_from_the_package(name):
     used = set()
     for node in ast.walk(ast.parse(TEXTS[name])):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("numpy_attention"):
             used |= {one.asname or one.name for one in node.names}
     box = next(cell.body for cell in tagged(name) if cell.is_text and "# | from the" in cell.body)
-    told = re.findall(r"^# \| `(\w+)`", box, re.MULTILINE)
-    assert sorted(told) == sorted(used)
+    listed = re.findall(r"^# \| `(\w+)`", box, re.MULTILINE)
+    assert sorted(listed) == sorted(used)
 
 
 @every
-def test_draws_its_architecture(name):
+def test_has_a_diagram_of_its_architecture(name):
     assert "plotting.diagram(" in TEXTS[name]
 
 
 @every
-def test_its_derivation_can_be_imported_without_training(name):
+def test_derivation_can_be_imported_without_training(name):
     assert any(cell.tag == "training" for cell in tagged(name)) or name.startswith("00")
     try:
         names = derivation(name)
@@ -84,32 +84,32 @@ def test_its_derivation_can_be_imported_without_training(name):
 
 
 def questions(name):
-    """The numbers of a lesson's questions."""
+    """Return the numbers of a lesson's questions."""
     body = tagged(name)[-1].body
     assert body.startswith("\n# ## Questions")
     return [int(number) for number in re.findall(r"^# (\d+)\. ", body, re.MULTILINE)]
 
 
 def answers(name):
-    """{number of a question: text of its answer}"""
+    """Return {number of a question: text of its answer}."""
     text = (LESSONS / "answers" / name.replace(".py", ".md")).read_text(encoding="utf-8")
     parts = re.split(r"^## (\d+)\. .*$", text, flags=re.MULTILINE)
     return {int(number): body for number, body in zip(parts[1::2], parts[2::2])}
 
 
 @every
-def test_every_question_has_its_answer_folded_away(name):
+def test_every_question_has_a_folded_answer(name):
     assert list(answers(name)) == questions(name) == list(range(1, len(questions(name)) + 1))
     for body in answers(name).values():
         opened = body.count("<details><summary>")
         assert opened == body.count("</details>") == 1
-        told = body.split("</summary>")[1]
-        assert len(told.split()) > 8
+        answer = body.split("</summary>")[1]
+        assert len(answer.split()) > 8
 
 
 @every
-def test_the_code_of_the_answers_runs(name):
-    """Blocks marked `python`; `python long` is for who has minutes."""
+def test_code_of_the_answers_runs(name):
+    """Run blocks marked `python`; those marked `python long` take minutes."""
     for number, body in answers(name).items():
         blocks = re.findall(r"^```python\n(.*?)^```", body, re.MULTILINE | re.DOTALL)
         if blocks:

@@ -1,4 +1,4 @@
-"""Lesson 01's plain form against the library's layers, with other numbers."""
+"""Lesson 01: its reference implementation compared with the library, with other numbers."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 
 
-def test_it_derives_what_the_library_s_layers_compute(lesson):
+def test_model_matches_the_library(lesson):
     rng = np.random.default_rng(6)
     model = lesson["create"](rng, 7, 4)
     x, y = rng.integers(7, size=(2, 12))
@@ -25,7 +25,7 @@ def test_it_derives_what_the_library_s_layers_compute(lesson):
         np.testing.assert_allclose(ours, other, atol=1e-14)
 
 
-def test_its_central_difference_errs_by_the_square_of_its_step(lesson):
+def test_error_of_central_differences_is_quadratic_in_the_step(lesson):
     x = np.array([0.7])
     errors = [abs(lesson["central"](lambda: np.exp(x[0]), x, step)[0] - np.exp(0.7))
               for step in (0.1, 0.01)]
@@ -33,7 +33,7 @@ def test_its_central_difference_errs_by_the_square_of_its_step(lesson):
     assert x == 0.7
 
 
-def test_its_bugs_are_bugs(lesson):
+def test_bugs_change_the_gradient(lesson):
     xs, ys, tiny = lesson["xs"], lesson["ys"], lesson["tiny"]
     right = tiny.zeros_like()
     tiny.backward(1.0, tiny.forward(xs, ys)[1], right)

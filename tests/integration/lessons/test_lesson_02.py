@@ -1,4 +1,4 @@
-"""Lesson 02's plain form against the library's cell, with other numbers, and its truncation."""
+"""Lesson 02: its reference implementation compared with the library, and its truncation bug."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from numpy_attention.cells.rnn import RNN
 from numpy_attention.gradcheck import randomize
 
 
-def test_it_derives_what_the_library_s_cell_computes(lesson):
+def test_cell_matches_the_library(lesson):
     rng = np.random.default_rng(9)
     plain = randomize(lesson["PlainRNN"](np.empty((3, 4)), np.empty((4, 4)), np.empty(4)), rng)
     theirs = RNN(plain.W, plain.U, plain.b)
@@ -19,7 +19,7 @@ def test_it_derives_what_the_library_s_cell_computes(lesson):
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 
-def test_its_bug_spares_all_but_dU(lesson):
+def test_bug_affects_only_dU(lesson):
     right = lesson["passes"](lesson["create"](lesson["PlainRNN"]), lesson["xs"], lesson["first"],
                              lesson["dys"], lesson["dlast"])
     wrong = lesson["passes"](lesson["create"](lesson["OffByOne"]), lesson["xs"], lesson["first"],

@@ -1,4 +1,4 @@
-"""Lesson 03's plain form against the library's cell, with other numbers; its bug, its parts."""
+"""Lesson 03: its reference implementation compared with the library; its bug, and its parts."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ def parts(monkeypatch):
     return lstm_parts
 
 
-def drawn(T=6, B=2, inputs=3, H=4):
-    """Weights W, U, b; what `passes` takes after the cell."""
+def random_case(T=6, B=2, inputs=3, H=4):
+    """Return weights W, U, b, and what `passes` takes after the cell."""
     rng = np.random.default_rng(9)
     weights = [np.empty((inputs, 4 * H)), np.empty((H, 4 * H)), np.empty(4 * H)]
     randomize(LSTM(*weights), rng)
@@ -27,7 +27,7 @@ def drawn(T=6, B=2, inputs=3, H=4):
                      dlast)
 
 
-def test_its_step_with_a_pencil_is_the_librarys(lesson):
+def test_step_by_hand_matches_the_library(lesson):
     cell = LSTM(lesson["W"], lesson["U"], lesson["b"])
     first = np.array([[0.5, -0.5]]), np.array([[2.0, -1.0]])
     _, (h, c), _ = cell.forward(np.array([[[2.0]]]), first)
@@ -35,14 +35,14 @@ def test_its_step_with_a_pencil_is_the_librarys(lesson):
     np.testing.assert_allclose(c[0], lesson["c1"], atol=1e-12)
 
 
-def test_a_wrong_gradient_of_the_step_is_reported(lesson):
+def test_wrong_gradient_of_the_step_is_reported(lesson):
     with pytest.raises(AssertionError, match="o"):
         more = np.zeros(2)
         lesson["check_gradient"]("do", lesson["do"] + 1e-3, lambda: lesson["L"](o=more), more)
 
 
-def test_it_derives_what_the_librarys_cell_computes(lesson):
-    weights, given = drawn()
+def test_cell_matches_the_library(lesson):
+    weights, given = random_case()
     plain = lesson["passes"](lesson["PlainLSTM"](*weights), *given)
     theirs = lesson["passes"](LSTM(*weights), *given)
     for one, other in zip(plain, theirs, strict=True):
@@ -51,7 +51,7 @@ def test_it_derives_what_the_librarys_cell_computes(lesson):
 
 @pytest.mark.parametrize("steps, right", [(1, "right: W, U, b, input[0], input[1][0]"),
                                           (4, "right: none")])
-def test_its_bug_is_found_in_its_line(lesson, steps, right):
+def test_bug_is_located_in_its_line(lesson, steps, right):
     with pytest.raises(GradientError) as caught:
         lesson["check"](lesson["create"](lesson["HalfModern"]), lesson["xs"][:steps])
     first, line, found = str(caught.value).splitlines()[:3]
@@ -59,14 +59,14 @@ def test_its_bug_is_found_in_its_line(lesson, steps, right):
     assert "HalfModern.step_backward" in line and found.strip() == "dc_before = dc"
 
 
-def test_what_its_memory_holds_is_a_power_of_its_gate(lesson):
+def test_memory_decays_as_a_power_of_the_forget_gate(lesson):
     for b_f in (1, 3, 6):
         c = lesson["memory"](b_f)
         f = 1 / (1 + np.exp(-b_f))
-        assert abs(c[24] - c[4] * f**20) < 0.03                 # i is closed to σ(−6)
+        assert abs(c[24] - c[4] * f**20) < 0.03                 # i is closed: σ(−6)
 
 
-def test_unknown_words_are_read_and_not_predicted(parts):
+def test_unknown_words_are_read_but_not_predicted(parts):
     vocabulary, ids, others = parts.bible_words(500, 450)
     assert len(ids) == 500 and len(others) == 450 and ids.max() < len(vocabulary)
     batches = parts.known_words(others)
@@ -76,13 +76,13 @@ def test_unknown_words_are_read_and_not_predicted(parts):
     assert predicted == (batches.targets != PAD).sum() == (others[1:] != UNK).sum()
 
 
-def test_the_perplexity_of_counts_is_that_of_known_words_alone(parts):
+def test_unigram_perplexity_counts_only_known_words(parts):
     ids = np.array([4, 4, 4, 5, UNK, UNK])
     assert np.isclose(parts.count_perplexity(np.array([4, 5, UNK]), ids),
                       (3 / 4 * 1 / 4) ** -0.5)
 
 
-def test_a_model_that_always_says_the_same_is_right_as_often_as_that_comes(parts):
+def test_accuracy_of_a_constant_prediction(parts):
     class Parrot:
         def forward(self, batch, state):
             return np.zeros((*batch.inputs.shape, 3)), None, None
@@ -98,7 +98,7 @@ def test_a_model_that_always_says_the_same_is_right_as_often_as_that_comes(parts
     assert parts.share_right(Parrot(), parts.known_words(np.where(ids == 5, 7, ids))) == 0
 
 
-def test_words_until_the_first_error_are_those_after_the_given_ones(parts):
+def test_words_until_the_first_error(parts):
     class Parrot:
         def next(self, ids, state):
             return np.eye(8)[ids], None, state
@@ -108,7 +108,7 @@ def test_words_until_the_first_error_are_those_after_the_given_ones(parts):
     assert parts.words_until_error(Parrot(), np.array([4, 5, 5, 5]), 2) == 2
 
 
-def test_networks_of_recall_differ_in_the_bias_alone(parts):
+def test_recall_networks_differ_only_in_the_bias(parts):
     shut, _ = parts.recall_network(4, 0.0)
     ajar, _ = parts.recall_network(4, 3.0)
     difference = ajar.cells.cells[0].b - shut.cells.cells[0].b
@@ -116,7 +116,7 @@ def test_networks_of_recall_differ_in_the_bias_alone(parts):
     np.testing.assert_array_equal(ajar.cells.cells[0].U, shut.cells.cells[0].U)
 
 
-def test_networks_of_recall_start_orthogonal_if_asked_elman_and_lstm_alike(parts):
+def test_recall_networks_may_start_orthogonal(parts):
     for bias in (None, 0.0):
         small, _ = parts.recall_network(4, bias)
         other, _ = parts.recall_network(4, bias, is_orthogonal=True)
@@ -127,8 +127,8 @@ def test_networks_of_recall_start_orthogonal_if_asked_elman_and_lstm_alike(parts
         np.testing.assert_array_equal(after.W, before.W)
 
 
-def test_the_way_back_keeps_the_gradient_of_every_state(parts):
-    weights, (xs, _, _, dlast) = drawn()
+def test_backward_pass_keeps_the_gradient_of_every_state(parts):
+    weights, (xs, _, _, dlast) = random_case()
     cell = LSTM(*weights)
     dstates = parts.way_back(cell, xs, dlast)
     ys, _, cache = cell.forward(xs)

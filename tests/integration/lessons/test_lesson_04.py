@@ -1,4 +1,4 @@
-"""Lesson 04: its cell against the library with other numbers, its bug, its lock."""
+"""Lesson 04: its cell compared with the library, its bug, and its locked unit."""
 
 import numpy as np
 import pytest
@@ -29,12 +29,12 @@ def cell(kind, reset, update):
 
 
 @pytest.mark.parametrize(("reset", "update"), EVERY)
-def test_its_cell_is_the_librarys_in_every_convention(lesson, reset, update):
+def test_cell_matches_the_library_in_every_convention(lesson, reset, update):
     lesson["check_same"](cell(lesson["PlainGRU"], reset, update), cell(GRU, reset, update),
                          XS, FIRST, MASK, np.random.default_rng(1))
 
 
-def test_a_padded_step_that_is_blamed_is_reported(lesson):
+def test_gradient_through_a_padded_step_is_reported(lesson):
     class Blamed(lesson["PlainGRU"]):
         def backward(self, dys, dlast, cache, grads):
             xs, steps = cache
@@ -46,14 +46,14 @@ def test_a_padded_step_that_is_blamed_is_reported(lesson):
                              XS, FIRST, MASK, np.random.default_rng(1))
 
 
-def test_its_planted_bug_is_wrong_in_h_alone_and_its_line_is_named(lesson):
+def test_bug_affects_only_h_and_is_located(lesson):
     with pytest.raises(GradientError) as caught:
         lesson["check"](lesson["forgetful"])
     assert "wrong gradient for input[3]; right: input[0]" in str(caught.value)
     assert "    dh = dafter * z + ds @ U_n.T\n" in str(caught.value)
 
 
-def test_a_locked_unit_has_no_gradient_where_an_open_one_has(parts):
+def test_locked_unit_has_no_gradient(parts):
     xs = parts.one_hot("a “ b ” c")
     wanted = parts.last_marks("a “ b ” c")
     last = {}
@@ -67,7 +67,7 @@ def test_a_locked_unit_has_no_gradient_where_an_open_one_has(parts):
 
 
 @pytest.mark.parametrize("epsilon", [1e-8, 1e-20])
-def test_what_adam_remembers_keeps_a_lock_shut_and_its_epsilon_does_not(parts, epsilon):
+def test_adam_moments_and_epsilon_of_a_locked_unit(parts, epsilon):
     optimizer = Adam(0.05, epsilon=epsilon)
     units = {u: parts.hold_unit(GRU, u) for u in (16.0, 32.0)}
     text = parts.verses("train", 30_000)
@@ -76,13 +76,13 @@ def test_what_adam_remembers_keeps_a_lock_shut_and_its_epsilon_does_not(parts, e
     assert 32.2 < units[32.0].U[0, 1] < 32.4
 
 
-def test_its_marks_and_their_codes(parts):
+def test_marks_and_codes(parts):
     np.testing.assert_array_equal(parts.last_marks("a“b”c"), [-1, 1, 1, -1, -1])
     np.testing.assert_array_equal(parts.one_hot("a“”")[:, 0], [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
     assert len(parts.verses("valid", 50)) == 50
 
 
-def test_its_verse_is_short_and_scored(parts):
+def test_verse_is_short_and_scored(parts):
     text = "x" * 84 + "\n" + "y" * 85 + "\n" + "z" * 200 + "\n"
     scored = np.arange(len(text)) >= 85
     assert text[parts.short_verse(text, scored)] == "y" * 85 + "\n"

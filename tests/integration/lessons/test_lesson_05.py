@@ -1,4 +1,4 @@
-"""Lesson 05: its two passes against the library with other numbers, its bug, its measures."""
+"""Lesson 05: its passes compared with the library, its bug, and its metrics."""
 
 import sys
 
@@ -27,7 +27,7 @@ def translator(pairs):
         pairs, "encoder-decoder", {"embedding": 6, "hidden": 7}, 8, 1e-2)
 
 
-def test_its_two_passes_are_the_librarys(lesson):
+def test_passes_match_the_library(lesson):
     model = EncoderDecoder.create(np.random.default_rng(1), 7, 11, embedding=5, hidden=3, maxout=4,
                                   dtype=np.float64, **translator_parts.CELL)
     randomize(model, np.random.default_rng(2))
@@ -42,7 +42,7 @@ def test_its_two_passes_are_the_librarys(lesson):
     np.testing.assert_allclose(ours.vector, theirs.vector, rtol=1e-8, atol=1e-11)
 
 
-def test_the_planted_bug_spares_the_decoder_and_leads_to_its_line(lesson):
+def test_bug_leaves_the_decoder_correct_and_is_located(lesson):
     with pytest.raises(GradientError) as caught:
         lesson["check"](lesson["overwriting"])
     wrong, right = str(caught.value).split("right:")[0:2]
@@ -51,8 +51,8 @@ def test_the_planted_bug_spares_the_decoder_and_leads_to_its_line(lesson):
     assert "overwriting\n    dc = dc_read + da @ model.C.T" in right
 
 
-def test_with_the_bug_later_words_reach_c_through_the_first_step_too(lesson):
-    """The cut model's W_s carries nothing back; what is left is what step 1 itself reads of c."""
+def test_buggy_gradient_of_c_is_that_of_the_first_step(lesson):
+    """With W_s cut, only the first step passes a gradient to c."""
     _, cache = lesson["forward"](lesson["source"], lesson["target"], lesson["model"])
     *_, writes = cache
     cut = lesson["model"].copy()
@@ -66,7 +66,7 @@ def test_with_the_bug_later_words_reach_c_through_the_first_step_too(lesson):
     assert np.linalg.norm(dc) > 0.1 and lesson["model"].W_s.any()
 
 
-def test_a_line_that_is_wrong_elsewhere_is_reported(lesson):
+def test_error_in_another_line_is_reported(lesson):
     def without_the_read_out(ds, dc, write, c, model, grads):
         before = dc.copy()
         ds, dc = lesson["word_backward"](ds, dc, write, c, model, grads)
@@ -76,13 +76,13 @@ def test_a_line_that_is_wrong_elsewhere_is_reported(lesson):
         lesson["check"](without_the_read_out)
 
 
-def test_a_small_step_is_reported_where_it_is_wrong(lesson):
+def test_error_of_a_small_step_is_located(lesson):
     with pytest.raises(AssertionError, match="s1"):
         lesson["check_intermediate"]("s1", lesson["ds_1"] + 0.01)
 
 
-def test_gradients_by_place_are_those_of_the_words(translator):
-    """One sequence, by central differences of the loss along the gradient of a word."""
+def test_gradients_by_position_by_central_differences(translator):
+    """Perturb a word of one sequence along its gradient."""
     model = translator.model.astype(np.float64)
     ids = np.arange(4, len(translator.source_vocabulary))
     ids = np.random.default_rng(3).permutation(ids)[:4].tolist()
@@ -101,7 +101,7 @@ def test_gradients_by_place_are_those_of_the_words(translator):
         assert np.isclose((losses[0] - losses[1]) / 2e-5, norm, rtol=1e-3)
 
 
-def test_with_an_open_gate_all_of_dc_reaches_the_first_word_through_z(lesson, translator):
+def test_open_update_gate_passes_dc_to_the_first_word(lesson, translator):
     model = translator.model.copy()
     passes = [lesson[name] for name in ("forward", "backward", "gru_backward")]
     _, _, last, share, by_z = translator_parts.way_to_the_first(model, [4, 5, 6], *passes)
@@ -110,7 +110,7 @@ def test_with_an_open_gate_all_of_dc_reaches_the_first_word_through_z(lesson, tr
     np.testing.assert_allclose(translator_parts.way_to_the_first(model, [4, 5, 6], *passes), 1)
 
 
-def test_gradients_are_watched_before_training_and_after_one_epoch(lesson, translator, pairs):
+def test_gradients_are_recorded_before_training_and_after_one_epoch(lesson, translator, pairs):
     passes = [lesson[name] for name in ("forward", "backward", "gru_backward")]
     watch = translator_parts.GradientWatch(pairs, 5, "inside", passes)
     for step in (0, 1, len(translator.batches(pairs)), 10_000):
@@ -120,7 +120,7 @@ def test_gradients_are_watched_before_training_and_after_one_epoch(lesson, trans
     assert set(watch.norms) == {(name, when) for name in ("inside", "other") for when in watch.ways}
 
 
-def test_all_right_when_fed_is_right_when_written(translator, pairs):
+def test_correct_with_teacher_forcing_is_correct_in_generation(translator, pairs):
     fed = translator_parts.right_when_fed(translator, pairs)
     assert [len(one) for one in fed] == [len(pair.target) + 1 for pair in pairs]
     written = translator.translate([pair.source for pair in pairs], beam=1)

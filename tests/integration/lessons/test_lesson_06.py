@@ -1,4 +1,4 @@
-"""Lesson 06: its attention against the library, its planted bug, Bayes, and the shipped model."""
+"""Lesson 06: its attention compared with the library, its bug, and the shipped model."""
 
 import sys
 
@@ -19,7 +19,7 @@ def shipped():
 
 
 def passes(attention, rng):
-    """Contexts, weights and all gradients for three sentences of lengths 4, 1 and 3."""
+    """Return contexts, weights and all gradients for three sentences of lengths 4, 1 and 3."""
     mask = np.arange(4) < np.array([4, 1, 3])[:, None]
     forward, backward = protocol(attention, mask)
     contexts, weights, cache = forward(rng.standard_normal((2, 3, 5)),
@@ -29,7 +29,7 @@ def passes(attention, rng):
     return [contexts, weights, dqueries, dvalues, *(one for _, one in grads.named_parameters())]
 
 
-def test_its_attention_is_the_librarys(lesson):
+def test_attention_matches_the_library(lesson):
     rng = np.random.default_rng(5)
     arrays = [rng.standard_normal(shape) for shape in ((5, 2), (6, 2), (2,))]
     both = [passes(kind(*arrays), np.random.default_rng(6))
@@ -38,14 +38,14 @@ def test_its_attention_is_the_librarys(lesson):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
-def test_the_planted_bug_leads_to_its_line(lesson):
+def test_bug_is_located(lesson):
     with pytest.raises(GradientError, match=r"right: none\n.*Forgetful.softmax_backward\n.*"
                                             r"return alpha \* dalpha"):
         lesson["check"](lesson["Forgetful"](*lesson["weights_of_it"]))
 
 
-def test_given_the_word_it_is_bayes_by_hand(lesson, shipped):
-    """The first word: one step of the decoder from s_0, with each annotation as its context."""
+def test_posterior_by_hand(lesson, shipped):
+    """For the first word, run one decoder step from s_0 with each annotation as its context."""
     _, held_out = translator_parts.bible_clauses()
     model = shipped.model
     pair = held_out[0]
@@ -67,7 +67,7 @@ def test_given_the_word_it_is_bayes_by_hand(lesson, shipped):
     np.testing.assert_allclose(after[0], weights[0] * expected / (weights[0] @ expected), rtol=1e-4)
 
 
-def test_clauses_hold_frequent_words_only():
+def test_clauses_have_only_frequent_words():
     train, held_out = translator_parts.bible_clauses()
     for side in ("source", "target"):
         known = {word for pair in train for word in getattr(pair, side)}
@@ -76,14 +76,14 @@ def test_clauses_hold_frequent_words_only():
             assert known.issuperset(getattr(pair, side))
 
 
-def test_the_shipped_model_is_small_and_whole(shipped):
+def test_shipped_model_is_small_and_complete(shipped):
     file = translator_parts.SHIPPED / "lesson-06" / "checkpoint.npz"
     assert file.stat().st_size < 1_500_000
     found, = shipped.translate(["i am thy shield ,".split()])
     assert found.target == "yo soy tu escudo ,".split()
 
 
-def test_a_shipped_model_that_has_changed_is_refused(tmp_path, monkeypatch):
+def test_changed_shipped_model_raises(tmp_path, monkeypatch):
     folder = tmp_path / "lesson-06"
     folder.mkdir()
     (folder / "checkpoint.npz").write_bytes(b"another")
@@ -92,7 +92,7 @@ def test_a_shipped_model_that_has_changed_is_refused(tmp_path, monkeypatch):
         translator_parts.shipped_translator("lesson-06")
 
 
-def test_a_trained_translator_is_looked_at_and_kept(tmp_path):
+def test_trained_translator_is_evaluated_and_saved(tmp_path):
     pairs = translator_parts.load_parallel("reverse", "train", np.random.default_rng(0), 128,
                                            max_length=3, min_length=3)
     steps = []

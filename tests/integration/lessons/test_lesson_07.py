@@ -1,4 +1,4 @@
-"""Lesson 07: its scores, windows and decoder against the library, with other numbers."""
+"""Lesson 07: its scores, windows and decoder compared with the library, with other numbers."""
 
 import numpy as np
 import pytest
@@ -18,20 +18,20 @@ SHAPES = {
 }
 
 
-def drawn(*shapes):
+def random_arrays(*shapes):
     rng = np.random.default_rng(6)
     return [rng.standard_normal(shape) for shape in shapes]
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_its_scores_are_the_librarys(lesson, name):
+def test_scores_match_the_library(lesson, name):
     kind, shapes = SHAPES[name]
-    s, M, *weights = drawn((4,), (7, 4), *shapes)
+    s, M, *weights = random_arrays((4,), (7, 4), *shapes)
     lesson["check_same"](kind(*weights), lesson[name], lesson[f"{name}_backward"], s, M, *weights)
 
 
-def test_a_score_that_differs_is_reported(lesson):
-    s, M, W_a = drawn((4,), (7, 4), (4, 4))
+def test_different_score_is_reported(lesson):
+    s, M, W_a = random_arrays((4,), (7, 4), (4, 4))
     with pytest.raises(AssertionError, match="result 0 differs"):
         lesson["check_same"](GeneralAttention(W_a), lesson["general"],
                              lesson["general_backward"], s, M, W_a + 0.1)
@@ -40,15 +40,15 @@ def test_a_score_that_differs_is_reported(lesson):
                              lambda de, cache: (s, M, W_a), s, M, W_a)
 
 
-def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
-    s, M, *weights = drawn((4,), (7, 4), (4, 2), (4, 2), (2,))
+def test_bug_is_where_the_text_says(lesson):
+    s, M, *weights = random_arrays((4,), (7, 4), (4, 2), (4, 2), (2,))
     with pytest.raises(GradientError, match=r"wrong gradient for input\[0\], input\[2\]; right"):
         lesson["check"](lesson["concat"], lesson["averaged"], s, M, *weights)
 
 
 @pytest.mark.parametrize("D", [1, 3])
-def test_its_window_that_runs_along_is_the_librarys(lesson, D):
-    s, M = drawn((4,), (7, 4))
+def test_monotonic_window_matches_the_library(lesson, D):
+    s, M = random_arrays((4,), (7, 4))
     library = LocalMonotonic(DotAttention(), width=D)
     memory = library.read(M[None], np.ones((1, 7), bool))
     for t in range(9):
@@ -56,8 +56,8 @@ def test_its_window_that_runs_along_is_the_librarys(lesson, D):
         np.testing.assert_allclose(lesson["local_m"](M @ s, t, D), weights[0], atol=1e-12)
 
 
-def test_its_window_that_is_predicted_is_the_librarys(lesson):
-    s, M, W_p, v_p = drawn((4,), (7, 4), (4, 3), (3,))
+def test_predicted_window_matches_the_library(lesson):
+    s, M, W_p, v_p = random_arrays((4,), (7, 4), (4, 3), (3,))
     library = LocalPredictive(DotAttention(), W_p, v_p, width=2)
     compared = lesson["local_p"], lesson["local_p_backward"], s, M, W_p, v_p
     lesson["check_same_look"](library, *compared)
@@ -65,5 +65,5 @@ def test_its_window_that_is_predicted_is_the_librarys(lesson):
         lesson["check_same_look"](LocalPredictive(DotAttention(), W_p, v_p, width=3), *compared)
 
 
-def test_its_decoder_is_the_librarys(lesson):
+def test_decoder_matches_the_library(lesson):
     lesson["check_same_decoder"](lesson["PlainDecoder"], np.random.default_rng(7))

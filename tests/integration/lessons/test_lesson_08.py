@@ -1,4 +1,4 @@
-"""Lesson 08: attention, one head and many heads against the library, with other numbers."""
+"""Lesson 08: attention, one head and several compared with the library, with other numbers."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ def rng():
 
 
 def layer_of(rng, heads):
-    """(a MultiHeadAttention, its arrays)"""
+    """Return a MultiHeadAttention and its arrays."""
     layer = MultiHeadAttention.create(rng, 3, 5, 8, 4, heads=heads, dtype=np.float64)
     return layer, [array for _, array in randomize(layer, rng).named_parameters()]
 
 
-def test_its_attention_is_the_librarys(lesson, rng):
+def test_attention_matches_the_library(lesson, rng):
     q, k, v = (rng.standard_normal(shape) for shape in ((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6)))
     visible = np.ones((2, 3, 5, 7), bool)
     visible[0, 1, 2, 3:] = False
@@ -33,12 +33,12 @@ def test_its_attention_is_the_librarys(lesson, rng):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
 
-def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
+def test_bug_is_where_the_text_says(lesson):
     with pytest.raises(GradientError, match=r"wrong gradient for input\[0\], input\[1\]; right"):
         lesson["check"](lesson["undivided"])
 
 
-def test_its_one_head_is_the_librarys(lesson, rng):
+def test_one_head_matches_the_library(lesson, rng):
     layer, arrays = layer_of(rng, heads=1)
     X = rng.standard_normal((4, 3))
     M = rng.standard_normal((6, 5))
@@ -55,7 +55,7 @@ def test_its_one_head_is_the_librarys(lesson, rng):
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
-def test_its_many_heads_are_the_librarys(lesson, rng, heads):
+def test_many_heads_match_the_library(lesson, rng, heads):
     layer, arrays = layer_of(rng, heads)
     X = rng.standard_normal((2, 3, 3))
     M = rng.standard_normal((2, 4, 5))
@@ -67,12 +67,12 @@ def test_its_many_heads_are_the_librarys(lesson, rng, heads):
         lesson["check_same"](other, layer, X, M, visible)
 
 
-def test_the_scrambled_layer_leaks(lesson):
+def test_scrambled_layer_leaks(lesson):
     assert lesson["leak"](lesson["plain"]) == 0
     assert lesson["leak"](lesson["scrambled"]) > 0.1
 
 
-def test_the_gradient_first_grows_then_vanishes(lesson):
+def test_gradient_first_grows_then_vanishes(lesson):
     _, _, undivided = lesson["gradient_to_query"](16, False)
     variance, _, divided = lesson["gradient_to_query"](16, True)
     assert variance == pytest.approx(1, abs=0.1)

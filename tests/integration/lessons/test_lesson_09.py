@@ -1,4 +1,4 @@
-"""Lesson 09: its norm, heads and layers against the library, with other numbers."""
+"""Lesson 09: its norm, heads and layers compared with the library, with other numbers."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def decoder(lesson, rng, heads=2):
     return randomize(layer, rng)
 
 
-def test_its_norm_is_the_librarys(lesson, rng):
+def test_norm_matches_the_library(lesson, rng):
     g, b = rng.standard_normal((2, 8))
     x, dy = rng.standard_normal((2, 6, 8))
     plain = lesson["PlainNorm"](g, b)
@@ -40,7 +40,7 @@ def test_its_norm_is_the_librarys(lesson, rng):
     np.testing.assert_allclose(grads.vector, known_grad.vector, atol=1e-12)
 
 
-def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
+def test_bug_is_where_the_text_says(lesson):
     norm = lesson["norm"]
     with pytest.raises(GradientError) as error:
         lesson["check"](lesson["Stiff"](norm.g, norm.b), lesson["x"])
@@ -50,7 +50,7 @@ def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4])
-def test_its_encoder_layer_is_the_librarys(lesson, rng, heads):
+def test_encoder_layer_matches_the_library(lesson, rng, heads):
     layer = encoder(lesson, rng, heads=heads)
     x = rng.standard_normal((7, 8))
     lesson["check_same_encoder"](layer, x)
@@ -58,7 +58,7 @@ def test_its_encoder_layer_is_the_librarys(lesson, rng, heads):
         lesson["check_same_encoder"](layer, x, pre_norm=True)
 
 
-def test_its_decoder_layer_is_the_librarys(lesson, rng):
+def test_decoder_layer_matches_the_library(lesson, rng):
     layer = decoder(lesson, rng)
     x = rng.standard_normal((6, 8))
     m = rng.standard_normal((3, 8))
@@ -71,7 +71,7 @@ def test_its_decoder_layer_is_the_librarys(lesson, rng):
         lesson["check_same_decoder"](layer, one_word_less, x, m)
 
 
-def test_only_the_triangle_keeps_the_law(lesson):
+def test_only_the_triangular_mask_is_causal(lesson):
     T = lesson["T"]
     for mask in (np.tri(T), np.tri(T, k=1)):
         def forward(x, visible=mask.astype(bool)):
@@ -86,13 +86,13 @@ def test_only_the_triangle_keeps_the_law(lesson):
 
 
 @pytest.mark.parametrize("T, D", [(1, 2), (9, 6)])
-def test_its_positions_are_the_librarys(lesson, T, D):
+def test_positions_match_the_library(lesson, T, D):
     np.testing.assert_allclose(lesson["positions"](T, D), positional_encoding(T, D, np.float64),
                                atol=1e-12)
 
 
-def test_its_kept_keys_are_the_librarys(lesson, rng):
-    """Word by word, the library's decoder layer grows the keys that the lesson's heads keep."""
+def test_cached_keys_match_the_library(lesson, rng):
+    """Decoding word by word, both cache the same keys."""
     heads = randomize(lesson["new_heads"](rng, 8, 2), rng)
     x = rng.standard_normal((5, 8))
     found = sum(lesson["word_by_word"](head, x) for head in heads.heads) + heads.b_o
@@ -109,7 +109,7 @@ def test_its_kept_keys_are_the_librarys(lesson, rng):
         np.testing.assert_allclose(found[t], y[0, 0], atol=1e-12)
 
 
-def test_largest_weights_are_counted_for_the_words_with_a_link(monkeypatch):
+def test_largest_weights_are_counted_for_words_with_a_link(monkeypatch):
     monkeypatch.syspath_prepend(str(LESSONS))
     from transformer_parts import largest_on
     weights = np.array([[[[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]],

@@ -1,4 +1,4 @@
-"""Lesson 10: its searches, laws, cuts and draws against the library, with other numbers."""
+"""Lesson 10: its searches, laws, truncations and samples compared with the library."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def model():
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7])
 @pytest.mark.parametrize("never", [[PAD, BOS], [PAD, BOS, UNK, 6]])
-def test_its_beam_is_the_librarys(lesson, model, width, never):
+def test_beam_search_matches_the_library(lesson, model, width, never):
     found = lesson["plain_beam"](model, SOURCE, width, never)
     wanted = beam_search(model, SOURCE, SOURCE > 0, width, 0.0, never=never)[0]
     assert [list(one.ids[1:]) for one in found] == [one.ids for one in wanted]
@@ -29,7 +29,7 @@ def test_its_beam_is_the_librarys(lesson, model, width, never):
                                [one.log_probability for one in wanted], rtol=1e-5)
 
 
-def test_its_beam_is_the_librarys_on_the_house(lesson):
+def test_beam_search_matches_the_library_on_the_example(lesson):
     source = lesson["source"]
     for width in (1, 2, 3, 9):
         wanted = beam_search(lesson["house"], source, source > 0, width, 0.0)[0]
@@ -37,14 +37,14 @@ def test_its_beam_is_the_librarys_on_the_house(lesson):
         assert [list(one.ids[1:]) for one in found] == [one.ids for one in wanted]
 
 
-def test_its_greedy_search_is_the_librarys(lesson, model):
+def test_greedy_search_matches_the_library(lesson, model):
     wanted, = greedy(model, SOURCE, SOURCE > 0)
     found = lesson["plain_greedy"](model, SOURCE)
     assert list(found.ids[1:]) == wanted.ids
     assert found.total == pytest.approx(wanted.log_probability, rel=1e-5)
 
 
-def test_the_steps_of_a_beam_are_what_it_kept(lesson):
+def test_recorded_steps_are_the_kept_prefixes(lesson):
     steps = []
     lesson["plain_beam"](lesson["house"], lesson["source"], 2, steps=steps)
     texts = [[lesson["text"](prefix.ids) for prefix in step] for step in steps]
@@ -58,12 +58,12 @@ def test_every_sentence_is_counted_once(lesson):
     assert all(ids[0] == BOS and ids[-1] == EOS for ids in sentences)
 
 
-def test_its_laws_hold_of_a_right_beam_over_a_network(lesson, model):
+def test_laws_hold_for_correct_beam_search(lesson, model):
     assert lesson["width_1_is_greedy"](lesson["plain_beam"], model, SOURCE)
     assert lesson["claims_are_the_models_own"](lesson["plain_beam"], model, SOURCE, 4)
 
 
-def test_each_bug_breaks_the_law_that_the_text_says(lesson):
+def test_each_bug_breaks_the_law_named_in_the_text(lesson):
     others = [lesson["random_translator"](seed) for seed in range(100, 140)]
     source = lesson["source"]
     second = lesson["claims_are_the_models_own"]
@@ -80,18 +80,18 @@ def test_each_bug_breaks_the_law_that_the_text_says(lesson):
     assert keeps("the past not counted") == (True, True)
 
 
-def test_a_search_that_is_not_greedy_with_one_place_breaks_law_1(lesson, model):
+def test_width_1_that_is_not_greedy_breaks_law_1(lesson, model):
     second_best = lesson["with_bug"](lesson["plain_beam"], "[:places]", "[1:places + 1]")
     assert not lesson["width_1_is_greedy"](second_best, model, SOURCE)
 
 
-def test_a_beam_with_another_limit_breaks_law_1_alone(lesson):
+def test_other_length_limit_breaks_only_law_1(lesson):
     shorter = lesson["with_bug"](lesson["plain_beam"], "10\n    running", "-1\n    running")
     first, second, third = lesson["kept_laws"](shorter)
     assert first < second == third == len(lesson["randoms"])
 
 
-def test_nine_places_can_lose_the_best_of_a_small_translator_and_ten_cannot(lesson):
+def test_width_9_can_miss_the_best_and_width_10_cannot(lesson):
     def p(ids):
         p = np.zeros(7)
         p[4:] = {1: [0.4, 0.3, 0.3], 3: [0.25] * 3}.get(len(ids), [0.0] * 3)
@@ -108,7 +108,7 @@ def test_nine_places_can_lose_the_best_of_a_small_translator_and_ten_cannot(less
 
 
 @pytest.mark.parametrize("tau", [0.3, 1.0, 4.0])
-def test_the_slope_of_the_entropy(lesson, tau):
+def test_slope_of_the_entropy(lesson, tau):
     logs = np.log(np.random.default_rng(3).dirichlet(np.ones(6)))
     at = np.array([tau])
 
@@ -123,20 +123,20 @@ def test_the_slope_of_the_entropy(lesson, tau):
 
 @pytest.mark.parametrize("how", [{}, {"temperature": 2.0}, {"top_k": 2}, {"top_p": 0.4},
                                  {"temperature": 1.5, "top_k": 4, "top_p": 0.8}], ids=str)
-def test_it_cuts_as_the_library_draws(lesson, how):
+def test_truncation_matches_the_library(lesson, how):
     rng = np.random.default_rng(4)
     log_p = np.log(rng.dirichlet(np.ones(6)))
     q = lesson["cut"](log_p, **how)
-    drawn = np.bincount([choose(log_p, rng, **how) for _ in range(4000)], minlength=6) / 4000
-    assert q.sum() == pytest.approx(1) and set(np.flatnonzero(drawn)) <= set(np.flatnonzero(q))
-    assert (abs(drawn - q) <= 5 * np.sqrt(q * (1 - q) / 4000)).all()
+    freqs = np.bincount([choose(log_p, rng, **how) for _ in range(4000)], minlength=6) / 4000
+    assert q.sum() == pytest.approx(1) and set(np.flatnonzero(freqs)) <= set(np.flatnonzero(q))
+    assert (abs(freqs - q) <= 5 * np.sqrt(q * (1 - q) / 4000)).all()
 
 
-def test_draws_of_a_batch_claim_the_models_own(lesson, model):
+def test_samples_of_a_batch_have_the_log_probabilities_of_the_model(lesson, model):
     source = pair_batch([[4, 6, 5], [7]], [[4], [4]]).source
     rng = np.random.default_rng(5)
-    drawn, totals = lesson["draw_all"](model, source, rng, [PAD, BOS, UNK], temperature=0.5)
-    for b, ids in enumerate(drawn):
+    samples, totals = lesson["draw_all"](model, source, rng, [PAD, BOS, UNK], temperature=0.5)
+    for b, ids in enumerate(samples):
         one = source[source[:, b] > 0, b][:, None]
         own = lesson["own_terms"](model, one, [BOS, *ids])
         assert totals[b] == pytest.approx(sum(own), rel=1e-4)

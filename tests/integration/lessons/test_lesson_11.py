@@ -1,4 +1,4 @@
-"""Lesson 11: its reader compared with the library, and what distinguishes the bugs."""
+"""Lesson 11: its readout compared with the library, and how its bugs differ."""
 
 import re
 
@@ -31,12 +31,12 @@ def arrays():
 
 @pytest.fixture
 def texts():
-    """h (T, B, H), mask (T, B)"""
+    """Return h (T, B, H) and mask (T, B)."""
     mask = np.arange(7)[:, None] < np.array([4, 7])
     return np.random.default_rng(9).standard_normal((7, 2, 5)), mask
 
 
-def test_its_combined_reader_is_the_librarys(lesson, arrays, texts):
+def test_combined_readout_matches_the_library(lesson, arrays, texts):
     W_s, W_q, v, *above = arrays
     library = KeyValueReadout(Combined(W_s, W_q, v), *above)
     lesson["check_same"](lesson["PlainReader"](*arrays), library, *texts)
@@ -51,7 +51,7 @@ def test_single_is_combined_without_a_query(lesson, arrays, texts):
         lesson["check_same"](lesson["PlainReader"](*arrays), library, *texts)
 
 
-def test_all_at_once_is_one_by_one_in_texts_of_any_length(lesson, arrays, texts):
+def test_batched_readout_matches_step_by_step(lesson, arrays, texts):
     h, mask = texts
     y, alpha, _ = lesson["PlainReader"](*arrays).forward(h, mask)
     for row, length in enumerate(mask.sum(0)):
@@ -60,7 +60,7 @@ def test_all_at_once_is_one_by_one_in_texts_of_any_length(lesson, arrays, texts)
         assert (alpha[:, row, length:] == 0).all()
 
 
-def test_what_is_not_visible_has_no_weight_whatever_its_score(lesson):
+def test_invisible_positions_have_no_weight(lesson):
     e = np.array([[3.0, 9e4, -1.0], [1.0, 2.0, 3.0]])
     visible = np.array([[True, False, True], [False, False, False]])
     weights = lesson["softmax"](e, visible)
@@ -68,7 +68,7 @@ def test_what_is_not_visible_has_no_weight_whatever_its_score(lesson):
     assert (weights[1] == 0).all()
 
 
-def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
+def test_bug_is_where_the_text_says(lesson):
     with pytest.raises(GradientError) as error:
         lesson["check"](lesson["LastRoles"](*lesson["arrays"]))
     report = str(error.value)
@@ -77,7 +77,7 @@ def test_the_planted_bug_is_wrong_where_the_text_says(lesson):
     assert "element [5, 0, 3] of (6, 3, 4): found 0, right" in report
 
 
-def test_influence_tells_what_the_gradient_check_does_not(lesson):
+def test_influence_finds_what_the_gradient_check_misses(lesson):
     found = {name: lesson["influence"](reader)
              for name, reader in lesson["HISTORY_READOUTS"].items()}
     assert all(lesson["check"](reader).right for reader in lesson["HISTORY_READOUTS"].values())
@@ -86,24 +86,24 @@ def test_influence_tells_what_the_gradient_check_does_not(lesson):
     assert [moved.sum() for moved in by_kind] == [21, 36, 6]
 
 
-def test_its_copying_task(tmp_path):
+def test_copy_task(tmp_path):
     with pictures_in(tmp_path):
         from attentive_parts import Copying, symbols
     batch = Copying(2, np.random.default_rng(0), size=3, n=4, gap=2).batch(1)
     read = symbols(batch.inputs[:, 0])
-    asked = batch.targets[:, 0]
+    targets = batch.targets[:, 0]
     assert read[4:7] == ["·", "·", "→"]
-    assert symbols(asked[6:]) == read[:4] and read[7:] == read[:3]
-    assert (asked[:6] == PAD).all() and batch.tokens == 12
+    assert symbols(targets[6:]) == read[:4] and read[7:] == read[:3]
+    assert (targets[:6] == PAD).all() and batch.tokens == 12
 
 
-def test_what_counts_as_a_letter_right(tmp_path):
+def test_accuracy_of_letters(tmp_path):
     with pictures_in(tmp_path):
         from attentive_parts import COPY_VOCABULARY, Copying, letters_right
     batch = Copying(1, np.random.default_rng(0), size=5, n=3, gap=2).batch(0)
 
-    class Knowing:
-        """Says the right letter at the first two positions of the copy, and id 0 at the third."""
+    class Oracle:
+        """Predicts the first two letters of the copy correctly, and id 0 for the third."""
 
         output = None
 
@@ -115,28 +115,28 @@ def test_what_counts_as_a_letter_right(tmp_path):
         def logits(self, row):
             return row
 
-    model = Knowing()
+    model = Oracle()
     model.output = model
     assert letters_right(model, batch).tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize("attention", [None, "projection", "combined"])
-def test_its_models_are_the_largest_of_their_budget(lesson, attention):
+def test_models_have_the_largest_sizes_within_their_budget(lesson, attention):
     model = lesson["create"](attention, 1, vocabulary=14, budget=3000, init=0.3)
     assert 0.85 * 3000 < model.size <= 3000
 
 
-# ---- what it takes from the records --------------------------------------------------------------
+# ---- recorded figures ----------------------------------------------------------------------------
 
 
-def test_the_longer_trainings_are_those_recorded():
+def test_longer_trainings_match_the_records():
     for text, recipes in RECORDS.items():
         assert written(NAME, "LONGER")[text] == {
             name: round(recorded(recipe), 2) for name, recipe in recipes.items()}
     assert list(written(NAME, "LONGER")) == list(RECORDS)
 
 
-def test_its_question_has_the_recorded_perplexities():
+def test_question_quotes_the_recorded_perplexities():
     one, two, three, ngram = [
         round(recorded(f"daniluk-{name}"))
         for name in ("attention", "key-value", "key-value-predict", "4gram")]
@@ -145,7 +145,7 @@ def test_its_question_has_the_recorded_perplexities():
     assert f"(three parts, no attention) reaches {ngram}." in text
 
 
-def test_its_answer_has_the_recorded_perplexities():
+def test_answer_quotes_the_recorded_perplexities():
     rows = re.findall(r"`(daniluk-[\w-]+)`\) \|.*\| ([\d.]+) \|", ANSWERS.read_text("utf-8"))
     assert len(rows) == 4
     assert rows == [(recipe, f"{recorded(recipe):.2f}") for recipe, _ in rows]

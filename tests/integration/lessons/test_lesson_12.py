@@ -1,4 +1,4 @@
-"""Lesson 12: its readers against the library with other numbers, its bug, the task of pairs."""
+"""Lesson 12: its readouts compared with the library, its bug, and the task of pairs."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ RECORDS = {
 
 @pytest.fixture(scope="module")
 def measures(lesson, tmp_path_factory):
-    """The lesson with those cells of its training that only define functions and classes."""
+    """Return the lesson's names, including functions and classes of its training cells."""
     names = dict(lesson)
     with pictures_in(tmp_path_factory.mktemp("lesson")):
         for cell in tagged(NAME):
@@ -42,7 +42,7 @@ def rng():
 
 @pytest.fixture
 def weights(rng):
-    """W_Y, W_h, w, W_r, W_x of parts of 3 numbers and outputs of 6."""
+    """Return W_Y, W_h, w, W_r, W_x for parts of 3 numbers and outputs of 6."""
     return [rng.standard_normal(shape) for shape in ((3, 3), (3, 3), (3,), (3, 6), (3, 6))]
 
 
@@ -53,7 +53,7 @@ def library_of(weights, roles, window):
 
 @pytest.mark.parametrize("roles", [1, 2, 3])
 @pytest.mark.parametrize("window", [1, 4, 20])
-def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
+def test_readout_matches_the_library(lesson, rng, weights, roles, window):
     plain = lesson["PlainReader"](*weights, roles, window)
     h = rng.standard_normal((7, 2, 3 * roles))
     lesson["check_same"](plain, library_of(weights, roles, window), h)
@@ -70,7 +70,7 @@ def test_its_reader_is_the_librarys(lesson, rng, weights, roles, window):
 
 
 @pytest.mark.parametrize("roles", [2, 3])
-def test_another_cut_is_reported(lesson, rng, weights, roles):
+def test_different_split_is_reported(lesson, rng, weights, roles):
     h = rng.standard_normal((7, 2, 3 * roles))
     with pytest.raises(AssertionError, match="dh differs"):
         lesson["check_same"](lesson["Misfiled"](*weights, roles, 4),
@@ -78,36 +78,36 @@ def test_another_cut_is_reported(lesson, rng, weights, roles):
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
-def test_its_n_gram_is_the_librarys(lesson, rng, order):
+def test_n_gram_matches_the_library(lesson, rng, order):
     W = rng.standard_normal(((order - 1) * 3, 5))
     h = rng.standard_normal((6, 2, len(W)))
     lesson["check_same"](lesson["PlainNGram"](W, order), NGramReadout(W, order), h)
 
 
-def test_the_planted_bug_passes_with_one_role_and_is_named_with_three(lesson):
+def test_bug_passes_with_one_role_and_is_located_with_three(lesson):
     lesson["check"](lesson["Misfiled"], 1)
     with pytest.raises(GradientError) as caught:
         lesson["check"](lesson["Misfiled"], 3)
-    told = str(caught.value)
-    assert "wrong gradient for W_Y, W_h, w, input[0]; right: W_r, W_x" in told
-    assert "Misfiled.terms\n    dalpha = dalpha + dr @ k.T" in told
-    assert "a wrong variable: `k`" in told
+    report = str(caught.value)
+    assert "wrong gradient for W_Y, W_h, w, input[0]; right: W_r, W_x" in report
+    assert "Misfiled.terms\n    dalpha = dalpha + dr @ k.T" in report
+    assert "a wrong variable: `k`" in report
 
 
-def test_a_step_finds_the_state_behind_the_same_letter(lesson):
+def test_step_attends_to_the_state_after_the_same_letter(lesson):
     assert lesson["letters"][lesson["alpha"].argmax()] == "u"
 
 
-# ---- what it measures ----------------------------------------------------------------------------
+# ---- measurements --------------------------------------------------------------------------------
 
 
-def test_pairs_ask_for_what_was_given(lesson):
+def test_pairs_repeat_the_given_value(lesson):
     batch = lesson["Pairs"](np.random.default_rng(1), 2, size=6).batch(1)
     assert batch.inputs.shape == (15, 6) and batch.tokens == 18
     for inputs, targets in zip(batch.inputs.T, batch.targets.T):
         assert len(set(inputs[:10])) == 10
-        told = dict(zip(inputs[:10:2], inputs[1:10:2]))
-        assert [told[one] for one in inputs[10::2]] == list(targets[10::2])
+        values = dict(zip(inputs[:10:2], inputs[1:10:2]))
+        assert [values[one] for one in inputs[10::2]] == list(targets[10::2])
         assert (targets[:10] == 0).all() and (targets[11::2] == 0).all()
 
 
@@ -116,7 +116,7 @@ def small_model(rng, reader="attention", hidden=6):
                                          init=0.8)
 
 
-def test_its_cosines_are_those_of_the_analysis(measures, rng):
+def test_cosines_match_the_analysis(measures, rng):
     model = small_model(rng)
     cosines = measures["look"](model)
     known = role_gradients(model, measures["questions"], rng)
@@ -129,7 +129,7 @@ CUTS = {"query, key, value | predict": "predict", "query, value | key, predict":
 
 
 @pytest.mark.parametrize("name", CUTS)
-def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weights, name):
+def test_readouts_with_other_splits_have_correct_gradients(measures, rng, weights, name):
     W_Y, W_h, w, W_r, W_x = weights
     kind = type(measures["cut"](name, 1).reader)
     reader = kind(Combined(W_Y, W_h, w), W_x, W_r, None, 2)
@@ -143,7 +143,7 @@ def test_readers_that_are_cut_elsewhere_have_right_gradients(measures, rng, weig
     gradcheck(reader, h, rng=rng, forward=forward)
 
 
-def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
+def test_state_size_is_the_largest_within_the_budget(tmp_path):
     with pictures_in(tmp_path):
         from roles_parts import largest_state
 
@@ -154,7 +154,7 @@ def test_a_state_is_as_large_as_the_parameters_allow(tmp_path):
     assert hidden % 3 == 0 and create(hidden).size <= 2000 < create(hidden + 3).size
 
 
-def test_real_text_is_as_recorded():
+def test_figures_of_real_text_match_the_records():
     assert written(NAME, "WIKITEXT") == {
         name: [tuple(round(recorded(f"wikitext-{recipe}", what, seed=seed), 1)
                      for what in ("value", "low", "high"))
@@ -162,8 +162,8 @@ def test_real_text_is_as_recorded():
         for name, recipe in RECORDS.items()}
 
 
-def test_what_the_lesson_says_of_the_seeds():
-    """Who is ahead with which seeds; a second seed shifts more than an interval is long."""
+def test_statements_about_seeds():
+    """Which readout wins with which seed; another seed changes more than an interval's length."""
     text = written(NAME, "WIKITEXT")
     value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in text.items()}
     three = value["three parts"]

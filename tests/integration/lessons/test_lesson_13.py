@@ -1,4 +1,4 @@
-"""Lesson 13: its mechanism, with other numbers, and what it does with it outside of the lesson."""
+"""Lesson 13: its mechanism with other numbers, and its use outside of the lesson."""
 
 import numpy as np
 import pytest
@@ -8,16 +8,16 @@ from numpy_attention.gradcheck import GradientError
 
 
 @pytest.fixture
-def drawn():
-    """An attention's q (B, Q), h (B, S, D), mask (B, S), W (D, Q)."""
+def random_case():
+    """Return an attention's q (B, Q), h (B, S, D), mask (B, S), W (D, Q)."""
     rng = np.random.default_rng(8)
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]], bool)
     return (rng.standard_normal((2, 3)), rng.standard_normal((2, 5, 4)), mask,
             rng.standard_normal((4, 3)))
 
 
-def test_its_weights_are_those_of_the_equation(lesson, drawn):
-    q, h, mask, W = drawn
+def test_weights_follow_the_equation(lesson, random_case):
+    q, h, mask, W = random_case
     attention = lesson["Nearness"](W, np.array([0.3]))
     context, weights, _ = attention.step(q, attention.read(h, mask), 0)
     for b in range(2):
@@ -28,8 +28,8 @@ def test_its_weights_are_those_of_the_equation(lesson, drawn):
     assert not weights[~mask].any()
 
 
-def test_it_is_general_where_all_keys_are_as_long(lesson, drawn):
-    q, h, mask, W = drawn
+def test_equals_general_if_all_keys_have_equal_length(lesson, random_case):
+    q, h, mask, W = random_case
     W = W[:3]                                                       # (3, 3)
     keys = h[:, :, :3] / np.linalg.norm(h[:, :, :3], axis=2, keepdims=True)
     rotation, _ = np.linalg.qr(W)
@@ -39,7 +39,7 @@ def test_it_is_general_where_all_keys_are_as_long(lesson, drawn):
     np.testing.assert_allclose(found, general.step(q, general.read(keys, mask), 0)[1], rtol=1e-10)
 
 
-def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
+def test_bug_is_where_the_text_says(lesson):
     with pytest.raises(GradientError, match=r"wrong gradient for W, input\[1\]; right: s, input") \
             as caught:
         lesson["check"](lesson["Pushed"])
@@ -47,10 +47,10 @@ def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
     assert named.strip() == "dmemory.keys += dU" and "wrong sign" in str(caught.value)
 
 
-def test_its_file_holds_the_class_and_passes_the_command(lesson, drawn, tmp_path, capsys):
+def test_file_holds_the_class_and_passes_the_command(lesson, random_case, tmp_path, capsys):
     path = lesson["write_class"](lesson["Nearness"], tmp_path)
     assert path.name == "nearness.py"
-    q, h, mask, W = drawn
+    q, h, mask, W = random_case
     of_file = lesson["class_in"](path, "Nearness")(W, np.array([0.3]))
     of_lesson = lesson["Nearness"](W, np.array([0.3]))
     for one, other in zip(of_file.step(q, of_file.read(h, mask), 0)[:2],

@@ -1,4 +1,4 @@
-"""Lesson 14: its versions agree, its checks see what is left out, its figures add up, its clock."""
+"""Lesson 14: its versions agree, its checks find omissions, its timings add up."""
 
 import re
 
@@ -27,8 +27,8 @@ def test_every_version_passes_its_gradient_check(lesson, version):
 
 
 @every
-def test_every_version_learns_the_same_in_float64(lesson, version):
-    """Three steps, clipped and not, with other numbers than the lesson's."""
+def test_every_version_trains_identically_in_float64(lesson, version):
+    """Three steps, with and without clipping, with other numbers than the lesson's."""
     inputs, targets = np.random.default_rng(5).integers(9, size=(2, 5, 4))
     found = []
     for name in ("FirstWritten", version):
@@ -41,13 +41,13 @@ def test_every_version_learns_the_same_in_float64(lesson, version):
     assert losses[2] < losses[0]
 
 
-def test_the_lesson_holds_each_version_to_the_one_before(lesson):
+def test_lesson_compares_each_version_with_the_previous_one(lesson):
     pairs = re.findall(r"^check_same\((\w+), (\w+)\)", TEXTS[NAME], re.MULTILINE)
     assert pairs == [*zip(VERSIONS[1:], VERSIONS), ("OnePassUpdate", "FirstWritten")]
     assert tuple(kind.__name__ for kind in lesson["VERSIONS"]) == VERSIONS
 
 
-def test_its_clipping_is_at_work(lesson):
+def test_clipping_has_an_effect(lesson):
     model = lesson["created"](lesson["FirstWritten"], lesson["V"], lesson["H"])
     grads = model.zeros_like()
     model.loss_and_grad(lesson["inputs"], lesson["targets"], grads)
@@ -55,7 +55,7 @@ def test_its_clipping_is_at_work(lesson):
 
 
 def without(name):
-    """A way back that forgets the gradient of one parameter."""
+    """Return a backward pass that omits the gradient of one parameter."""
     def backward(self, dhs, cache, grads):
         other = grads.zeros_like()
         dxs = super(type(self), self).backward(dhs, cache, other)
@@ -67,7 +67,7 @@ def without(name):
 
 
 @pytest.mark.parametrize("name", ["W", "U", "b"])
-def test_a_term_left_out_is_caught_by_both_checks(lesson, name):
+def test_missing_term_is_detected_by_both_checks(lesson, name):
     wrong = type("Wrong", (lesson["OnePassUpdate"],), {"backward": without(name)})
     with pytest.raises(AssertionError, match=f"Wrong: d{name} differs"):
         lesson["check_same"](wrong, lesson["OnePassUpdate"])
@@ -75,7 +75,7 @@ def test_a_term_left_out_is_caught_by_both_checks(lesson, name):
         lesson["check"](wrong)
 
 
-def test_a_gradient_that_is_never_cleared_is_caught(lesson):
+def test_gradient_that_is_never_cleared_is_detected(lesson):
     class Stale(lesson["OnePassUpdate"]):
         def train_step(self, inputs, targets, grads):
             loss = self.loss_and_grad(inputs, targets, grads)
@@ -87,7 +87,7 @@ def test_a_gradient_that_is_never_cleared_is_caught(lesson):
         lesson["check_same"](Stale, lesson["OnePassUpdate"])
 
 
-def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
+def test_bug_is_where_the_text_says(lesson):
     with pytest.raises(GradientError, match="wrong gradient for U; right: W, b, E, d, S"):
         lesson["check"](lesson["OneOff"])
     with pytest.raises(AssertionError, match="OneOff: dU differs"):
@@ -95,7 +95,7 @@ def test_its_planted_bug_is_wrong_where_the_text_says(lesson):
 
 
 def narrow_panels(lesson, monkeypatch):
-    """Panels of 3 columns and cut across, so that tiny sizes have all that large ones have."""
+    """Use panels of 3 columns, split across too, so that tiny sizes cover all cases."""
     monkeypatch.setitem(lesson, "WIDTH", 3)
     monkeypatch.setitem(lesson, "SMALL", 30)
 
@@ -108,12 +108,12 @@ def test_narrow_panels_pass_the_gradient_check(lesson, monkeypatch):
     lesson["check"](lesson["UInPanels"])
 
 
-@pytest.mark.parametrize("left_out", ["rest", "parts"])
-def test_panels_that_lose_columns_or_parts_are_caught(lesson, left_out):
+@pytest.mark.parametrize("missing", ["rest", "parts"])
+def test_panels_that_lose_columns_or_parts_are_detected(lesson, missing):
     class Lossy(lesson["Panels"]):
         def __init__(self, W, rows):
             super().__init__(W, rows)
-            if left_out == "rest":
+            if missing == "rest":
                 self.rest = 0 * self.rest
             else:
                 self.parts[1:] = []
@@ -126,7 +126,7 @@ def test_panels_that_lose_columns_or_parts_are_caught(lesson, left_out):
         lesson["check_same"](Wrong, lesson["WordsAtOnce"])
 
 
-def test_the_floor_makes_the_products_of_a_step(lesson):
+def test_floor_has_the_products_of_a_step(lesson):
     T, B, H, V = (lesson[letter] for letter in "TBHV")
     shapes = lesson["shapes_of_products"](B)
     of_recurrence = 2 * T * B * H * 4 * H
@@ -137,7 +137,7 @@ def test_the_floor_makes_the_products_of_a_step(lesson):
     assert {array.dtype for array in results} == {np.dtype(np.float32)}
 
 
-def test_it_says_nothing_of_time_that_a_run_could_refute():
+def test_text_makes_no_claims_about_time():
     for cell in tagged(NAME):
         for line in cell.body.splitlines():
             timed = re.search(r"assert\b.*\b(seconds|ms|rates|first|last|floor|shares)\b", line)
@@ -147,7 +147,7 @@ def test_it_says_nothing_of_time_that_a_run_could_refute():
 # ---- speed_parts ---------------------------------------------------------------------------------
 
 
-def test_turns_run_every_side_once_a_round_and_once_before(parts):
+def test_every_side_runs_once_per_round_and_once_before(parts):
     ran = []
     sides = {name: lambda name=name: ran.append(name) for name in "abc"}
     seconds = parts.in_turns(sides, 4, np.random.default_rng(0))
@@ -170,13 +170,13 @@ def test_medians_ratios_verdicts_and_savings(parts, capsys):
 
 
 @pytest.mark.parametrize("times", [1.004, 0.996])
-def test_a_range_that_prints_as_touching_1_is_too_close_to_tell(parts, times):
+def test_range_printed_as_touching_1_is_undecided(parts, times):
     one = np.array([4.0, 6.0, 5.0])
     assert "[1.00 to 1.00]" in parts.ratio(one, times * one)
     assert parts.verdict(one, times * one) == "too close to tell"
 
 
-def test_what_the_steps_take_adds_up(parts):
+def test_times_of_the_steps_add_up(parts):
     ms = {"first": 50.0, "worse": 52.0, "last": 30.0}
     taken = parts.falls(ms, list(ms))
     assert taken == {"worse": -2.0, "last": 22.0}

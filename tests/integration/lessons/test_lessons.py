@@ -1,6 +1,6 @@
-"""The lessons as files: cells, prose, derivations, papers, a course that lists them all.
+"""Lessons as files: cells, prose, derivations, papers, and the list of the course.
 
-CI runs them; their own asserts check the rest.
+CI runs the lessons; their asserts check the rest.
 """
 
 import ast
@@ -16,7 +16,7 @@ DERIVED = [name for name in TEXTS if name not in NO_GRADIENTS]
 every = pytest.mark.parametrize("name", list(TEXTS))
 
 
-def test_the_course_lists_exactly_the_lessons_that_exist():
+def test_course_lists_exactly_the_existing_lessons():
     course = (LESSONS / "README.md").read_text(encoding="utf-8")
     names = re.findall(r"^\| \[(.+?)\]\((.+?)\)", course, re.MULTILINE)
     assert all(name == link for name, link in names)
@@ -24,10 +24,10 @@ def test_the_course_lists_exactly_the_lessons_that_exist():
 
 
 @every
-def test_cells_are_text_or_code_and_each_compiles(name):
+def test_cells_are_text_or_code_that_compiles(name):
     parts = cells(name)
     for is_text, body in parts:
-        compile(body, name, "exec")                                 # each cell can be run by itself
+        compile(body, name, "exec")                             # each cell can be run separately
         lines = [line for line in body.splitlines() if line]
         if is_text:
             comments = all(line.startswith("# ") or line == "#" for line in lines)
@@ -46,7 +46,7 @@ def test_prints_before_it_imports_anything(name):
 
 
 @pytest.mark.parametrize("name", DERIVED)
-def test_derives_checks_compares_and_plants_a_bug_that_must_be_caught(name):
+def test_has_derivation_check_comparison_and_planted_bug(name):
     for needed in ("# ## Forward", "# ## Backward", r"gradcheck\(",
                    r"np\.(testing\.assert_)?allclose\(", r"plotting\.save\(|show\(",
                    r"except \(?GradientError|caught\("):
@@ -54,7 +54,7 @@ def test_derives_checks_compares_and_plants_a_bug_that_must_be_caught(name):
 
 
 @every
-def test_runs_anywhere_on_what_ships_and_with_seeds(name):
+def test_uses_only_shipped_data_and_seeded_generators(name):
     text = TEXTS[name]
     assert not re.search(r"""["'](/[a-z]|~/|[A-Za-z]:\\)""", text), "no absolute path"
     assert not re.search(r"^\s*(import|from) (torch|jax)", text, re.MULTILINE)
@@ -66,7 +66,7 @@ def test_runs_anywhere_on_what_ships_and_with_seeds(name):
 
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if '# %% tags=["plain"]\n' in TEXTS[name]])
-def test_its_reference_implementation_can_be_stepped_through(name):
+def test_reference_implementation_can_be_stepped_through(name):
     lesson = lesson_named(name, LESSONS)
     assert lesson.cells[reference_cell(lesson)].tag == "plain"
     found = reference_of(lesson)

@@ -1,7 +1,7 @@
-"""Numbers in a lesson's text are those that its own run prints, or that its code sets.
+"""Numbers in a lesson's text are printed by its run, or set in its code.
 
-`.ci/run` runs every lesson before the tests and says in NUMPY_ATTENTION_LESSON_LOGS where the
-outputs are.
+`.ci/run` runs every lesson before the tests, and sets NUMPY_ATTENTION_LESSON_LOGS to the folder of
+the outputs.
 """
 
 import os
@@ -17,7 +17,7 @@ NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?: ?%)?")
 
 
 def measured(text):
-    """Decimal numbers and percentages of the running text; equations and code are not it."""
+    """Return decimal numbers and percentages of the prose, without equations and code."""
     text = re.sub(r"^#     .*$", "", text, flags=re.MULTILINE)              # indented: equations
     text = re.sub(r"`[^`]*`|\(\d{4}[^)]*\)|\d{4}\.\d{5}", "", text)
     text = re.sub(r"(?:section|equation|figure|table|lesson)s? [\d.]+", "", text, flags=re.I)
@@ -26,7 +26,7 @@ def measured(text):
 
 @pytest.mark.parametrize("name", EDITION)
 @pytest.mark.skipif(LOGS is None, reason="NUMPY_ATTENTION_LESSON_LOGS names no outputs of lessons")
-def test_every_number_in_the_text_is_in_the_output_or_in_the_code(name):
+def test_numbers_in_the_text_are_in_the_output_or_code(name):
     output = (Path(LOGS) / f"{name[:2]}.log").read_text(encoding="utf-8")
     code = "".join(cell.body for cell in tagged(name) if not cell.is_text)
     known = output + code
@@ -36,7 +36,7 @@ def test_every_number_in_the_text_is_in_the_output_or_in_the_code(name):
                 f"{number} stands in the text, not in what is printed"
 
 
-def test_what_counts_as_measured():
+def test_measured():
     text = ("# At 0.45 of 12 it is 1,234.5, so 30 % more, by section 3.1 of (2015, 2.2)\n"
             "#     y = 0.5 x\n# and `0.1`.\n")
     assert measured(text) == ["0.45", "1,234.5", "30 %"]

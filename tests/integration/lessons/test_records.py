@@ -1,4 +1,4 @@
-"""Lessons 05, 07 and 08 quote the records correctly."""
+"""Lessons quote the recorded figures correctly."""
 
 from statistics import stdev
 
@@ -6,7 +6,7 @@ import pytest
 from lesson_files import recorded, seeds_of, written
 
 SEEDS = [0, 1, 2]
-# of each lesson the metric of its RECORDED, the digits, and the recipe behind every figure
+# for each lesson: the metric of its RECORDED, the digits, and the recipes of its figures
 QUOTED = {
     "05_encoder_decoder.py": ("bleu", 1, {
         "fixed vector": {"one direction": "clauses-fixed",
@@ -27,7 +27,7 @@ QUOTED = {
 
 
 def figures_of(recipes, metric, digits):
-    """The recorded figure in the place of each recipe's name."""
+    """Replace the names of recipes by their recorded figures."""
     if isinstance(recipes, dict):
         return {name: figures_of(inner, metric, digits) for name, inner in recipes.items()}
     assert seeds_of(recipes) == SEEDS
@@ -35,7 +35,7 @@ def figures_of(recipes, metric, digits):
 
 
 @pytest.mark.parametrize("name", QUOTED)
-def test_a_quoted_figure_is_the_recorded_one(name):
+def test_quoted_figures_match_the_records(name):
     metric, digits, recipes = QUOTED[name]
     assert written(name, "RECORDED") == figures_of(recipes, metric, digits)
 
@@ -44,7 +44,7 @@ def bleu(recipe, seed=None):
     return recorded(recipe, metric="bleu", seed=seed)
 
 
-def test_what_lesson_05_says_of_its_records():
+def test_statements_of_lesson_05():
     for directions in (("clauses-fixed", "additive-one-direction"),
                        ("fixed-two-directions", "clauses-additive")):
         fixed, attention = map(bleu, directions)
@@ -57,14 +57,14 @@ def test_what_lesson_05_says_of_its_records():
     assert written("05_encoder_decoder.py", "REVERSED") == round(bleu("fixed-reversed"), 1)
 
 
-def test_what_lesson_06_says_of_the_papers_settings():
-    """A small model hardly begins to learn with them, and does with ours."""
+def test_statements_of_lesson_06_about_the_papers_settings():
+    """A small model hardly learns with these settings, but does with ours."""
     values, adam = bleu("appendix-init-modern"), bleu("appendix-adam")
     assert bleu("appendix") < min(values, adam) / 3
     assert max(values, adam) < bleu("clauses-additive")
 
 
-def test_what_lessons_07_and_08_say_of_their_records():
+def test_statements_of_lessons_07_and_08():
     quoted = written("07_luong_attention.py", "RECORDED")
     recipes = map(QUOTED["07_luong_attention.py"][2].get, quoted)
     assert written("07_luong_attention.py", "DEVIATION") == tuple(

@@ -1,4 +1,4 @@
-"""Shapes in the comments of the lessons are true, as far as a lesson derives with them."""
+"""Shapes in comments of the lessons are correct for the code of their derivations."""
 
 import ast
 import re
@@ -11,8 +11,7 @@ from numpy_attention.gradcheck.locate import rewriting
 
 
 def derive(path, watch, folder):
-    """Run a lesson's code, without its cells of training, up to the section of its first gradient
-    check."""
+    """Run a lesson's code up to the section of its first gradient check, without training cells."""
     tree = watch.read(path, "lesson")
     names = {"__file__": str(folder / path.name), "__name__": "lesson"}
     text = path.read_text(encoding="utf-8")
@@ -31,8 +30,8 @@ def derive(path, watch, folder):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_no_shape_that_a_lesson_derives_with_is_a_lie(path, tmp_path, monkeypatch):
-    # A lesson's gradient check changes functions as the file has them, not as they are watched.
+def test_shape_comments_are_correct(path, tmp_path, monkeypatch):
+    # the lesson's gradient check edits functions of the file, not the instrumented ones
     monkeypatch.setattr(rewriting, "matches_source", lambda code: True)
     watch = Watch()
     with pictures_in(tmp_path), watch.running():

@@ -1,7 +1,7 @@
 """The built site, opened page by page in a real browser without a network.
 
-NUMPY_ATTENTION_SITE names a site that is built already, `.ci/run`'s with all lessons run; without
-it one is built with lesson 00 alone.
+NUMPY_ATTENTION_SITE names an existing site, such as that of `.ci/run` with all lessons run. Without
+it, a site with only lesson 00 is built.
 """
 
 import functools
@@ -43,7 +43,7 @@ def site(tmp_path_factory):
 
 
 class Page(HTMLParser):
-    """What a page links to, what it loads, and where it can be linked to."""
+    """The links, resources and anchors of a page."""
 
     def __init__(self, text):
         super().__init__()
@@ -69,27 +69,27 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    """{path: Page} of all that was built."""
+    """Return {path: Page} of the whole site."""
     return {path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8"))
             for path in sorted(site.rglob("*.html"))}
 
 
 def place(page, link):
-    """(path, anchor) that a link within the site leads to."""
+    """Return (path, anchor) of the target of an internal link."""
     parts = urlsplit(link)
     path = os.path.normpath(os.path.join(os.path.dirname(page), unquote(parts.path)))
     return (page if not parts.path else path), unquote(parts.fragment)
 
 
-def is_elsewhere(link):
+def is_external(link):
     return bool(urlsplit(link).scheme or urlsplit(link).netloc)
 
 
-def test_no_link_within_the_site_is_dead(site, pages):
+def test_internal_links_are_valid(site, pages):
     dead = []
     for page, what in pages.items():
         for link in what.links + what.loads:
-            if is_elsewhere(link):
+            if is_external(link):
                 continue
             path, anchor = place(page, link)
             if not (site / path).is_file():
@@ -99,15 +99,15 @@ def test_no_link_within_the_site_is_dead(site, pages):
     assert not dead, "\n".join(dead[:40])
 
 
-def test_nothing_is_loaded_from_elsewhere(site, pages):
+def test_no_external_resources(site, pages):
     for page, what in pages.items():
-        assert not [one for one in what.loads if is_elsewhere(one) and not one.startswith("data:")]
+        assert not [one for one in what.loads if is_external(one) and not one.startswith("data:")]
     for style in site.rglob("*.css"):
         text = style.read_text(encoding="utf-8")
         assert not re.search(r"url\(\s*[\"']?(https?:)?//|@import", text), style
 
 
-def test_every_lesson_has_a_page_with_answers_folded_and_downloads(site, pages):
+def test_every_lesson_has_a_page_with_folded_answers_and_downloads(site, pages):
     scripts = sorted(ROOT.glob("lessons/[0-9][0-9]_*.py"))
     assert scripts
     for script in scripts:
@@ -119,7 +119,7 @@ def test_every_lesson_has_a_page_with_answers_folded_and_downloads(site, pages):
         assert (site / "course" / script.name).read_bytes() == script.read_bytes()
 
 
-def test_every_module_has_its_source_and_every_room_its_page(pages):
+def test_every_module_has_a_source_page_and_every_package_a_page(pages):
     for path in (ROOT / "numpy_attention").rglob("*.py"):
         assert f"source/{path.relative_to(ROOT).as_posix()}.html" in pages
     for part in (ROOT / "numpy_attention").iterdir():
@@ -127,7 +127,7 @@ def test_every_module_has_its_source_and_every_room_its_page(pages):
             assert f"api/{part.name}.html" in pages
 
 
-def test_lessons_show_what_they_gave(site):
+def test_lessons_show_their_outputs(site):
     run = sorted(ROOT.glob("lessons/[0-9][0-9]_*.py"))[:None if BUILT else 1]
     for script in run:
         text = (site / "lessons" / f"{script.stem}.html").read_text(encoding="utf-8")
@@ -145,7 +145,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def address(site):
-    """Where the site is served, on this machine alone."""
+    """Serve the site locally; → its address."""
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -157,14 +157,14 @@ def address(site):
 
 @pytest.fixture
 def tab(browser, address):
-    """A page of the browser that keeps in `tab.wrong` what should not happen."""
+    """A browser page that records unwanted events in `tab.wrong`."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
     page = context.new_page()
     page.wrong = []
     page.on("console", lambda message: message.type == "error"
             and page.wrong.append(f"{page.url}: {message.text}"))
     page.on("pageerror", lambda error: page.wrong.append(f"{page.url}: {error}"))
-    # what a page still asked for when the next one was opened is given up, and no failure
+    # requests cancelled by opening the next page are not failures
     page.on("requestfailed", lambda request: "ERR_ABORTED" in (request.failure or "")
             or page.wrong.append(f"{page.url}: {request.url} failed"))
     page.on("request", lambda request: request.url.startswith((address, "data:", "blob:"))
@@ -181,7 +181,7 @@ UNSEEN = """[...document.images].filter(image => image.getClientRects().length)
     .filter(image => image.complete && !image.naturalWidth).map(image => image.src)"""
 
 
-def test_every_page_opens_whole_on_a_phone_and_on_a_desk(tab, address, pages):
+def test_every_page_opens_on_narrow_and_wide_screens(tab, address, pages):
     for page in pages:
         tab.set_viewport_size({"width": 390, "height": 844})
         tab.emulate_media(color_scheme="dark")
@@ -229,7 +229,7 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_what_is_behind_it(scheme, tab, address):
+def test_text_has_enough_contrast(scheme, tab, address):
     tab.emulate_media(color_scheme=scheme)
     backgrounds = set()
     for page in LOOKED_AT:
@@ -242,7 +242,7 @@ def test_text_stands_out_from_what_is_behind_it(scheme, tab, address):
     assert (brightest > 200) == (scheme == "light")
 
 
-def test_search_finds_the_lesson_without_a_network(tab, address):
+def test_search_works_offline(tab, address):
     tab.goto(address + "search.html?q=additive")
     tab.wait_for_selector("ul.search li a", timeout=30_000)
     tab.wait_for_function("/finished/.test(document.querySelector('#search-results').innerText)",
@@ -253,7 +253,7 @@ def test_search_finds_the_lesson_without_a_network(tab, address):
     assert tab.wrong == []
 
 
-def test_a_room_of_the_map_shows_its_own_arrows(tab, address):
+def test_package_on_the_map_shows_its_arrows(tab, address):
     tab.set_viewport_size({"width": 1280, "height": 800})
     tab.goto(address + "map.html")
     seen = "all => all.filter(one => getComputedStyle(one).display !== 'none'"
@@ -265,7 +265,7 @@ def test_a_room_of_the_map_shows_its_own_arrows(tab, address):
     assert 0 < after == every != before
 
 
-def test_equations_are_next_to_their_code_where_there_is_room(tab, address):
+def test_equations_are_next_to_their_code_on_wide_screens(tab, address):
     tab.goto(address + "mechanisms/attention/additive.html")
     boxes = """all => all.map(one => one.getBoundingClientRect())
         .map(one => [one.x, one.right, one.y])"""

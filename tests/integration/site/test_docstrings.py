@@ -1,4 +1,4 @@
-"""Plain docstrings as reStructuredText: layouts stay, and nothing else is markup."""
+"""Plain docstrings as reStructuredText: layout is kept, and nothing is interpreted as markup."""
 
 import ast
 
@@ -30,7 +30,7 @@ rng: a generator
 """
 
 
-def test_indented_blocks_keep_their_layout_and_prose_is_no_markup():
+def test_indented_blocks_are_literal_and_prose_has_no_markup():
     tree = publish_doctree("\n".join(as_rst(TEXT.splitlines())),
                            settings_overrides={"report_level": 1, "halt_level": 1})
     block, = tree.findall(literal_block)
@@ -43,15 +43,15 @@ def test_indented_blocks_keep_their_layout_and_prose_is_no_markup():
         assert kept in text
 
 
-def test_a_block_may_follow_its_paragraph_at_once_or_end_the_text():
+def test_block_may_follow_a_paragraph_directly_or_end_the_text():
     tree = publish_doctree("\n".join(as_rst(["It is", "    x = 1", "", "    y = 2", ""])),
                            settings_overrides={"report_level": 1, "halt_level": 1})
     block, = tree.findall(literal_block)
     assert block.astext() == "x = 1\n\ny = 2"
 
 
-def test_every_docstring_of_the_package_is_readable():
-    """Text outside of literal blocks has no system message, whatever it contains."""
+def test_every_docstring_of_the_package_is_valid():
+    """Text outside of literal blocks produces no system message."""
     seen = 0
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

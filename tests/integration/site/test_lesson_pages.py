@@ -1,4 +1,4 @@
-"""Lessons as pages: what is kept, when they run again, and how outputs, answers and links stand."""
+"""Lesson pages: caching of runs, outputs, answers, and links."""
 
 import json
 
@@ -10,7 +10,7 @@ pytest.importorskip("jupytext", reason="the site needs the extra site")
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    """A course of one lesson; `lessons.LESSONS` is its folder."""
+    """A course with one lesson; `lessons.LESSONS` is its folder."""
     folder = tmp_path / "lessons"
     (folder / "answers").mkdir(parents=True)
     (folder / "04_gru.py").write_text(
@@ -26,13 +26,13 @@ def course(tmp_path, monkeypatch):
     lessons.used.cache_clear()
 
 
-def test_a_lesson_runs_once_until_its_code_changes(course, tmp_path, monkeypatch, capsys):
+def test_lesson_runs_again_only_if_its_code_changes(course, tmp_path, monkeypatch, capsys):
     lesson, = lessons.files()
     log = tmp_path / "04.log"
     assert lessons.outputs(lesson, tmp_path / "cache", log) == [[{"text": "forty-two\n"}]]
     assert log.read_text() == "forty-two\n"
-    lesson.write_text(lesson.read_text().replace("See", "Read"))        # text alone
-    monkeypatch.setattr(lessons, "run", None)                           # it would fail
+    lesson.write_text(lesson.read_text().replace("See", "Read"))        # only text
+    monkeypatch.setattr(lessons, "run", None)                           # must not be called
     log.unlink()
     assert lessons.outputs(lesson, tmp_path / "cache", log) == [[{"text": "forty-two\n"}]]
     assert log.read_text() == "forty-two\n"
@@ -42,7 +42,7 @@ def test_a_lesson_runs_once_until_its_code_changes(course, tmp_path, monkeypatch
         lessons.outputs(lesson, tmp_path / "cache")
 
 
-def test_the_key_knows_the_package_and_the_modules_beside(course, monkeypatch):
+def test_cache_key_depends_on_the_package_and_the_lesson_modules(course, monkeypatch):
     lesson, = lessons.files()
     before = lessons.key(lesson)
     assert lessons.key(lesson) == before
@@ -54,7 +54,7 @@ def test_the_key_knows_the_package_and_the_modules_beside(course, monkeypatch):
     assert lessons.key(lesson) == before
 
 
-def test_a_failing_lesson_prints_its_last_lines_and_keeps_nothing(course, tmp_path):
+def test_failing_lesson_prints_its_last_lines_and_caches_nothing(course, tmp_path):
     lesson, = lessons.files()
     lesson.write_text('# %%\nprint("so far")\nraise ValueError("no more")\n')
     with pytest.raises(lessons.LessonError, match="(?s)04_gru.py failed.*so far.*no more"):
@@ -62,7 +62,7 @@ def test_a_failing_lesson_prints_its_last_lines_and_keeps_nothing(course, tmp_pa
     assert not list((tmp_path / "cache" / "lessons").glob("*.json"))
 
 
-def test_a_page_has_downloads_outputs_and_answers(course):
+def test_page_has_downloads_outputs_and_answers(course):
     lesson, = lessons.files()
     given = [[{"text": "a 1 %\r a 2 %\nsaved outputs/x.png\nend\n"},
               {"png": "AAAA", "titles": ["what it says"]}]]
@@ -79,14 +79,14 @@ def test_a_page_has_downloads_outputs_and_answers(course):
     assert text.startswith("## Answers\n\n### 1. Why\n") and "\n# a comment\n" in text
 
 
-def test_a_lesson_that_was_not_run_says_so(course):
+def test_page_of_a_lesson_that_was_not_run(course):
     lesson, = lessons.files()
     book = json.loads(lessons.notebook(lesson, None, str))
     assert "without running the lesson" in "".join(book["cells"][0]["source"])
     assert book["cells"][1]["outputs"] == []
 
 
-def test_a_number_that_no_lesson_has_is_refused(course):
+def test_unknown_lesson_number_raises(course):
     assert [path.name for path in lessons.chosen(None)] == ["04_gru.py"]
     assert lessons.chosen([]) == []
     with pytest.raises(ValueError, match="no lesson has the number 99: expected some of 04"):

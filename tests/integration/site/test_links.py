@@ -1,4 +1,4 @@
-"""Links of the checkout, as the site has them."""
+"""Links of the repository, rewritten for the site."""
 
 import pytest
 from site_pages.links import DeadLink, Links
@@ -22,14 +22,14 @@ PAGES = {
     ("#here", "#here"),
     ("https://example.org/a", "https://example.org/a"),
 ])
-def test_where_a_link_leads(link, target):
+def test_targets_of_links(link, target):
     links = Links(PAGES)
     assert links.changed(f"see [it]({link}).", "docs/adding.md", "docs/adding.md") == (
         f"see [it]({target}).")
     assert bool(links.asked) == target.startswith("site:")
 
 
-def test_a_picture_stands_where_it_stood(monkeypatch, tmp_path):
+def test_images_keep_their_position(monkeypatch, tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "it.png").write_bytes(b"")
     monkeypatch.setattr("site_pages.links.ROOT", tmp_path)
@@ -39,12 +39,12 @@ def test_a_picture_stands_where_it_stood(monkeypatch, tmp_path):
     assert links.pictures == {"docs/it.png"} and not links.asked
 
 
-def test_code_and_equations_are_no_links():
+def test_code_and_equations_are_not_links():
     text = "\n".join(["`a[0](x)` and", "", "    b[1](y)", "", "```python", "c[2](z)", "```", ""])
     assert Links(PAGES).changed(text, "docs/adding.md", "docs/adding.md") == text
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "../../outside.md", "../numpy_attention/none.py"])
-def test_a_dead_link_is_an_error(link):
+def test_dead_link_is_an_error(link):
     with pytest.raises(DeadLink, match="docs/adding.md links to .* does not exist"):
         Links(PAGES).changed(f"[it]({link})", "docs/adding.md", "docs/adding.md")

@@ -1,4 +1,4 @@
-"""The equations of docstrings and lessons are MathML, and nothing else is."""
+"""Equations of docstrings and lessons become MathML, and nothing else does."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -8,7 +8,7 @@ from site_pages import docstrings, lessons, mathml, mechanisms
 
 
 def inside(text, **options):
-    """The elements of a formula, without spaces between factors."""
+    """Return the elements of a formula, without spaces between factors."""
     root = ET.fromstring(mathml.formula(text, **options))
     inner = "".join(ET.tostring(child, encoding="unicode") for child in root)
     return re.sub(r'<mspace width="0.2em" ?/>', "", inner)
@@ -26,16 +26,16 @@ def inside(text, **options):
     ("∂L/∂W", "<mfrac><mrow><mo>∂</mo><mi>L</mi></mrow><mrow><mo>∂</mo><mi>W</mi></mrow></mfrac>"),
     ("a / b", "<mi>a</mi><mo>/</mo><mi>b</mi>"),
 ])
-def test_a_formula_as_mathml(text, made):
+def test_formula_as_mathml(text, made):
     assert inside(text) == made
 
 
-def test_the_numerator_of_a_derivative_begins_at_its_own_sign():
+def test_numerator_of_a_derivative_starts_at_its_partial_sign():
     assert inside("q ∂log Z/∂β").startswith("<mi>q</mi><mfrac><mrow><mo>∂</mo><mi>log</mi>")
 
 
 @pytest.mark.parametrize("text", ["the score", "x # y", "(a", "a)", "window", "a = the largest of"])
-def test_words_and_halves_are_no_formula(text):
+def test_words_and_incomplete_formulas_raise(text):
     with pytest.raises(mathml.Unreadable):
         mathml.formula(text, may_have_words=" " in text)
 
@@ -47,11 +47,11 @@ def test_words_and_halves_are_no_formula(text):
     ["x = 1"],
     ["scores, cache = score(query, memory)    e (B, S)"],
 ])
-def test_code_and_tables_stay_as_they_are(lines):
+def test_code_and_tables_are_not_formulas(lines):
     assert mathml.block(lines) is None
 
 
-def test_a_block_keeps_its_columns_and_remarks():
+def test_block_keeps_columns_and_remarks():
     html = mathml.block(["e_j = v_a · tanh(W_a q)    score of h_j & more",
                          "α   = softmax(e)           over the words",
                          "c   = the largest of them"])
@@ -62,7 +62,7 @@ def test_a_block_keeps_its_columns_and_remarks():
     assert "".join(rows[2].itertext()) == "c= the largest of them"
 
 
-def test_every_class_and_lesson_gives_well_formed_elements():
+def test_mathml_of_every_class_and_lesson_is_well_formed():
     seen = 0
     for modules in mechanisms.found().values():
         for _, classes in modules:
@@ -83,7 +83,7 @@ def well_formed(text):
     return len(found)
 
 
-def test_a_lesson_keeps_fenced_code_and_prose():
+def test_lesson_keeps_fenced_code_and_prose():
     text = "Text `x`.\n\n    c = Σ_j α_j\n\n```python\n\n    c = Σ_j\n```\n"
     made = mathml.in_markdown(text)
     assert made.startswith('Text `x`.\n\n<div class="formulas">')

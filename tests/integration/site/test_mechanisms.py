@@ -1,4 +1,4 @@
-"""Equations next to lines: the pages show the sources."""
+"""Pages with equations next to code: they show the current sources."""
 
 import ast
 
@@ -23,7 +23,7 @@ def test_every_class_with_a_backward_pass_has_a_page():
                     assert passes == (node.name in there), node.name
 
 
-def test_lines_are_those_of_the_source():
+def test_lines_match_the_source():
     additive = classes()["AdditiveAttention"]
     assert [(a.name, b.name) for a, b in additive.pairs] == [
         ("read", "read_backward"), ("score", "score_backward")]
@@ -36,7 +36,7 @@ def test_lines_are_those_of_the_source():
     assert "U_a: Array  # (D, A)" in additive.fields.text()
 
 
-def test_what_the_lines_call_stands_below_them():
+def test_called_functions_are_shown_below():
     there = classes()
     names = {name: [[span and span.name for span in pair] for pair in one.calls]
              for name, one in there.items()}
@@ -47,7 +47,7 @@ def test_what_the_lines_call_stands_below_them():
                 if name and name.startswith(mechanisms.UNSHOWN)]
 
 
-def test_a_page_has_equations_passes_and_the_way_to_the_file():
+def test_page_has_equations_passes_and_a_link_to_the_file():
     path = PACKAGE / "attention" / "additive.py"
     text = mechanisms.text_of(path, mechanisms.mechanisms_of(path))
     assert text.index("# Additive attention") < text.index("{container} equations")

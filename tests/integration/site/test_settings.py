@@ -1,4 +1,4 @@
-"""What the settings of Sphinx do to docstrings, fields, sources and links."""
+"""Sphinx settings: docstrings, fields, source links and internal links."""
 
 import importlib.util
 import json
@@ -26,7 +26,7 @@ def settings():
     sys.path[:] = before
 
 
-def test_fields_stand_below_a_docstring_with_their_shapes(settings):
+def test_fields_are_listed_below_a_docstring_with_shapes(settings):
     lines = ["Additive.", "", "    e = 1"]
     settings.readable(None, "class", "", AdditiveAttention, None, lines)
     text = "\n".join(lines)
@@ -36,7 +36,7 @@ def test_fields_stand_below_a_docstring_with_their_shapes(settings):
     assert settings.fields_of(int) == []
 
 
-def test_fields_are_not_described_again(settings):
+def test_fields_are_not_described_twice(settings):
     def skipped(thing, what="class"):
         return settings.without_fields(None, what, "name", thing, False, None)
 
@@ -45,7 +45,7 @@ def test_fields_are_not_described_again(settings):
     assert skipped(10, "module") is None
 
 
-def test_a_source_link_leads_to_the_first_line_of_a_definition(settings):
+def test_source_links_lead_to_the_first_line_of_a_definition(settings):
     lines = sources.PACKAGE.joinpath("attention", "additive.py").read_text("utf-8").splitlines()
     for name, line in (("AdditiveAttention.score", "    def score(self, query, memory):"),
                        ("AdditiveAttention", "@dataclass(eq=False)")):
@@ -61,7 +61,7 @@ def test_a_source_link_leads_to_the_first_line_of_a_definition(settings):
 @pytest.mark.parametrize("page, address", [
     ("index", "source/a.html"), ("docs/own", "../source/a.html"),
     ("mechanisms/attention/dot", "../../source/a.html")])
-def test_links_within_the_site_are_seen_from_each_page(page, address, settings):
+def test_internal_links_are_relative_to_the_page(page, address, settings):
     from docutils import nodes
     from docutils.utils import new_document
     document = new_document("test")
@@ -72,12 +72,12 @@ def test_links_within_the_site_are_seen_from_each_page(page, address, settings):
         address, "https://example.org/"]
 
 
-def test_the_pins_are_those_of_the_extra(settings):
+def test_pins_match_the_extra(settings):
     import configparser
     from importlib import metadata
     parser = configparser.ConfigParser()
     parser.read(sources.ROOT / "setup.cfg", encoding="utf-8")
-    asked = parser["options.extras_require"]["site"].split("\n")
-    pinned = dict(one.split("==") for one in asked if "==" in one)
+    required = parser["options.extras_require"]["site"].split("\n")
+    pinned = dict(one.split("==") for one in required if "==" in one)
     assert set(pinned) == {"sphinx", "myst-nb", "furo"}
     assert json.dumps({name: metadata.version(name) for name in pinned}) == json.dumps(pinned)

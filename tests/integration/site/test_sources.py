@@ -1,4 +1,4 @@
-"""Sources as pages: the whole text, an anchor for each line, folders with their contents."""
+"""Source pages: the whole text, an anchor per line, and folders with their contents."""
 
 import html
 import re
@@ -9,7 +9,7 @@ from site_pages import sources
 pytest.importorskip("pygments", reason="the site needs the extra site")
 
 
-def test_a_page_has_every_line_of_its_file_with_an_anchor():
+def test_page_has_an_anchor_for_every_line():
     path = sources.PACKAGE / "attention" / "additive.py"
     lines = path.read_text(encoding="utf-8").splitlines()
     page = sources.highlighted(path)
@@ -18,7 +18,7 @@ def test_a_page_has_every_line_of_its_file_with_an_anchor():
     assert all(line.strip() in text for line in lines)
 
 
-def test_folders_list_what_they_hold_and_lead_there(tmp_path):
+def test_folders_list_and_link_their_contents(tmp_path):
     sources.write(tmp_path, {"campaigns/mistakes/right", "tools/line_budget.ini"})
     page = (tmp_path / "source/campaigns/mistakes/right/index.html").read_text(encoding="utf-8")
     names = re.findall(r'<li><a href="(.+?)"', page)
@@ -29,7 +29,7 @@ def test_folders_list_what_they_hold_and_lead_there(tmp_path):
         assert (tmp_path / sources.page_of(path.relative_to(sources.ROOT).as_posix())).is_file()
 
 
-def test_markup_in_a_source_is_shown_as_text(tmp_path):
+def test_markup_in_a_source_is_escaped(tmp_path):
     path = tmp_path / "odd.py"
     path.write_text("x = '<script>alert(1)</script>'\n")
     assert "<script>" not in sources.highlighted(path)

@@ -1,4 +1,4 @@
-"""The folder that Sphinx builds from: what is in it, and that unchanged files stay untouched."""
+"""The folder that Sphinx builds from: its contents, and that unchanged files are not rewritten."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def staged(tmp_path_factory):
     return folder
 
 
-def test_every_text_and_lesson_has_a_page_that_a_table_of_contents_names(staged):
+def test_every_text_and_lesson_is_in_a_table_of_contents(staged):
     index = (staged / "index.md").read_text(encoding="utf-8")
     for path in (staging.ROOT / "docs").glob("*.md"):
         assert (staged / "docs" / path.name).is_file()
@@ -29,19 +29,19 @@ def test_every_text_and_lesson_has_a_page_that_a_table_of_contents_names(staged)
         assert f"\n{path.stem}\n" in course
 
 
-def test_nothing_is_written_again_that_has_not_changed(staged):
+def test_unchanged_files_are_not_rewritten(staged):
     before = {path: path.stat().st_mtime_ns for path in staged.rglob("*") if path.is_file()}
     page = staged / "docs" / "custom_mechanisms.md"
     page.write_text("another")
     (staged / "old.md").write_text("# Old\n")
-    assert staging.stage(staged, UNRUN)[0]                          # old.md has gone
+    assert staging.stage(staged, UNRUN)[0]                          # old.md is removed
     after = {path: path.stat().st_mtime_ns for path in staged.rglob("*") if path.is_file()}
     assert set(after) == set(before)
     assert [path for path in after if after[path] != before[path]] == [page]
     assert page.read_text(encoding="utf-8") != "another"
 
 
-def test_the_living_page_stands_in_its_lesson_where_there_is_one(tmp_path, staged):
+def test_interactive_page_is_embedded_in_its_lesson(tmp_path, staged):
     name = "lessons/06_additive_attention.ipynb"
     assert "living/06.html" not in (staged / name).read_text(encoding="utf-8")
     staging.stage(tmp_path, UNRUN, living=tmp_path)
@@ -53,7 +53,7 @@ def test_the_living_page_stands_in_its_lesson_where_there_is_one(tmp_path, stage
     assert len(places) == len(answers) == 1 and places < answers
 
 
-def test_the_front_page_has_the_heatmap_and_the_table_of_results(tmp_path, staged):
+def test_front_page_has_heatmap_and_results(tmp_path, staged):
     index = (staged / "index.md").read_text(encoding="utf-8")
     assert (staged / "docs" / "attention.png").is_file() and "docs/attention.png" in index
     assert "\n| measured | here | reference |\n" in index
@@ -62,7 +62,7 @@ def test_the_front_page_has_the_heatmap_and_the_table_of_results(tmp_path, stage
     assert 'src="living/06.html"' in (tmp_path / "index.md").read_text(encoding="utf-8")
 
 
-def test_the_course_lists_titles_needs_minutes_and_exercises(staged):
+def test_course_lists_titles_prerequisites_minutes_and_exercises(staged):
     course = (staged / "lessons" / "index.md").read_text(encoding="utf-8")
     row, = [line for line in course.splitlines() if line.startswith("| [02: ")]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
@@ -70,7 +70,7 @@ def test_the_course_lists_titles_needs_minutes_and_exercises(staged):
     assert cells[2] == "lesson 01" and cells[3].endswith(" min") and "`bptt`" in cells[4]
 
 
-def test_the_api_lists_names_by_task_and_hides_internals_from_search(staged):
+def test_api_lists_names_by_task_and_hides_internals_from_search(staged):
     index = (staged / "api" / "index.md").read_text(encoding="utf-8")
     attention = index.split("## Attention")[1].split("\n## ")[0]
     assert "<numpy_attention.attention.additive.AdditiveAttention>` | Additive" in attention
@@ -80,13 +80,13 @@ def test_the_api_lists_names_by_task_and_hides_internals_from_search(staged):
     assert ":no-index:" not in (staged / "api" / "gradcheck.md").read_text(encoding="utf-8")
 
 
-def test_a_docstring_in_the_api_tables_is_not_markup(monkeypatch):
+def test_docstrings_in_api_tables_are_escaped(monkeypatch):
     ends = type("ends", (), {"__doc__": "Return ids with </s>."})
     monkeypatch.setattr(staging, "public_names", lambda package: {"ends": ends})
     assert "| Return ids with &lt;/s&gt;. |" in "\n".join(staging.by_task())
 
 
-def test_downloads_are_whole(tmp_path):
+def test_downloads_are_complete(tmp_path):
     import zipfile
     staging.downloads(tmp_path)
     names = zipfile.ZipFile(tmp_path / "course.zip").namelist()

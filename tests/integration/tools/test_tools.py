@@ -1,4 +1,4 @@
-"""One smoke test per tool, and the parsing of verses that the shipped corpora are built with."""
+"""Smoke tests of the tools, and parsing of the verses from which the shipped corpora are built."""
 
 import base64
 import json
@@ -48,7 +48,7 @@ def tool(name, *words):
 # ---- budgets and results ------------------------------------------------------------------------
 
 
-def test_a_budget_that_is_exceeded_is_an_error(tmp_path, monkeypatch, capsys):
+def test_exceeded_budget_is_an_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(line_budget, "tracked", lambda: {"a/b.py": 7, "a.py": 2, "ab/c.py": 5})
     budgets = tmp_path / "budgets.ini"
     text = "[a]\nfolders = a a.py\nlines = {}\nreason = a long table\n"
@@ -60,12 +60,12 @@ def test_a_budget_that_is_exceeded_is_an_error(tmp_path, monkeypatch, capsys):
     assert "over budget: a by 1 lines" in capsys.readouterr().err
 
 
-def test_the_budgets_name_folders_that_exist():
+def test_budgets_name_existing_folders():
     ended = tool("line_budget.py")
     assert ended.returncode in (0, 1) and " 0 " not in ended.stdout, ended.stderr
 
 
-def test_the_tables_of_the_results_are_up_to_date():
+def test_result_tables_are_up_to_date():
     ended = tool("results_table.py", "--check")
     assert ended.returncode == 0, ended.stderr
 
@@ -73,7 +73,7 @@ def test_the_tables_of_the_results_are_up_to_date():
 # ---- lessons ------------------------------------------------------------------------------------
 
 
-def test_a_lesson_keeps_text_and_pictures_cell_by_cell(tmp_path):
+def test_notebook_has_text_and_figures_of_each_cell(tmp_path):
     lesson, out = tmp_path / "lesson.py", tmp_path / "out.json"
     lesson.write_text(LESSON, encoding="utf-8")
     ended = tool("lessons.py", "run", lesson, out)
@@ -85,7 +85,7 @@ def test_a_lesson_keeps_text_and_pictures_cell_by_cell(tmp_path):
     assert base64.b64decode(picture["png"]) == (tmp_path / "line.png").read_bytes()
 
 
-def test_an_error_in_a_lesson_has_its_own_line_and_nothing_is_written(tmp_path):
+def test_error_in_a_lesson_has_its_line_and_nothing_is_written(tmp_path):
     lesson, out = tmp_path / "lesson.py", tmp_path / "out.json"
     lesson.write_text(LESSON.replace("x = 2", "x = 1 / 0"), encoding="utf-8")
     ended = tool("lessons.py", "run", lesson, out)
@@ -94,7 +94,7 @@ def test_an_error_in_a_lesson_has_its_own_line_and_nothing_is_written(tmp_path):
     assert not out.exists()
 
 
-def test_the_shipped_model_is_a_run_without_the_optimizer(tmp_path, monkeypatch):
+def test_shipped_model_is_a_run_without_optimizer_state(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "lessons")
     import translator_parts
 
@@ -108,7 +108,7 @@ def test_the_shipped_model_is_a_run_without_the_optimizer(tmp_path, monkeypatch)
     monkeypatch.setattr(translator_parts, "SUMS", tmp_path / "SHA256SUMS")
     translator = translator_parts.shipped_translator("lesson-06")
     assert np.isfinite(translator.model.vector).all()
-    assert translator.corpus["part"] == "clauses"       # so that `heatmap --index 3` works
+    assert translator.corpus["part"] == "clauses"       # so `heatmap --index 3` works
 
 
 # ---- corpora ------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def w(number, text):
 
 
 def tagged(*words):
-    """A Verse of "light/H216" (a tag), "la+luz/H216" (a tag of two words), "the" (no tag)."""
+    """Return a Verse from "light/H216" (a tag), "la+luz/H216" (two words), "the" (no tag)."""
     tokens, tags, numbers = [], [], []
     for word in words:
         text, _, number = word.partition("/")
@@ -142,7 +142,7 @@ def test_markup_is_removed(markup, tokens):
     assert " ".join(parse_verse(markup).tokens) == tokens
 
 
-def test_numbers_that_occur_equally_often_link_words():
+def test_tags_that_occur_equally_often_link_words():
     english = tagged("and", "god/H1", "light/H2", "god/H1")
     sure, possible = link_words(english, tagged("dios/H1", "la+luz/H2"))
     assert sure == set() and possible == {(2, 1), (2, 2)}
@@ -150,19 +150,19 @@ def test_numbers_that_occur_equally_often_link_words():
     assert sure == {(1, 1), (2, 0), (3, 2)}
 
 
-def test_cuts_need_punctuation_on_both_sides_and_no_crossing_link():
+def test_clause_boundaries_need_punctuation_on_both_sides_and_no_crossing_link():
     english, spanish = "a , b , c .".split(), "x , y , z .".split()
     assert cut_points(english, spanish, {(0, 0), (2, 2), (4, 4)}) == [(2, 2), (4, 4)]
     assert cut_points(english, spanish, {(0, 2), (2, 0), (4, 4)}) == [(4, 4)]
     assert cut_points(english, spanish, {(0, 4), (2, 2), (4, 0)}) == []
 
 
-def test_a_clause_that_two_splits_share_is_withheld():
+def test_clause_shared_by_two_splits_is_withheld():
     pairs = [(f"Gen 1:{k}", tagged("and/H1", "so/H2", ",", f"word{k}/H3", "."),
               tagged("y/H1", "la+cosa/H2", ":", f"palabra{k}/H3", ".")) for k in range(60)]
     lines = build_corpora.parallel_lines(pairs, percent=20)
     assert all(lines.values()) and sum(map(len, lines.values())) == 60
     assert all(row.endswith("\t0-0 1p1 1p2 3-4\t3-4! 5-6") for rows in lines.values()
                for row in rows)
-    alone = build_corpora.parallel_lines(pairs, percent=0)["train"]
-    assert all(row.endswith("\t3-4 5-6") for row in alone)
+    train = build_corpora.parallel_lines(pairs, percent=0)["train"]
+    assert all(row.endswith("\t3-4 5-6") for row in train)

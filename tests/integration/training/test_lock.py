@@ -1,4 +1,4 @@
-"""Locks between processes: held while one trains, and gone with the process however it ends."""
+"""Locks between processes: held during training, and released however a process ends."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from numpy_attention.training import checkpoint, lock
 
 pytestmark = pytest.mark.skipif(lock.fcntl is None, reason="the system has no flock")
 
-# holds the lock of a checkpoint, prints that it does, and waits to be killed
+# locks a checkpoint, prints a line, and waits to be killed
 HOLDER = """
 import sys
 from numpy_attention.training import lock
@@ -24,7 +24,7 @@ with lock.held(sys.argv[1]):
 
 @pytest.fixture
 def other(tmp_path):
-    """Another process, at work on run.npz."""
+    """Another process that holds the lock of run.npz."""
     process = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / "run.npz")],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "held\n"
@@ -33,7 +33,7 @@ def other(tmp_path):
     process.communicate()
 
 
-def test_a_second_training_is_refused_until_the_first_is_dead(other, tmp_path):
+def test_second_training_raises_until_the_first_has_ended(other, tmp_path):
     path = tmp_path / "run.npz"
     run = trainer(path=path)
     before = run.model.vector.copy()
@@ -43,17 +43,17 @@ def test_a_second_training_is_refused_until_the_first_is_dead(other, tmp_path):
     assert (run.model.vector == before).all() and not path.exists()
     other.send_signal(signal.SIGKILL)
     other.wait()
-    assert (tmp_path / "run.npz.lock").exists()             # left behind, and locks nothing
+    assert (tmp_path / "run.npz.lock").exists()             # left behind, but locks nothing
     lock.check_free(path)
     run.fit(1)
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
 
 
-def test_a_run_may_be_read_while_it_trains(other, tmp_path):
+def test_run_may_be_read_during_training(other, tmp_path):
     trainer(path=tmp_path / "elsewhere.npz").fit(1)
     os.rename(tmp_path / "elsewhere.npz", tmp_path / "run.npz")
     assert checkpoint.load(tmp_path / "run.npz")[1]["trainer"]["epoch"] == 1
-    with pytest.raises(BlockingIOError, match="another training"):      # to go on is no reading
+    with pytest.raises(BlockingIOError, match="another training"):      # resuming needs the lock
         trainer(path=tmp_path / "run.npz").resume()
 
 
@@ -76,7 +76,7 @@ def test_no_file_stays_open(other, tmp_path, monkeypatch):
     def is_no_more(number, file):
         return not (gone and gone.pop())
 
-    monkeypatch.setattr(lock, "_is_open_as", is_no_more)        # taken away twice by its holder
+    monkeypatch.setattr(lock, "_is_open_as", is_no_more)        # removed twice by its holder
     with lock.held(tmp_path / "own.npz"):
         assert not gone
     assert open_files() == before

@@ -1,4 +1,4 @@
-"""Freed arrays are kept for the next step: page faults, counted in a separate process."""
+"""Freed arrays are reused in the next step: page faults, counted in a separate process."""
 
 import platform
 import subprocess
@@ -26,8 +26,8 @@ print(without, kept)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library has no mallopt")
-def test_a_freed_array_is_the_next_ones_memory():
-    """In a separate process: another test may have asked for it already."""
+def test_freed_memory_is_reused():
+    """A separate process, because another test may have changed the settings already."""
     run = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     without, kept = map(int, run.stdout.split())

@@ -1,9 +1,9 @@
-"""Jobs over ranks: their order, their errors and signals; with mpirun: test_compare_ranks."""
+"""Jobs distributed over ranks: order, errors and signals. With mpirun: test_compare_ranks."""
 
 import threading
 
 import pytest
-from ranks_in_threads import Comm, together
+from ranks_in_threads import Comm, on_ranks
 
 from numpy_attention.training.distributed import jobs
 from numpy_attention.training.distributed.jobs import handed_out, serve
@@ -16,15 +16,15 @@ def at_once(monkeypatch):
     monkeypatch.setattr(jobs, "PAUSE", 0.001)
 
 
-def test_one_rank_does_one_after_the_other():
-    for ranks in (lambda do: do(SINGLE_PROCESS), lambda do: together(1, do)[0]):
+def test_one_rank_runs_jobs_in_order():
+    for ranks in (lambda do: do(SINGLE_PROCESS), lambda do: on_ranks(1, do)[0]):
         calls = []
         found = ranks(lambda one: handed_out(one, [3, 1, 2], lambda job: job * 2, calls.append))
         assert found == [6, 2, 4] and calls == []
 
 
 @pytest.mark.parametrize("count", [2, 3, 6])
-def test_several_ranks_give_what_one_would(count):
+def test_several_ranks_match_one(count):
     calls, workers = [], set()
 
     def work(job):
@@ -36,13 +36,13 @@ def test_several_ranks_give_what_one_would(count):
             workers.add(-threading.get_ident())
         return handed_out(ranks, "abc", work, lambda *done: calls.append(done))
 
-    assert together(count, do) == [["aa", "bb", "cc"]] * count
+    assert on_ranks(count, do) == [["aa", "bb", "cc"]] * count
     assert [number for number, *_ in calls] == [1, 2, 3]
     assert sorted(done[1:] for done in calls) == [("a", "aa"), ("b", "bb"), ("c", "cc")]
-    assert not {-worker for worker in workers} & workers            # rank 0 does none
+    assert not {-worker for worker in workers} & workers            # rank 0 runs no jobs
 
 
-def test_the_first_error_ends_all_and_nothing_more_begins(capsys):
+def test_first_error_stops_all_ranks(capsys):
     done = []
 
     def work(job):
@@ -51,11 +51,11 @@ def test_the_first_error_ends_all_and_nothing_more_begins(capsys):
             raise KeyError(job)
 
     with pytest.raises(KeyError, match="b"):
-        together(2, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
+        on_ranks(2, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
     assert done == ["a", "b"] and capsys.readouterr().out == ""
 
 
-def test_jobs_at_work_end_before_the_error(capsys):
+def test_running_jobs_finish_before_the_error_is_raised(capsys):
     ended, failing = [], threading.Event()
 
     def work(job):
@@ -67,21 +67,21 @@ def test_jobs_at_work_end_before_the_error(capsys):
         ended.append(job)
 
     with pytest.raises(ValueError, match="^lost$"):
-        together(3, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
+        on_ranks(3, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
     assert ended == ["b"]
     assert capsys.readouterr().out == "lost; waiting for 1 running, starting no more\n"
 
 
-def test_an_error_of_rank_0_ends_all_too():
+def test_error_on_rank_0_stops_all_ranks():
     def report(*done):
         raise Stopped("told", 15)
 
     with pytest.raises(Stopped, match="told"):
-        together(3, lambda ranks: handed_out(ranks, "abcd", str.upper, report))
+        on_ranks(3, lambda ranks: handed_out(ranks, "abcd", str.upper, report))
 
 
 class Scripted(Comm):
-    """Messages of a script, of which an error is a signal while this rank waits."""
+    """A communicator with scripted messages; an exception in the script is raised while waiting."""
 
     def __init__(self, *script):
         super().__init__(1, [None, None], None)
@@ -100,7 +100,7 @@ class Scripted(Comm):
         self.sent.append((value, rank))
 
 
-def test_a_signal_between_two_jobs_ends_the_next():
+def test_signal_between_jobs_ends_the_next():
     comm = Scripted(0, Stopped("interrupted", 15), 1, None)
     done = []
     serve(Ranks(comm, None), lambda place: done.append(place) or place + 5)
@@ -110,7 +110,7 @@ def test_a_signal_between_two_jobs_ends_the_next():
     assert second[3].number == 15
 
 
-def test_a_signal_within_a_job_is_its_outcome():
+def test_signal_during_a_job_is_its_result():
     comm = Scripted(0, None)
 
     def work(place):

@@ -1,4 +1,4 @@
-"""Ranks as threads of one process; those that mpirun starts are in tests/cli/test_mpirun.py."""
+"""Ranks as threads of one process; tests/integration/cli/test_mpirun.py starts real ones."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import time
 import at_ranks
 import numpy as np
 import pytest
-from ranks_in_threads import Comm, same, together
+from ranks_in_threads import Comm, on_ranks, same
 
 from numpy_attention.experiments.runs.provenance import check_rank_consistency, digest
 from numpy_attention.experiments.runs.trained import how_shared
@@ -27,7 +27,7 @@ from numpy_attention.training.shares import join_states, shares_here, split_stat
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8])
-def test_a_tree_adds_each_once_in_pairs(count):
+def test_tree_adds_each_vector_once(count):
     things = [{k} for k in range(count)]
     order = []
 
@@ -42,9 +42,9 @@ def test_a_tree_adds_each_once_in_pairs(count):
         assert order == [(0, 1), (2, 3), (0, 2)]
 
 
-def test_which_shares_add_up_as_one_ranks_would():
+def test_adds_as_one_is_true_only_for_equal_associations():
     def association(count, threads):
-        """The sum of all shares as a formula: threads within their rank first."""
+        """Return the order of additions as a formula, threads within a rank first."""
         formula = [str(share) for share in range(count * threads)]
 
         def add(to, one):
@@ -63,12 +63,12 @@ def test_which_shares_add_up_as_one_ranks_would():
     assert not adds_as_one(2, 3) and association(2, 3) != association(1, 6)
 
 
-# ---- together ------------------------------------------------------------------------------------
+# ---- collective operations -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("size", [0, 1, 3, 1000])
-def test_a_sum_is_the_same_bits_everywhere(count, size):
+def test_sum_is_bit_identical_on_every_rank(count, size):
     vectors = [np.random.default_rng([size, rank]).standard_normal(size).astype(np.float32)
                for rank in range(count)]
 
@@ -79,17 +79,17 @@ def test_a_sum_is_the_same_bits_everywhere(count, size):
 
     total = [vector.copy() for vector in vectors]
     tree(lambda to, one: np.add(total[to], total[one], out=total[to]), count)
-    assert same(together(count, add)).tobytes() == total[0].tobytes()
+    assert same(on_ranks(count, add)).tobytes() == total[0].tobytes()
 
 
-def test_what_ranks_tell_each_other():
+def test_allgather_broadcast_and_first():
     def tell(ranks):
         return ranks.allgather(ranks.rank ** 2), ranks.broadcast(ranks.rank + 5), ranks.count
 
-    assert same(together(3, tell)) == ([0, 1, 4], 5, 3)
-    assert together(3, lambda ranks: ranks.is_first) == [True, False, False]
+    assert same(on_ranks(3, tell)) == ([0, 1, 4], 5, 3)
+    assert on_ranks(3, lambda ranks: ranks.is_first) == [True, False, False]
     calls = []
-    assert together(2, lambda ranks: ranks.first(lambda: calls.append(ranks.rank) or 3)) == [3, 3]
+    assert on_ranks(2, lambda ranks: ranks.first(lambda: calls.append(ranks.rank) or 3)) == [3, 3]
     assert calls == [0]
 
     def fail(ranks):
@@ -102,11 +102,11 @@ def test_what_ranks_tell_each_other():
     def stopped():
         raise KeyboardInterrupt
 
-    assert same(together(2, fail))
+    assert same(on_ranks(2, fail))
 
 
 class Arrives:
-    """A barrier that is complete after n tests."""
+    """A barrier that completes after n tests."""
 
     def __init__(self, tests):
         self.tests = tests
@@ -117,7 +117,7 @@ class Arrives:
 
 
 @pytest.mark.parametrize("tests, alike", [(0, True), (3, True), (10**9, False)])
-def test_ranks_that_end_alike(monkeypatch, tests, alike):
+def test_ended_alike(monkeypatch, tests, alike):
     monkeypatch.setattr(ranks, "ENDED", 0.1)
     monkeypatch.setattr(Comm, "Ibarrier", lambda self: Arrives(tests), raising=False)
     aborted = []
@@ -140,7 +140,7 @@ MAKE = {
 
 
 def trained(name, count, each, folder=None, **training):
-    """Parameters and losses of a training by some ranks with some threads each."""
+    """Return the parameters and losses of a training on `count` ranks with `each` threads."""
     def train(ranks):
         made, learn, valid = MAKE[name]()
         for setting, value in training.items():
@@ -149,19 +149,19 @@ def trained(name, count, each, folder=None, **training):
         lines = [(line["train_loss"], line["valid_loss"], line["threads"]) for line in made.history]
         return digest(made.model.vector.tobytes()), lines
 
-    return same(together(count, train))
+    return same(on_ranks(count, train))
 
 
 @pytest.mark.parametrize("name", MAKE)
-def test_ranks_train_to_the_bits_of_as_many_threads(name):
+def test_ranks_match_threads_bit_for_bit(name):
     assert trained(name, 2, 1) == trained(name, 1, 2)
     assert trained(name, 2, 2) == trained(name, 4, 1) == trained(name, 1, 4)
     assert trained(name, 3, 1) == trained(name, 1, 3) != trained(name, 1, 4)
 
 
 @pytest.mark.parametrize("name", ["carried", "memory"])
-def test_a_run_goes_on_within_an_epoch_on_other_ranks(name, tmp_path):
-    """Stopped in the middle of an epoch, with a state to carry on."""
+def test_resume_within_an_epoch_on_another_number_of_ranks(name, tmp_path):
+    """The run stops in the middle of an epoch while it carries a state."""
     whole_run = trained(name, 1, 2)
 
     def stop(ranks):
@@ -180,7 +180,7 @@ def test_a_run_goes_on_within_an_epoch_on_other_ranks(name, tmp_path):
 
     with pytest.raises(KeyboardInterrupt, match="after 3 steps, saved"):
         stop(SINGLE_PROCESS)
-    messages = together(2, lambda ranks: message_on_resume(name, tmp_path, ranks))
+    messages = on_ranks(2, lambda ranks: message_on_resume(name, tmp_path, ranks))
     assert messages == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
     assert trained(name, 2, 1, tmp_path) == whole_run
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.npz"]
@@ -193,16 +193,16 @@ def message_on_resume(name, folder, ranks):
     return how_shared(trainer)
 
 
-def test_threads_and_ranks_that_do_not_fit(tmp_path):
+def test_incompatible_threads_and_ranks_raise(tmp_path):
     with pytest.raises(ValueError, match="threads .3. must be divisible by the number of ranks"):
-        together(2, lambda ranks: at_ranks.translator().trainer(
+        on_ranks(2, lambda ranks: at_ranks.translator().trainer(
             at_ranks.pairs(9), None, None, 3, False, ranks))
     trained("dropout", 1, 4, tmp_path, epochs=1)
     with pytest.raises(ValueError, match="threads was 4 and is now 3"):
         trained("dropout", 3, 1, tmp_path, epochs=2)
     with pytest.raises(ValueError, match="was trained with 4 threads in total, which is not "
                                          "divisible by 3 ranks"):
-        together(3, lambda ranks: at_ranks.translator().trainer(
+        on_ranks(3, lambda ranks: at_ranks.translator().trainer(
             at_ranks.pairs(93), None, tmp_path, None, False, ranks).resume())
 
 
@@ -212,32 +212,32 @@ def test_more_ranks_than_rows():
         made.training.batch_size = 2
         made.trainer(at_ranks.pairs(9), None, None, 3, False, ranks)
 
-    assert together(2, lambda ranks: at_ranks.translator().training.batch_size) == [10, 10]
+    assert on_ranks(2, lambda ranks: at_ranks.translator().training.batch_size) == [10, 10]
     with pytest.raises(ValueError, match="3 ranks cannot share batches of 2 rows"):
-        together(3, train)
+        on_ranks(3, train)
 
 
 @pytest.mark.parametrize("what, change", [
     ("settings", lambda made: setattr(made.training, "seed", 5)),
     ("initial values", lambda made: made.model.vector.fill(1)),
 ])
-def test_ranks_that_disagree(what, change):
+def test_ranks_that_differ_raise(what, change):
     def agree(ranks, mine=lambda made: None, train=at_ranks.pairs(9), count=1):
         made = at_ranks.translator()
         mine(made)
         check_rank_consistency(ranks, made, train, at_ranks.pairs(3), count)
 
-    together(3, agree)
+    on_ranks(3, agree)
     with pytest.raises(ValueError, match=r"rank 2 on \S+ differs from rank 0 on \S+: "
                                          rf"{what} is \S+, not \S+. Make these the same on"):
-        together(3, lambda ranks: agree(ranks, change if ranks.rank == 2 else lambda made: None))
+        on_ranks(3, lambda ranks: agree(ranks, change if ranks.rank == 2 else lambda made: None))
     with pytest.raises(ValueError, match="training text is .*, not"):
-        together(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
+        on_ranks(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
     with pytest.raises(ValueError, match="threads is 2, not 1"):
-        together(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
+        on_ranks(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
 
 
-def test_which_host_this_is():
+def test_host_name():
     assert ranks.host() == socket.gethostname()
 
 
@@ -275,7 +275,7 @@ def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, c
     assert (crowd in messages) if crowd else messages == ""
 
 
-def test_alone(monkeypatch):
+def test_single_process(monkeypatch):
     for count, _ in ranks.STARTERS:
         monkeypatch.delenv(count, raising=False)
     world.cache_clear()
@@ -289,22 +289,22 @@ def test_alone(monkeypatch):
 
 
 class Middle(ranks.SingleProcess):
-    """Rank 1 of 3, without the others."""
+    """Rank 1 of 3, without the other ranks."""
 
     rank = 1
     count = 3
 
 
-def test_the_shares_of_a_rank():
+def test_shares_of_a_rank():
     assert list(shares_here(Middle(), 2, 10)) == [2, 3]
     assert list(shares_here(Middle(), 2, 3)) == [2]
     assert list(shares_here(Middle(), 2, 1)) == []
 
 
-def test_a_state_is_cut_where_its_rows_go_and_put_together_again():
+def test_state_is_split_with_its_rows_and_joined():
     state = np.arange(7), (np.arange(14.0).reshape(7, 2), None)
     here = split_state(Middle(), 2, state)
-    assert [names.tolist() for names, _ in here] == [[2], [3]]          # of 1, 1, 1, 1, 1, 2 rows
+    assert [names.tolist() for names, _ in here] == [[2], [3]]      # of 1, 1, 1, 1, 1, 2 rows
     again = join_states(SINGLE_PROCESS, split_state(SINGLE_PROCESS, 3, state))
     assert again[0].tolist() == list(range(7)) and again[1][0].tolist() == state[1][0].tolist()
     assert join_states(SINGLE_PROCESS, None) is None

@@ -1,9 +1,9 @@
-"""Touched rows alone: the same sum as of whole tables, and only they are sent."""
+"""Sums of touched rows: the same as sums of whole tables, with less communication."""
 
 import at_ranks
 import numpy as np
 import pytest
-from ranks_in_threads import same, together
+from ranks_in_threads import on_ranks, same
 
 from numpy_attention.experiments.runs.provenance import digest
 from numpy_attention.training.distributed import row_sums
@@ -16,18 +16,18 @@ def trained(count, threads):
         made.fit(at_ranks.pairs(93), at_ranks.pairs(25, 2), None, threads, False, ranks)
         return digest(made.model.vector.tobytes())
 
-    return same(together(count, train))
+    return same(on_ranks(count, train))
 
 
 @pytest.mark.parametrize("many, most", [(5, 0.9), (5, 0.05), (4096, 0.5)])
-def test_rows_alone_or_all_give_the_same_sum(monkeypatch, many, most):
+def test_touched_rows_and_whole_tables_give_the_same_sum(monkeypatch, many, most):
     monkeypatch.setattr(row_sums, "MANY", many)
     monkeypatch.setattr(row_sums, "MOST", most)
     assert trained(2, 1) == trained(1, 2)
 
 
 class Counting(Ranks):
-    """Counts the numbers that are added up."""
+    """Counts the numbers that are summed over ranks."""
 
     def add(self, vector):
         self.added = getattr(self, "added", []) + [len(vector)]
@@ -35,7 +35,7 @@ class Counting(Ranks):
 
 
 class Gradients:
-    """Three tables and a bias, side by side in a vector."""
+    """Three tables and a bias, consecutive in one vector."""
 
     def __init__(self, vector):
         self.vector = vector
@@ -60,10 +60,10 @@ def test_only_touched_rows_are_sent(monkeypatch):
         assert (grads.vector == wanted).all()
         return counting.added
 
-    assert same(together(2, add)) == [2 * 2, 4 + 60]
+    assert same(on_ranks(2, add)) == [2 * 2, 4 + 60]
 
 
-def test_a_table_of_half_its_rows_is_sent_by_rows(monkeypatch):
+def test_table_with_half_its_rows_touched_is_sent_by_rows(monkeypatch):
     monkeypatch.setattr(row_sums, "MANY", 20)
 
     def add(ranks):
@@ -73,10 +73,10 @@ def test_a_table_of_half_its_rows_is_sent_by_rows(monkeypatch):
         row_sums.add(counting, grads)
         return counting.added
 
-    assert same(together(2, add)) == [10 * 2, 4]
+    assert same(on_ranks(2, add)) == [10 * 2, 4]
 
 
-def test_rows_of_three_tables_find_their_places(monkeypatch):
+def test_rows_of_three_tables(monkeypatch):
     monkeypatch.setattr(row_sums, "MANY", 10)
 
     class Three:
@@ -93,10 +93,10 @@ def test_rows_of_three_tables_find_their_places(monkeypatch):
         row_sums.add(ranks, three)
         return (three.vector == wanted).all()
 
-    assert same(together(2, add))
+    assert same(on_ranks(2, add))
 
 
-def test_a_large_table_is_one_of_4096_rows():
+def test_default_size_of_a_large_table():
     def of(rows):
         vector = np.zeros(2 * rows)
 
