@@ -21,8 +21,9 @@ TIC = re.compile(rf"\b(?:{'|'.join(INSTEAD)})(?!\w)", re.IGNORECASE)
 QUOTED = re.compile(r'`[^`]*`|"[^"]*"|\*[^*\n]+\*')     # code, and words that are mentioned
 TEXTS = {str(path.relative_to(ROOT)): path for glob in (
     "*.md docs/**/*.md results/*.md lessons/**/*.md campaigns/**/*.md lessons/*.py docs/site/*.py "
-    "benchmarks/**/*.py numpy_attention/**/*.py campaigns/**/*.py tools/**/*.py docs/site/**/*.js "
-    "docs/site/**/*.css numpy_attention/page/**/*.js numpy_attention/page/*.css").split()
+    "benchmarks/**/*.py numpy_attention/**/*.py campaigns/**/*.py tools/**/*.py tests/**/*.py "
+    "docs/site/**/*.js docs/site/**/*.css numpy_attention/page/**/*.js "
+    "numpy_attention/page/*.css").split()
     for path in ROOT.glob(glob)}
 
 

@@ -120,7 +120,7 @@ def test_missing_file_and_unreachable_server(server, tmp_path):
     with pytest.raises(ConnectionError, match="nothing.txt cannot be downloaded: .* answered 404"):
         fetch_file(remote(server, "nothing.txt"), cache=tmp_path, progress=False)
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound but not listening: the connection is refused
+        unused.bind(("127.0.0.1", 0))  # bound but not listening, so connecting fails
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/a.txt"
         message = r"a.txt cannot be downloaded \(ConnectionError\).*NUMPY_ATTENTION_DATA"
         with pytest.raises(ConnectionError, match=message):

@@ -172,7 +172,7 @@ def test_given_weights_take_the_place_of_alpha(tab, rng):
     assert found["weights"] == [given] and found["tokens"] == [*words, "</s>"]
     batch = translator._source_batch(words)
     memory, _, _ = translator.model.encode(batch.source, batch.source_mask)
-    # the source is read from its end: w2 stands in the middle either way
+    # the source is reversed, and w2 is in the middle in both orders
     np.testing.assert_allclose(found["context"], memory.values[0, 1], atol=CLOSE)
 
 

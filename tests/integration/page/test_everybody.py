@@ -14,7 +14,7 @@ from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
 from numpy_attention.plotting.html import heatmap_table
 
-# what may stand in a word, and may not become anything but text
+# characters that may occur in a word, and must be shown as text
 UNSAFE = ["<script>alert(1)</script>", "</script>", "<img/src=x/onerror=alert(1)>", "\"'`&amp;",
            "a\u2028b", "\u202egnp", "a\x00b", "e\u0301", "שלום", "<!--", "]]>", "=1+1"]
 

@@ -16,7 +16,7 @@ def causal_softmax(e, lengths):
     """Scores e (B, T, T) and lengths (B,) → weights A (B, T, T), cache."""
     places = np.arange(e.shape[1])
     seen = places <= places[:, None]                            # (T, T): s ≤ t
-    real = places < lengths[:, None]                            # (B, T): s is no padding
+    real = places < lengths[:, None]                            # (B, T): s is not padding
     visible = seen & real[:, None]                              # (B, T, T)
     e = np.where(visible, e, -np.inf)
     A = np.exp(e - e.max(2, keepdims=True))
