@@ -4,18 +4,18 @@
 # **You will be able to** derive the encoder-decoder with its backward pass, find the line in each
 # pass that everything goes through, and measure at what length a fixed vector fails, and how.
 #
-# **Needs:** lesson 04. **Time:** 55 minutes to read, 1 minute to run.
+# **Needs:** lessons 02 and 04. **Time:** 55 minutes to read, 1 minute to run.
 #
 # How can a network write a sentence that is longer or shorter than the one it has read? With two
 # recurrent networks (Cho et al. 2014; Sutskever, Vinyals & Le 2014). The **encoder** reads the
 # source sentence and ends in a state. From this state, the **decoder** writes the translation, word
-# by word. There is a catch. Everything that the source says must pass through *one vector*, the
-# **fixed vector**, which has the same size for three words and for thirty.
+# by word. So everything that the source says must pass through *one vector*, the **fixed vector**,
+# which has the same size for three words and for thirty.
 #
 # You will derive the model, and train it on a task of pure memory: it reads a sequence of symbols
 # and writes the same sequence again. You will measure how much of the gradient gets back to the
 # first symbol, and at what length the copies fail. There are 20 different symbols, and the fixed
-# vector has 64 numbers. Guess now: how long must a sequence be before most copies are wrong?
+# vector has 64 numbers. Guess now: at what length will most copies be wrong?
 
 # %%
 print("Lesson 05: the encoder-decoder and its fixed vector", flush=True)
@@ -41,8 +41,8 @@ np.set_printoptions(precision=3, suppress=True)
 # ## One vector
 #
 # The source is x_1 … x_S and the target is y_1 … y_T. Both end with `</s>`. Before its first word,
-# the decoder reads `<s>`, which we call y_0. In the diagram below, follow the arrows from the
-# source to the target: every path leads through c (orange).
+# the decoder reads `<s>`, which we call y_0. In the diagram below (`show` saves it in `outputs/`),
+# follow the arrows from the source to the target: every path leads through c (orange).
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -55,8 +55,8 @@ np.set_printoptions(precision=3, suppress=True)
 # %%
 boxes = {
     "x1": ("x₁", 0, 0), "x2": ("x₂", 1.4, 0), "xS": ("</s>", 2.8, 0),
-    "h1": ("h₁", 0, 1.3), "h2": ("h₂", 1.4, 1.3), "hS": ("hₛ", 2.8, 1.3),
-    "c": ("c = hₛ", 4.3, 1.3, 1), "every": ("c, at every step", 8.4, 2.6, 1),
+    "h1": ("h₁", 0, 1.3), "h2": ("h₂", 1.4, 1.3), "hS": ("h_S", 2.8, 1.3),
+    "c": ("c = h_S", 4.3, 1.3, 1), "every": ("c, at every step", 8.4, 2.6, 1),
     "s0": ("s₀", 5.8, 1.3), "s1": ("s₁", 7.2, 1.3), "s2": ("s₂", 9.6, 1.3),
     "y0": ("<s>", 7.2, 0), "y1": ("y₁", 9.6, 0),
     "P1": ("P(y₁)", 7.2, 3.9), "P2": ("P(y₂)", 9.6, 3.9),
@@ -66,7 +66,7 @@ boxes = {
 arrows = [("x1", "h1"), ("x2", "h2"), ("xS", "hS"), ("h1", "h2"), ("h2", "hS"), ("hS", "c"),
           ("c", "s0"), ("c", "every"), ("s0", "s1"), ("s1", "s2"), ("y0", "s1"), ("y1", "s2"),
           ("s1", "P1"), ("s2", "P2"), ("every", "s1"), ("every", "s2"), ("every", "P1"),
-          ("every", "P2")]
+          ("every", "P2"), ("y0", "P1", "", 0.4), ("y1", "P2", "", -0.4)]
 show(plotting.diagram(boxes, arrows, title="Everything that the source says goes through c"),
      "05_architecture")
 
@@ -76,8 +76,8 @@ show(plotting.diagram(boxes, arrows, title="Everything that the source says goes
 # We begin with a version that is small enough for a pencil. Every state is *one* number, and both
 # networks have Elman's cell (lesson 02), with the recurrent weights u and v. The source has three
 # words, each already turned into a number x_j. The decoder writes two words, and for now it does
-# not read the word before. The weight w brings c into s_0. As in Cho's model, each later step reads
-# c again, through the weight k. The loss is g_1 s_1 + g_2 s_2, with two given numbers g_1 and g_2.
+# not read the previous word. The weight w brings c into s_0. As in Cho's model, each later step
+# reads c again, through the weight k. The loss is g_1 s_1 + g_2 s_2, with given g_1 and g_2.
 #
 #     h_j = tanh(x_j + u h_{j−1})         h_0 = 0
 #     c   = h_3
@@ -180,8 +180,7 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # Now the numbers become vectors and matrices. The cell is lesson 04's GRU, and the decoder also
 # reads the previous word. A softmax predicts each word. Before it, there is one more layer, the
 # **deep output**, which combines the decoder's state, the previous word, and c. So c gets a third
-# kind of use. The layer ends in **maxout**, which keeps the larger number of each pair. Like tanh,
-# maxout makes the layer nonlinear, but it passes the whole gradient to the number that it keeps.
+# kind of use. The layer ends in **maxout**, which keeps the larger number of each pair.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -213,6 +212,7 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # - `gru_backward` is lesson 04's. Lesson 04's s is named m, because s is the decoder's state.
 # - E and F are `source_embedding.E` and `target_embedding.E`. U_o, V_o, C_o and the b of o_i are in
 #   `deep_output`. O and b_O are `words.E` and `b` in `output`.
+# - `model.zeros_like()` makes `grads`: zeros in the shapes of the parameters.
 
 
 # %%
@@ -290,7 +290,7 @@ def read_out_backward(cache, model, grads):
 # `c = h` forwards, and `dh = dc` backwards. These two lines are the **bottleneck**.
 #
 # `word_backward` is the backward pass of one target word. It adds the two terms of its word to dc,
-# and `backward` passes the sum on to the word before.
+# and `backward`, which runs from the last word to the first, hands the sum to the preceding word.
 
 
 # %% tags=["plain"]
@@ -307,25 +307,25 @@ def forward(source, target, model):
     s = s_0
     L = 0.0
     writes = []
-    for before, y in zip([BOS, *target], target):
-        word = model.target_embedding.E[before]
+    for previous, y in zip([BOS, *target], target):
+        word = model.target_embedding.E[previous]
         a = word @ model.decoder.W + model.decoder.b + c @ model.C
         s, step = gru(a, s, model.decoder)
         loss, read = read_out(s, word, c, y, model)
         L += loss
-        writes.append((before, word, step, read))
+        writes.append((previous, word, step, read))
     return L, (reads, c, s_0, writes)
 
 
 def word_backward(ds, dc, write, c, model, grads):
     """One target word → ds of the state before it, and dc with the terms of this word added."""
-    before, word, step, read = write
+    previous, word, step, read = write
     ds_read, dword, dc_read = read_out_backward(read, model, grads)
     da, ds = gru_backward(ds + ds_read, step, model.decoder, grads.decoder)
     grads.decoder.W += np.outer(word, da)
     grads.decoder.b += da
     grads.C += np.outer(c, da)
-    grads.target_embedding.E[before] += dword + da @ model.decoder.W.T
+    grads.target_embedding.E[previous] += dword + da @ model.decoder.W.T
     return ds, dc + dc_read + da @ model.C.T
 
 
@@ -398,24 +398,25 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; "
       f"all {model.size} numbers of the gradients equal")
 
 # %% [markdown]
-# ## How a bug looks
+# ## What a bug looks like
 #
 # Every word uses c, so dc is a sum over the words. A common mistake is to forget the old value:
 # `dc = dc_read + …` instead of `dc = dc + dc_read + …`. Then each word *sets* dc and erases what
-# was there. The loop ends at the first target word, so only this word's two terms survive (and the
-# W_s term, added after the loop). Which gradients will be correct all the same?
+# was there. The backward loop ends at the first target word, so only the first word's two terms
+# survive, plus the W_s term added afterwards. Which gradients will still be correct? (`caught` runs
+# a check that must fail, and prints its report.)
 
 
 # %%
 def overwriting(ds, dc, write, c, model, grads):
     """word_backward with a planted bug: dc is set instead of added to."""
-    before, word, step, read = write
+    previous, word, step, read = write
     ds_read, dword, dc_read = read_out_backward(read, model, grads)
     da, ds = gru_backward(ds + ds_read, step, model.decoder, grads.decoder)
     grads.decoder.W += np.outer(word, da)
     grads.decoder.b += da
     grads.C += np.outer(c, da)
-    grads.target_embedding.E[before] += dword + da @ model.decoder.W.T
+    grads.target_embedding.E[previous] += dword + da @ model.decoder.W.T
     dc = dc_read + da @ model.C.T
     return ds, dc
 
@@ -427,15 +428,14 @@ report = caught(check, overwriting)
 # them is computed from dc. The gradients of the encoder's parameters are all computed from dc, and
 # all wrong. So the mistake is in dc, and that is where the report points.
 #
-# Without the check, you might never notice. Nothing crashes, and every shape is right. Even the
-# gradients of the later words reach the encoder, by a detour: along the decoder's states to s_1 and
-# s_0, whose terms survive. The model would just look like a mediocre idea.
+# Without the check, nothing crashes, and every shape is right. The later words still influence dc
+# indirectly: their gradients flow back through the decoder's states to s_1 and s_0, whose terms
+# survive. You might simply conclude that the model is not very good.
 #
 # ## What reaches the first symbol, before training
 #
-# Now we can ask again: how much of dc is left after twelve steps, in a GRU that has not learnt
-# anything? We derive by what factor a single step back shrinks the gradient, and then multiply
-# twelve such factors.
+# How much of dc is left after twelve steps, in a GRU that has not learnt anything? We derive the
+# factor by which one step back shrinks the gradient, and then multiply twelve such factors.
 #
 # In lesson 04, the gradient dh before a step is computed from dh', the gradient after it:
 #
@@ -444,8 +444,8 @@ report = caught(check, overwriting)
 #        + …                                          (3) the gates read it
 #
 # Before training, the sigmoids and the tanh read small numbers. So z and r are about 1/2, and n is
-# about 0. Term (3) is about 0, too: its factors h − n (for z) and m (for r) are small, because h
-# starts at 0 and stays small. What is left is
+# about 0. Term (3) is about 0, too: da_z contains h − n and da_r contains m, and both are small
+# while h is small. What is left is
 #
 #     dh = ½ dh' + ¼ dh' U_nᵀ
 #
@@ -458,10 +458,11 @@ report = caught(check, overwriting)
 # - θ = 90°: the factor is √(½² + ¼²) = 0.56.
 # - θ near 180°: the directions are almost opposite, and the factor is little more than 0.25.
 #
-# In a random gradient, the parts in all planes have about the same size. Averaged over the planes,
-# cos θ is about 0, so the factor of the first step is 0.56. But the parts that are hardly turned
-# shrink most slowly. Their share grows with every step, so the factor should creep up from 0.56
-# towards 0.75. What percentage of the gradient do twelve such steps leave?
+# In a random gradient, the parts in all planes have about the same size. Squared lengths add over
+# the planes, so we may average the squares ½² + ¼² + ¼ cos θ. The cosines cancel, and the first
+# factor is about 0.56. But the parts that are hardly turned shrink most slowly. Their share grows
+# with every step, so the factor should rise towards 0.75. What percentage of the gradient do twelve
+# such steps leave?
 
 # %%
 rng = np.random.default_rng(6)
@@ -469,9 +470,9 @@ rotation, _ = np.linalg.qr(rng.standard_normal((64, 64)))
 sent = rng.standard_normal(64)
 computed = []
 for _ in range(12):
-    before = sent
-    sent = sent / 2 + rotation @ sent / 4
-    computed.append(np.linalg.norm(sent) / np.linalg.norm(before))
+    received = sent / 2 + rotation @ sent / 4
+    computed.append(np.linalg.norm(received) / np.linalg.norm(sent))
+    sent = received
 print("derived: at right angles × %.2f, at best × %.2f" % (np.hypot(0.5, 0.25), 0.5 + 0.25))
 print("computed, twelve steps: ×", np.array(computed))
 print(f"left after twelve steps: {np.prod(computed):.1%}, at best it would be {0.75**12:.1%}")
@@ -484,20 +485,14 @@ print(f"left after twelve steps: {np.prod(computed):.1%}, at best it would be {0
 #
 # Does the derivation hold in a real model, and does it still hold once the model has learnt? We
 # train three models to copy: with a fixed vector of 64 numbers, with one of 32, and with lesson
-# 06's attention. For now, attention is a box for comparison: at each step, its decoder reads a new
-# mixture of all h_j instead of h_S, so each target symbol has a direct path to each source symbol.
-# All three encoders read forwards only. The sizes of a state (`hidden`) and of a symbol's vector
-# (`embedding`) are chosen to give nearly equal numbers of parameters:
+# 06's attention. For now, treat attention as a black box that we compare against. At each step, its
+# decoder reads a new mixture of all h_j, so each target symbol has a direct path to each h_j. All
+# three encoders read forwards only. The sizes of a state (`hidden`) and of a symbol's vector
+# (`embedding`) are chosen to give nearly equal numbers of parameters.
 #
-# | model | `hidden` | `embedding` | parameters |
-# |---|---|---|---|
-# | fixed vector, 64 | 64 | 32 | 66,456 |
-# | fixed vector, 32 | 32 | 196 | 66,328 |
-# | attention | 60 | 32 | 66,780 |
-#
-# `GradientWatch` looks at sequences of twelve symbols, before training and after one epoch. After
-# x_12 comes `</s>`, so c is h_13, twelve steps after h_1. For each symbol, it measures the norm of
-# ∂L/∂(embedded symbol), the symbol's gradient.
+# `GradientWatch` measures the norm of ∂L/∂(embedded symbol), the symbol's gradient, for each symbol
+# of sequences of twelve, before training and after one epoch. It also keeps a copy of the 64-number
+# model at both times. After x_12 comes `</s>`, so c is h_13, twelve steps after h_1.
 
 # %% tags=["training"]
 SHORTEST = 3
@@ -511,12 +506,13 @@ SETTINGS = {
     "fixed vector, 32": {"embedding": 196, "hidden": 32},
     "attention": {"embedding": 32, "hidden": 60, "bidirectional": False},
 }
-watch = GradientWatch(train, PLACES, "fixed vector, 64", (forward, backward, gru_backward))
+watch = GradientWatch(train, PLACES, "fixed vector, 64")
 
 # %% [markdown]
 # We derived the gradient of the *states*. Before training, every symbol enters its state with about
-# the same weight, so the gradients of the *symbols* should shrink alike. Draw all twelve for the
-# 64-number vector. Then draw your guess: what will one epoch do to this curve?
+# the same weight, so the gradients of the *symbols* should shrink in the same way. Sketch the
+# gradients of the twelve symbols, before training, for the 64-number vector. Then sketch your
+# guess: what will one epoch do to this curve?
 
 # %% tags=["training"]
 print(f"copying {SHORTEST} to {LONGEST} symbols out of 20: {len(train):,} sequences, {EPOCHS} "
@@ -531,46 +527,72 @@ for name, settings in SETTINGS.items():
 show(draw_gradients(watch.norms, {"fixed vector, 64": 0, "attention": 2}), "05_gradient")
 
 # %% tags=["training"]
-before = watch.norms["fixed vector, 64", "before training"]
-after = watch.norms["fixed vector, 64", "after one epoch"]
-factors = before[:-1] / before[1:]
+untrained = watch.norms["fixed vector, 64", "before training"]
+trained = watch.norms["fixed vector, 64", "after one epoch"]
+with_attention = watch.norms["attention", "after one epoch"]
+factors = untrained[:-1] / untrained[1:]
 print("fixed vector, 64: the first symbol's gradient, compared with the last one's")
-print(f"before training: 1 to {before[-1] / before[0]:.0f}, or {before[0] / before[-1]:.1%} "
-      f"(computed: {np.prod(computed[1:]):.1%}); each step × {factors.min():.2f} to "
-      f"× {factors.max():.2f}")
-print(f"after one epoch: {after[0] / after[-1]:.1f} to 1")
-# the seeds 0 to 3, after one epoch, on one machine: 3.3, 2.4, 3.3, 2.9 to 1
+print(f"before training: 1 to {untrained[-1] / untrained[0]:.0f}, or "
+      f"{untrained[0] / untrained[-1]:.1%} (computed: {np.prod(computed[1:]):.1%}); "
+      f"each step × {factors.min():.2f} to × {factors.max():.2f}")
+print(f"after one epoch: {trained[0] / trained[-1]:.1f} to 1 "
+      f"(attention: {with_attention[0] / with_attention[-1]:.1f} to 1)")
+# the seeds 0 to 3, after one epoch, on one machine: 3.3, 2.4, 3.3, 2.9 to 1;
+# attention, the seeds 0 to 2: 2.9, 1.0, 2.4 to 1
 assert 0.55 < factors.min() and factors.max() < 0.76
-assert after[0] > after[-1]
+assert trained[0] > trained[-1]
 
 # %% [markdown]
-# Each curve shows how the gradient is shared among the twelve symbols, with the 64-number vector
-# (blue) and with attention (green). Before training (left), all symbols have nearly the same share
-# with attention. With the fixed vector, the derivation holds: each step towards the first symbol
-# multiplies the gradient by 0.65 to 0.73, within the range that we derived. The first symbol's
-# gradient is 1/39, or 2.6 %, of the last one's. From h_12 back to h_1, there are eleven steps. The
-# last eleven of our computed factors multiply to 2.2 %.
+# The derivation holds: before training (left), each step towards the first symbol multiplies the
+# fixed vector's gradient (blue) by 0.65 to 0.73, within the range that we derived. The first
+# symbol's gradient is 1/39, or 2.6 %, of the last one's. The first of our twelve factors is the
+# step from h_13 (`</s>`) to h_12; the other eleven, from h_12 to h_1, multiply to 2.2 %. With
+# attention (green), all symbols have nearly the same share.
 #
-# But one epoch reverses the blue curve (right)! Now the first symbol's gradient is 3.3 times the
-# last one's. What has the model learnt? Perhaps less is lost in the backward pass. So we measure
-# which share of dc reaches h_1, and which share would arrive through term (1) alone, where each
-# step only multiplies by z. The update gate was invented for this path. Is it the path that the
-# gradient takes?
+# But one epoch reverses the blue curve (right)! It peaks at the second symbol, and the first
+# symbol's gradient is 3.3 times the last one's. With this seed, the green curve falls as well, 2.9
+# to 1, although attention has direct paths. So the slope alone does not show how much the fixed
+# vector's chain of states passes back. We measure that next: what share of dc reaches h_1, and how
+# much would arrive if term (1) were the only path, where each step only multiplies by z. Is it the
+# main path?
+
+
+# %%
+def measure_encoder(model, ids):
+    """→ (3, S) for h_1 … h_S: the share of dc that reaches it, through z alone, and mean z."""
+    sentence = [*ids, EOS]
+    _, cache = forward(sentence, sentence, model)
+    dc = backward(cache, model, model.zeros_like())
+    dh = dc
+    by_z = dc
+    columns = []
+    for _, step in reversed(cache[0]):
+        norms = np.linalg.norm([dh, by_z], axis=1)
+        _, _, z, _, _ = step
+        columns.append([*norms / np.linalg.norm(dc), z.mean()])
+        _, dh = gru_backward(dh, step, model.encoder, model.encoder.zeros_like())
+        by_z = by_z * z
+    return np.transpose(columns[::-1])
+
 
 # %% tags=["training"]
-# watch.ways: z at the first and the last symbol; shares of dc at h_12, at h_1, at h_1 by z alone
-for when, (_, _, _, share, by_z) in watch.ways.items():
+rng = np.random.default_rng(5)
+sequences = [rng.permutation(np.arange(4, 24))[:PLACES] for _ in range(40)]     # ids of symbols
+measured = {}
+for when, copier in watch.models.items():
+    measured[when] = np.mean([measure_encoder(copier, ids) for ids in sequences], axis=0)
+    share, by_z, _ = measured[when][:, 0]
     print(f"{when}: {100 * share:.2g}% of dc reaches h_1 (through z alone: {100 * by_z:.2g}%)")
 # the seeds 0 to 3, after one epoch, on one machine: 54, 42, 49, 51 %, through z alone 7, 9, 7, 9 %
 assert 0.3 < share < 1
 
 # %% [markdown]
-# Mostly not! Before training, 1.3 % of dc reaches h_1, as computed. After one epoch it is 54 %, but
-# only 6.7 % would arrive through z alone. So most of it must have taken path (2) or (3) at some
-# steps (question 8).
+# For the most part, no. Before training, 1.3 % of dc reaches h_1, as computed. After one epoch it
+# is 54 %, but only 6.7 % would arrive through z alone. So most of it must have taken path (2) or
+# (3) at some steps (question 8).
 #
-# But 54 % is less than all, so the gradient of the *state* still falls towards the first symbol.
-# How can the gradient of the *symbol* rise? One path from the state h_j back to its symbol leads
+# But 54 % is still a loss: the gradient of the *state* still shrinks towards the first symbol. How
+# can the gradient of the *symbol* rise? One path from the state h_j back to its symbol leads
 # through the candidate:
 #
 #     dh_j → (dh_j ∘ (1 − z) ∘ (1 − n²)) W_nᵀ        W_n: the part of the encoder's W for n
@@ -579,26 +601,27 @@ assert 0.3 < share < 1
 # expect the larger z after one epoch, the first or the last?
 
 # %% tags=["training"]
-for when, (z_first, z_last, share_last, _, _) in watch.ways.items():
-    print(f"{when}: z is {z_first:.2f} at the first symbol, {z_last:.2f} at the last")
-taken_in = (1 - z_first) / (1 - z_last)
-estimate = taken_in * share / share_last
-print(f"{share:.0%} of dc reaches h_1, {share_last:.0%} reaches h_12; "
-      f"1 − z is {taken_in:.1f} times as large at the first symbol")
-print(f"estimate {estimate:.1f} to 1, measured {after[0] / after[-1]:.1f} to 1, "
-      f"{after[0] / after[-1] / estimate:.2f} times as large")
+for when, (shares, _, z) in measured.items():           # the last column belongs to </s>
+    print(f"{when}: z is {z[0]:.2f} at the first symbol, {z[-2]:.2f} at the last")
+taken_in = (1 - z[0]) / (1 - z[-2])
+estimate = taken_in * shares[0] / shares[-2]
+print(f"{shares[0]:.1%} of dc reaches h_1, {shares[-2]:.1%} reaches h_12; "
+      f"1 − z is {taken_in:.2f} times as large at the first symbol")
+print(f"estimate {estimate:.1f} to 1, measured {trained[0] / trained[-1]:.1f} to 1, "
+      f"{trained[0] / trained[-1] / estimate:.2f} times as large")
 # the seeds 0 to 3: z from 0.52, 0.52, 0.51, 0.52 to 0.87, 0.88, 0.88, 0.88
-assert z_last > z_first + 0.2
+assert z[-2] > z[0] + 0.2
 
 # %% [markdown]
-# At the last. The encoder has learnt to take in the first symbol, when its state is still empty,
-# and to keep later what it has. Less of dc reaches h_1 than h_12, 54 % compared with 97 %, but the
-# first symbol enters with 3.7 times the weight. These factors alone make its gradient 2.0 times the
-# last one's, enough to reverse the curve. The measured ratio is 1.6 times as large. The estimate
-# leaves out 1 − n², W_n and the paths through the gates.
+# At the last. There, the encoder has learnt to keep what it has; at the first symbol, z has hardly
+# changed. Less of dc reaches h_1 than h_12, 53.7 % compared with 97.5 %, but the first symbol
+# enters with 3.67 times the weight. These factors alone make its gradient 2.0 times the last one's,
+# enough to reverse the curve. The measured ratio, 3.3, is 1.6 times this estimate, which leaves out
+# 1 − n², W_n and the paths through the gates.
 #
-# So here (copying, one epoch, four seeds), "the gradient does not reach the first symbols" is true
-# of a model that has not learnt yet, but not of one that has.
+# It is often said that the gradient does not reach the first symbols. In this experiment (four
+# seeds), that is true only before training. And the model can learn from 1.3 % of dc, although its
+# shorter sequences, in which h_1 is nearer to c, may have helped.
 #
 # ## Failing with length
 #
@@ -611,106 +634,105 @@ for length in (4, 8, 12):
     pair = next(pair for pair in test if len(pair.source) == length)
     print(f"  {'to copy':<17}", *[f"{symbol:>3}" for symbol in pair.source])
     for name, translator in copiers.items():
-        found, = translator.translate([pair.source], beam=1)
-        print(f"  {name:<17}", *[f"{symbol:>3}" for symbol in found.target])
+        copy, = translator.translate([pair.source], beam=1)
+        print(f"  {name:<17}", *[f"{symbol:>3}" for symbol in copy.target])
 
 # %% [markdown]
 # Attention makes no mistake here. Both fixed vectors copy four symbols. At eight symbols, both go
-# wrong after five. At twelve, the copy from the 64-number vector begins correctly again, but the
-# copy from the 32-number vector is wrong from the first symbol.
+# wrong after five. At twelve, the 64-number vector's first error is the third symbol, and the
+# 32-number vector's is the first. The 32-number vector also ends both copies one symbol early.
 #
 # These are only three sequences. How often is a *whole* copy right? We feed the model the true
 # symbols, and check at every step whether it gives the true next symbol the highest probability. If
-# it always does, greedy search writes a perfect copy. Remember your first guess: from which length
-# on are most copies wrong?
+# it does so at every step, greedy search would have fed itself the same true symbols, so its copy
+# is perfect. Remember your first guess: at what length are most copies wrong?
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
 fed = {name: right_when_fed(translator, test) for name, translator in copiers.items()}
+SPAN = np.arange(SHORTEST, LONGEST + 4)         # up to three longer than in training
+by_length = {}
 first_lost = {}
+print("% of whole copies right, by length")
+print(f"{'length':<17}", *[f"{n:>3}" for n in SPAN])
 for name in SETTINGS:
     whole = np.array([all(one) for one in fed[name]])
-    lost = [n for n in range(SHORTEST, LONGEST + 1) if whole[lengths == n].mean() < 0.5]
-    first_lost[name] = min(lost, default=LONGEST + 1)
-    since = f"wrong from {min(lost)} symbols on" if lost else f"right up to {LONGEST} symbols"
-    print(f"{name}: most copies are {since}")
-# seeds 0, 1, 2, on one machine: most copies are wrong from 8, 8, 8 symbols on with 64 numbers, from
-# 6, 6, 6 with 32. With 64 numbers, 53, 56, 55 % of the copies of 6 to 8 symbols are right, and
-# 87, 90, 89 % after eight epochs (question 3).
+    by_length[name] = np.array([whole[lengths == n].mean() for n in SPAN])
+    first_lost[name] = min(SPAN[by_length[name] < 0.5], default=LONGEST + 4)
+    print(f"{name:<17}", *[f"{100 * share:>3.0f}" for share in by_length[name]])
 assert first_lost["fixed vector, 32"] < first_lost["fixed vector, 64"] < first_lost["attention"]
 
+# %% tags=["training"]
+# recorded on one machine (question 3)
+print("recorded, seeds 0, 1, 2: most copies are wrong from 8, 8, 8 symbols with 64 numbers, "
+      "from 6, 6, 6 with 32")
+print("recorded, seeds 0, 1, 2, 64 numbers, 6 to 8 symbols: 53, 56, 55 % of whole copies right "
+      "after four epochs, 87, 90, 89 % after eight")
+assert by_length["fixed vector, 64"][:3].mean() > 0.9
+assert by_length["fixed vector, 64"][9:].max() < 0.1
+assert by_length["attention"][:12].min() > 0.9
+
 # %% [markdown]
-# With 64 numbers, most copies are wrong from 8 symbols on. But a single wrong symbol spoils a whole
-# copy. Suppose that every symbol is right with probability q, independently of its neighbours. Then
-# n symbols and the `</s>` are all right with probability q^(n+1), so even a small share of wrong
-# symbols ruins long copies. To test this, we sort the sequences into buckets by length. In each
-# bucket, we measure q, the share of symbols that are right (including each `</s>`), and compare
-# q^(n+1) with the share of whole copies that are right. Will the two agree?
+# With 64 numbers, most copies are wrong at 8 symbols and beyond. But one wrong symbol makes a whole
+# copy wrong. Suppose that every symbol is right with probability q, independently of its
+# neighbours. Then n symbols and the `</s>` are all right with probability q^(n+1), so even a small
+# share of wrong symbols ruins long copies. To test this, we sort the sequences into buckets by
+# length. In each bucket, we measure q, the share of symbols that are right (including each `</s>`),
+# and compare q^(n+1) with the share of whole copies that are right. Will the two agree?
 
 # %% tags=["training"]
 # buckets of three lengths; the last is longer than in training
-EDGES = np.arange(SHORTEST, LONGEST + 4, 3)
-curves = {}
 for name in SETTINGS:
     print(f"{name}:")
-    curves[name] = []
-    for low in EDGES:
+    for low in SPAN[::3]:
         rows = [one for one, n in zip(fed[name], lengths) if low <= n < low + 3]
         q = np.concatenate(rows).mean()
         predicted = np.mean([q**len(one) for one in rows])
         exact = np.mean([all(one) for one in rows])
-        curves[name].append(exact)
         print(f"  {low:>2} to {low + 2:>2} symbols, {len(rows)} sequences: q = {q:6.1%}, "
               f"q^(n+1) = {predicted:6.1%}, whole copies right {exact:6.1%}")
         assert name == "attention" or abs(predicted - exact) < 0.05
 
-# %% tags=["training"]
-assert curves["fixed vector, 64"][0] > 0.9
-assert max(curves[f"fixed vector, {size}"][3] for size in (64, 32)) < 0.05
-assert min(curves["attention"][:4]) > 0.9
-assert curves["attention"][4] < curves["attention"][3]
-
 # %% [markdown]
-# Nearly: for the fixed vectors, the two differ by less than 5 percentage points in every bucket. So
-# the power turns a gentle slope of q into a cliff. With 64 numbers, three of four symbols are still
-# right at 9 to 11 symbols, but hardly any whole copy is.
+# Nearly. With the fixed vectors, the two differ by at most one percentage point at 3 to 8 symbols.
+# With 64 numbers at 9 to 11 symbols, 2.3 % of the copies are right instead of 4.9 %. (In the other
+# buckets, both are near 0, which tests little.) So the power turns a gradual fall of q into a steep
+# one: with 64 numbers at 9 to 11 symbols, three of four symbols are still right, but hardly any
+# whole copy is. With attention at 15 to 17 symbols, the two are 78.8 % and 82.3 %.
 #
 # When a copy fails, which part of it survives, the beginning or the end? The *last* symbol read is
-# the nearest to c in time. Place your bet, and then look at sequences of twelve symbols (right). On
-# the left is the cliff.
+# the nearest to c in time. Guess, and then look at sequences of twelve symbols (right).
 
 # %% tags=["training"]
-counts = [np.sum((lengths >= low) & (lengths < low + 3)) for low in EDGES]
-labels = [f"{low}–{low + 2}\n({count})" for low, count in zip(EDGES, counts)]
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
-for place, (name, shares) in enumerate(curves.items()):
-    left.plot(range(5), shares, label=name, **plotting.base.curve_style(place))
-left.axvline(3.5, color="black", linestyle=":", linewidth=1)
-left.set_xticks(range(5), labels)
-left.set_xlabel("symbols (number of sequences); right of the line: longer than in training")
-left.set_ylabel("share of whole copies that are right")
-at_6, at_9 = curves["fixed vector, 64"][1:3]
-left.set_title(f"With 64 numbers, long copies fail:\n{at_6:.0%} of whole copies are right "
-               f"at 6–8 symbols, {at_9:.0%} at 9–11")
+figure, (left_ax, right_ax) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
+for style, (name, shares) in enumerate(by_length.items()):
+    left_ax.plot(SPAN, shares, label=name, **plotting.base.curve_style(style))
+left_ax.axvline(LONGEST + 0.5, color="black", linestyle=":", linewidth=1)
+left_ax.set_xlabel("symbols; right of the line: longer than in training")
+left_ax.set_ylabel("share of whole copies that are right")
+left_ax.set_title("With 64 numbers, most copies are wrong\n"
+                  f"at {first_lost['fixed vector, 64']} symbols and beyond")
 
 # %% tags=["training"]
-for place, name in enumerate(SETTINGS):
+for style, name in enumerate(SETTINGS):
     rows = [one[:PLACES] for one, n in zip(fed[name], lengths) if n == PLACES]
     shares = np.mean(rows, axis=0)
-    right.plot(np.arange(1, PLACES + 1), shares, label=name, **plotting.base.curve_style(place))
+    right_ax.plot(np.arange(1, PLACES + 1), shares, label=name, **plotting.base.curve_style(style))
     ends = f"first three symbols {shares[:3].mean():.0%}, last three {shares[-3:].mean():.0%}"
-    print(f"  {name:<17} of {len(rows)} sequences of {PLACES}: {ends}")
+    print(f"  {name:<17} of {len(rows)} sequences of {PLACES}: {ends}; at 9 to 12:", shares[8:])
     if name == "fixed vector, 64":
-        right.set_title(f"Position by position, with 64 numbers:\n{ends}")
-right.set_xlabel(f"position in a sequence of {PLACES} symbols ({len(rows)} sequences)")
-right.set_ylabel("share of symbols right, when fed the true ones")
-right.set_ylim(-0.03, 1.03)
-figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        right_ax.set_title(f"Position by position, with 64 numbers:\n{ends}")
+right_ax.set_xlabel(f"position in a sequence of {PLACES} symbols ({len(rows)} sequences)")
+right_ax.set_ylabel("share of symbols right, when fed the true ones")
+right_ax.set_ylim(-0.03, 1.03)
+# 64 numbers, 300 sequences, the seeds 0, 1, 2: the tenth symbol 39, 42, 45 %, the last 59, 68, 68 %
+figure.legend(*right_ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 show(figure, "05_by_length")
 
 # %% [markdown]
-# It is the beginning that survives best. (So our assumption of the same q at every position is
-# false, but the prediction is good all the same.)
+# The beginning survives best. But nearness to c may help, too: with 64 numbers, the share rises
+# again at the last two symbols. (So q is not the same at every position, as we had assumed, but the
+# prediction is close nevertheless.)
 #
 # ## Read first, or written first?
 #
@@ -724,10 +746,10 @@ reverse = load_parallel("reverse", "train", np.random.default_rng(3), 12_000, SH
 others = load_parallel("reverse", "test", np.random.default_rng(4), 900, SHORTEST, LONGEST + 3)
 reverser = trained_translator(reverse, "encoder-decoder", SETTINGS["fixed vector, 64"], EPOCHS,
                               rate=6e-3)
-found = {"copy": fed["fixed vector, 64"], "reverse": right_when_fed(reverser, others)}
+tasks = {"copy": fed["fixed vector, 64"], "reverse": right_when_fed(reverser, others)}
 gaps = {}
-for task, right in found.items():
-    shares = np.mean([one[:PLACES] for one in right if len(one) == PLACES + 1], axis=0)
+for task, rows in tasks.items():
+    shares = np.mean([one[:PLACES] for one in rows if len(one) == PLACES + 1], axis=0)
     print(f"{task + ':':<9}first three symbols written {shares[:3].mean():.0%}, "
           f"last three {shares[-3:].mean():.0%}")
     gaps[task] = shares[:3].mean() - shares[-3:].mean()
@@ -736,44 +758,42 @@ for task, right in found.items():
 assert gaps["copy"] > 0.1 and abs(gaps["reverse"]) < gaps["copy"] / 2
 
 # %% [markdown]
-# Hardly any difference! With each of three seeds, the first three are ahead by only 1 to 8 points.
-# If only the order of writing mattered, they would win clearly. If only the order of reading
-# mattered, the last three would, because they were read first. So both seem to help: they add up in
-# copying, and nearly cancel in `reverse`. Being read first may help for a reason that we have seen:
-# after one epoch, the first symbol enters the state with a larger weight than the last.
+# There is hardly any difference! For each of three seeds, the first three are better by only 1 to 8
+# points. If only the order of writing mattered, the difference would be large. If only the order of
+# reading mattered, the last three would be better, because they were read first. So both seem to
+# help: they add up in copying, and nearly cancel in `reverse`. Being read first may help for a
+# reason that we measured in copying only: after one epoch, the first symbol has the larger weight.
 #
 # ## What the copies show
 #
-# **Claim.** With nearly equal numbers of parameters, equal numbers of training steps, and encoders
-# that read in one direction, the fixed vector fails at shorter lengths than attention does, and it
-# fails more often the longer the sequence is.
+# **Claim.** We compare models with nearly equal numbers of parameters, equal numbers of training
+# steps, and encoders that read in one direction. The fixed vector fails at shorter lengths than
+# attention does. The longer the sequence is, the more often the fixed vector fails.
 #
-# **Evidence** (the last figure). With the 64-number vector (blue), most copies are wrong from 8
-# symbols on, with each of three seeds. With the 32-number vector (orange), they are wrong from 6
-# on, so smaller states seem to fail earlier. (But this model also has larger embeddings. And
-# `hidden` is the size of h_j, c and s_i alike, so c alone may not be to blame.) Longer training
-# helps: after eight epochs instead of four, the 64-number vector gets about nine in ten copies of
-# 6 to 8 symbols right, instead of about half.
+# **Evidence** (the last figure, left, and the recorded seeds). With the 64-number vector (blue),
+# most copies are wrong at 8 symbols and beyond, for each of three seeds. With the 32-number vector
+# (orange), this begins at 6, so smaller states seem to fail earlier. (But this model also has
+# larger embeddings. And `hidden` is the size of h_j, c and s_i alike, so c may not be the only
+# cause.) Longer training helps: after eight epochs instead of four, the 64-number vector gets about
+# nine in ten copies of 6 to 8 symbols right, instead of about half.
 #
 # Attention (green) makes almost no errors at any length that it was trained on. Bahdanau et al.
 # (2015, figure 2) found the same for sentences. At longer lengths (right of the dotted line), our
 # model with attention makes errors, too. How many depends on the seed and even on the processor
-# (question 7). Its decoder computes from its state where to attend next, and may get lost because
-# it never had to count that far.
+# (question 7).
 #
 # **Conjecture**, which no experiment in this lesson tests. Why does the fixed vector lose symbols?
-# Not for lack of room: fourteen symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61
-# bits, less than one bit for each of the 64 numbers. But the vector must store all symbols in the
-# same numbers without mixing them up, and the decoder must find each one again when its turn comes.
-# With attention, a symbol stays where it was read, and the decoder only has to point at it.
+# It has enough room: fourteen symbols, each one of 20 kinds, carry 14 · log₂ 20, or about 61 bits,
+# less than one bit for each of the 64 numbers. But the vector must store all symbols in the same
+# numbers without mixing them up, and the decoder must find each one again when its turn comes.
 #
 # ## Attention, or a second direction?
 #
 # Copying is a task of pure memory. Does attention help in translation, too? Bahdanau et al. found
 # that it does, but their comparison changed two things at once. The encoder of their model with
 # attention also reads backwards: two GRUs, one for each direction, put their states side by side.
-# There is also a cheaper trick. Sutskever et al. (2014) read the source in *reverse*, so that its
-# first words are the nearest to c, and their model gained from it.
+# Sutskever et al. (2014) read the source in *reverse* instead, so that its first words are the
+# nearest to c, and their model gained from it.
 #
 # The package has recorded these combinations (`results/claims.md`). The models have 3 million
 # parameters and were trained for six epochs to translate English clauses of at most 12 tokens into
@@ -798,7 +818,7 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 # or without. Reading in reverse is worth next to nothing here. Attention is worth eight points,
 # with either encoder. So it is attention that helps most on these clauses.
 #
-# But how does the decoder know where to look? Lesson 06 opens the box.
+# But how does the decoder know where to look? Lesson 06 opens the black box.
 
 # %% [markdown]
 # ## What others call it
@@ -830,11 +850,11 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 # | `randomize` | gives every parameter random values |
 
 # %% [markdown]
-# | from `translator_parts.py` | what it is |
+# | from `translator_parts.py` and `course.py` | what it is |
 # |---|---|
 # | `CELL` | settings: lesson 04's GRU, Glorot's initial weights |
 # | `trained_translator` | trains a model with Adam for some epochs |
-# | `GradientWatch` | gradients before training and after one epoch: of each symbol, and inside |
+# | `GradientWatch` | before training and after one epoch: symbols' gradients, a copy of a model |
 # | `draw_gradients` | the figure of the symbols' gradients |
 # | `right_when_fed` | whether each symbol gets the highest probability, with the true ones fed |
 
@@ -843,8 +863,8 @@ print(f"recorded, BLEU, fixed vector, one direction, in reverse: {REVERSED}")
 #
 # 1. Sutskever's decoder gets c only through s_0, without C and C_o. Which lines of `word_backward`
 #    change, and how many terms does dc have then?
-# 2. A fixed vector gets each symbol right with `q = 0.99`, whatever the length. From which length
-#    on are most copies wrong? Which q is needed to get half of the copies of 50 symbols right?
+# 2. A fixed vector gets each symbol right with `q = 0.99`, whatever the length. At what length do
+#    most copies become wrong? Which q is needed to get half of the copies of 50 symbols right?
 # 3. Train the model with the 64-number vector for eight epochs, and one with a 128-number vector
 #    for four. By how many symbols does the curve of whole copies move to the right in each case?
 # 4. The check of `overwriting` calls W_s correct. Why does the gradient of W_s not depend on dc?

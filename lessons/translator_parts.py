@@ -10,7 +10,6 @@ from matplotlib import pyplot as plt
 from numpy_attention import plotting
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.corpora import load_parallel
-from numpy_attention.data.vocabulary import EOS
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.experiments.runs.saved import CHECKPOINT
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
@@ -66,19 +65,17 @@ def gradient_by_place(translator, length, rng, count=40):
 
 
 class GradientWatch:
-    """What reaches the first words, before training and after one epoch: a `look`, with a name.
+    """Gradients of the symbols before training and after one epoch: a `look`, with a name.
 
-    norms {(name, when): gradient_by_place}, ways {when: way_to_the_first} of the model `inside`.
-    passes: the lesson's forward, backward and gru_backward.
+    norms {(name, when): gradient_by_place}, models {when: copy of the model `inside`}.
     """
 
-    def __init__(self, pairs, length, inside, passes):
+    def __init__(self, pairs, length, inside):
         self.pairs = pairs
         self.length = length
         self.inside = inside
-        self.passes = passes
         self.norms = {}
-        self.ways = {}
+        self.models = {}
 
     def __call__(self, name, translator, step):
         if step not in (0, len(translator.batches(self.pairs))):
@@ -87,26 +84,7 @@ class GradientWatch:
         self.norms[name, when] = gradient_by_place(translator, self.length,
                                                    np.random.default_rng(5))
         if name == self.inside:
-            rng = np.random.default_rng(5)
-            words = np.arange(4, len(translator.source_vocabulary))
-            sequences = [rng.permutation(words)[:self.length] for _ in range(40)]
-            self.ways[when] = np.mean([way_to_the_first(translator.model, ids, *self.passes)
-                                       for ids in sequences], axis=0)
-
-
-def way_to_the_first(model, ids, forward, backward, gru_backward):
-    """→ z at the first and last word, shares of dc: at the last state, at h_1, there by z only."""
-    sentence = [*ids, EOS]
-    _, cache = forward(sentence, sentence, model)
-    dc = backward(cache, model, model.zeros_like())
-    steps = [step for _, step in cache[0]]
-    gates = [z.mean() for _, _, z, _, _ in steps]
-    dhs = [dc]
-    for step in reversed(steps[1:]):
-        dhs.append(gru_backward(dhs[-1], step, model.encoder, model.encoder.zeros_like())[1])
-    by_z = dc * np.prod([z for _, _, z, _, _ in steps[1:]], axis=0)
-    shares = np.linalg.norm([dhs[1], dhs[-1], by_z], axis=1) / np.linalg.norm(dc)
-    return np.array([gates[0], gates[-2], *shares])         # gates[-1] is that of </s>
+            self.models[when] = translator.model.copy()
 
 
 def draw_gradients(norms, styles):

@@ -103,21 +103,21 @@ def test_gradients_by_position_by_central_differences(translator):
 
 def test_open_update_gate_passes_dc_to_the_first_word(lesson, translator):
     model = translator.model.copy()
-    passes = [lesson[name] for name in ("forward", "backward", "gru_backward")]
-    _, _, last, share, by_z = translator_parts.way_to_the_first(model, [4, 5, 6], *passes)
-    assert 0 < by_z < share < last < 1
+    shares, by_z, z = lesson["measure_encoder"](model, [4, 5, 6])
+    assert shares[-1] == by_z[-1] == 1 and 0 < by_z[0] < shares[0] < shares[-2] < 1
+    assert len(z) == 4 and 0 < z.min() and z.max() < 1
     model.encoder.b[7:14] = 50.0                    # b of z, H = 7: z = 1
-    np.testing.assert_allclose(translator_parts.way_to_the_first(model, [4, 5, 6], *passes), 1)
+    np.testing.assert_allclose(lesson["measure_encoder"](model, [4, 5, 6]), 1)
 
 
-def test_gradients_are_recorded_before_training_and_after_one_epoch(lesson, translator, pairs):
-    passes = [lesson[name] for name in ("forward", "backward", "gru_backward")]
-    watch = translator_parts.GradientWatch(pairs, 5, "inside", passes)
+def test_gradients_are_recorded_before_training_and_after_one_epoch(translator, pairs):
+    watch = translator_parts.GradientWatch(pairs, 5, "inside")
     for step in (0, 1, len(translator.batches(pairs)), 10_000):
         watch("inside", translator, step)
         watch("other", translator, step)
-    assert list(watch.ways) == ["before training", "after one epoch"]
-    assert set(watch.norms) == {(name, when) for name in ("inside", "other") for when in watch.ways}
+    assert list(watch.models) == ["before training", "after one epoch"]
+    assert set(watch.norms) == {(who, when) for who in ("inside", "other") for when in watch.models}
+    assert all(model is not translator.model for model in watch.models.values())
 
 
 def test_correct_with_teacher_forcing_is_correct_in_generation(translator, pairs):
