@@ -172,6 +172,7 @@ def test_statements_about_seeds():
     assert list(value["4-gram"] < three) == [True, True, False]
     of_tanh = value["tanh layer, no past"] - value["LSTM"][:1]
     of_linear = value["linear layer, no past"] - value["LSTM"]
-    assert [round(one) for one in (*of_tanh, *of_linear)] == [21, 3, 11, 11]
+    gain = value["tanh layer, no past"] - [value["one part"][0], three[0]]
+    assert [round(one) for one in (*of_tanh, *of_linear, *gain)] == [21, 3, 11, 11, 4, 15]
     longest = max(high - low for seeds in text.values() for _, low, high in seeds)
     assert all(abs(one[0] - one[1]) > longest for one in value.values() if len(one) > 1)
