@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from cli_runs import COPY, SMALL, failure, quietly
+from cli_runs import COPY, SMALL, failure, run_quietly
 
 from numpy_attention import plotting
 from numpy_attention.cli.main import main
@@ -117,7 +117,7 @@ def test_samples_depend_on_the_seed(capsys):
 
 
 def test_replace_unknown(capsys, tmp_path, monkeypatch):
-    quietly(*COPY, "--model", "encoder-decoder", "--epochs", "1", "--run", tmp_path / "fixed")
+    run_quietly(*COPY, "--model", "encoder-decoder", "--epochs", "1", "--run", tmp_path / "fixed")
     assert "this run's model has no attention" in failure(
         capsys, "translate", tmp_path / "fixed", "3", "--replace-unknown")
     weights = np.array([[0.2, 0.7, 0.1], [0.1, 0.4, 0.5], [0, 0, 1.0]])
@@ -131,7 +131,7 @@ def test_replace_unknown(capsys, tmp_path, monkeypatch):
 def test_character_model(tmp_path, capsys):
     """Words of the dates corpus are characters; spaces are tokens too."""
     folder = str(tmp_path / "dates")
-    quietly("train", "--corpus", "dates", "--pairs", "40", *SMALL, "--run", folder)
+    run_quietly("train", "--corpus", "dates", "--pairs", "40", *SMALL, "--run", folder)
     assert main(["translate", folder, "20 10 2011"]) == 0
     out, error = capsys.readouterr()
     assert error == "" and " " not in out.strip()

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from cli_runs import COPY, LM, failure, quietly
+from cli_runs import COPY, LM, failure, run_quietly
 
 from numpy_attention.cli.evaluate import corpus_to_measure
 from numpy_attention.cli.main import main, parse
@@ -55,7 +55,7 @@ def test_evaluate_translator(capsys):
 
 def test_ensemble(capsys, tmp_path):
     other = str(tmp_path / "other")
-    quietly(*COPY, "--seed", "5", "--run", other)
+    run_quietly(*COPY, "--seed", "5", "--run", other)
     words = ["evaluate", "copy", "--pairs", "30", "--beam", "2"]
     assert (figures_of(capsys, *words)["perplexity"]
             != figures_of(capsys, *words, "--ensemble", other)["perplexity"])
@@ -229,7 +229,7 @@ def many_words(tmp_path_factory):
     learn = ["train", "lm", *LM, own, "--valid-text", folder / "valid.txt", "--epochs", "1"]
     for name, words in (("words", "--attention single --steps 7"),
                         ("sentences", "--state sentence --lowercase")):
-        quietly(*learn, *words.split(), "--run", folder / name)
+        run_quietly(*learn, *words.split(), "--run", folder / name)
     return folder
 
 
