@@ -1,15 +1,19 @@
 """Helpers of lesson 07: checks, comparisons with the library, training, measures, figures."""
 
+from collections import Counter
+from contextlib import redirect_stdout
+from io import StringIO
 from typing import NamedTuple
 
 import numpy as np
+from course import caught
 from matplotlib import pyplot as plt
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.gradcheck import gradcheck, randomize
+from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
@@ -22,11 +26,25 @@ SIZES = dict(embedding=64, hidden=64, layers=1, cell="gru", bidirectional=True,
 
 def check(score, score_backward, *inputs):
     """The report of a gradient check of a score and its backward pass."""
-    def backward(de, cache, grads):
-        return score_backward(de, cache)
+    def backward(*arguments):
+        *upstream, cache, grads = arguments
+        return score_backward(*upstream, cache)
     rng = np.random.default_rng(2)
     return gradcheck(None, *inputs, rng=rng, forward=score, backward=backward,
                      title=score.__name__)
+
+
+def check_gradient(name, ours, loss, array):
+    """Compare our gradient with the central difference of loss() in each element of array."""
+    numeric = numeric_gradient(loss, array)
+    assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
+    print(f"  {name:<7} {ours}   as measured: {numeric}")
+
+
+def report_of(score, score_backward, *inputs):
+    """The text of a gradient check that must fail.   AssertionError: it passes."""
+    with redirect_stdout(StringIO()):
+        return str(caught(check, score, score_backward, *inputs))
 
 
 # ---- comparisons ---------------------------------------------------------------------------------
@@ -105,14 +123,17 @@ def _check_equal(ours, theirs):
 # ---- training and measures -----------------------------------------------------------------------
 
 
-def train(pairs, seed=1, **changes):
-    """A Translator trained on the pairs. changes: settings that differ from SIZES."""
+def train(pairs, seed=1, epochs=EPOCHS, **changes):
+    """A Translator trained on the pairs. changes: settings that differ from SIZES.
+
+    With fewer epochs, the training of EPOCHS ends early: the learning rate is the same until then.
+    """
     translator = Translator.create(pairs, "luong", SIZES | changes, TranslatorTraining(seed=seed))
     batches = translator.batches(pairs)
     trainer = Trainer(translator.model, Adam(8e-3), batches, rng=np.random.default_rng(seed),
                       clip=1.0, threads=1, progress=False,
                       schedule=LinearDecay(EPOCHS * len(batches), 0.05))
-    trainer.fit(EPOCHS)
+    trainer.fit(epochs)
     return translator
 
 
@@ -154,10 +175,25 @@ def measure_swaps(translator, weights, by_state, test):
                  all_words=np.mean([one == word for one, word in _predicted(by_state, test)]))
 
 
-def print_row(what, before, after, fits):
-    """Print a measure with both directions, forward only, and which explanation it fits; → fits."""
-    print(f"  {what:<53} {before:>4.0%} {after:>14.0%}   {fits}")
-    return fits
+def print_verdicts(both, only):
+    """Print the Swaps of both directions and of forward only; → which explanation each row fits."""
+    rows = [
+        ("1  lowest total weight on a noun and the words after it", "least",
+         "our explanation: over 20%" if only.least > 0.2 else "the rival: at most 20%"),
+        ("1  nouns with the largest weight on the noun itself", "nouns",
+         "our explanation: rises by over 30%" if only.nouns > both.nouns + 0.3 else "the rival"),
+        ("2  adjectives with the largest weight on the adjective", "adjectives",
+         "both: under 20%" if only.adjectives < 0.2 else "our explanation"),
+        ("3  nouns in the translation", "written",
+         "both: over 80%" if only.written > 0.8 else "neither"),
+        ("4  nouns predicted if C is 0", "from_state",
+         "our explanation: under 40%" if only.from_state < 0.4 else "the rival: at least 40%"),
+        ("   for comparison: all words predicted if C is 0", "all_words", ""),
+    ]
+    print(f"{'Swapped nouns and adjectives:':<56} both directions  forward only   fits")
+    for what, name, fits in rows:
+        print(f"  {what:<55} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {fits}")
+    return [fits.split(":")[0] for _, _, fits in rows[:-1]]
 
 
 def swapped(pair):
@@ -166,18 +202,24 @@ def swapped(pair):
     return links[::2], links[1::2]
 
 
+def frequent_words(test, n):
+    """The n most frequent target words of the test sentences, </s> included."""
+    counts = Counter(word for pair in test for word in [*pair.target, "</s>"])
+    return [word for word, _ in counts.most_common(n)]
+
+
 def print_predicted(words, by_state, test):
     """Print how often each word is predicted from the state only, in its places and in others.
 
-    → [(share of its places, share of the others)]
+    → {word: (share of its places, share of the others)}
     """
-    shares = []
+    shares = {}
     for word in words:
         hits = np.array([one == word for one, _ in _predicted(by_state, test)])
         its = np.array([right == word for _, right in _predicted(by_state, test)])
-        shares.append((hits[its].mean(), hits[~its].mean()))
-        print(f"  {word!r} is predicted in {shares[-1][0]:.0%} of its places and in "
-              f"{shares[-1][1]:.1%} of all others")
+        shares[word] = hits[its].mean(), hits[~its].mean()
+        print(f"  {word!r:<8} in {hits[its].sum():>3} of {its.sum()} places, and in "
+              f"{shares[word][1]:.1%} of all others")
     return shares
 
 
@@ -197,6 +239,32 @@ def centres_of(translator, pair):
     """p for each target word of the pair, in a Translator with local-p; (T + 1,)."""
     _, _, cache = translator.model.forward(translator.batches([pair]).batch([0]))
     return np.array([step.lengths[0] * step.share[0] for step in cache.attend_caches])  # S sigmoid
+
+
+def in_window(translator, test):
+    """The share of sure links whose source word is in the window of local-p."""
+    return np.mean([abs(j - centres[t]) <= translator.model.attention.width
+                    for pair in test for centres in [centres_of(translator, pair)]
+                    for j, t in pair.sure])
+
+
+def print_pulls(translator, test):
+    """Print the mean |dp| of 'pas', of '</s>' and of all other words; → {word: mean |dp|}."""
+    model = translator.model
+    pulls = {"pas": [], "</s>": [], "all other words": []}
+    for pair in test:
+        batch = translator.batches([pair]).batch([0])
+        s_tilde, _, cache = model.forward(batch)                                # (T, K)
+        dlogits = np.exp(model.output.log_probabilities(s_tilde))
+        dlogits[np.arange(len(dlogits)), batch.target_out[:, 0]] -= 1
+        dc = dlogits @ model.output.words.E * (1 - s_tilde**2) @ model.C.T      # (T, N)
+        for word, one, step in zip([*pair.target, "</s>"], dc, cache.attend_caches):
+            dalpha = step.memory.values[0] @ one
+            dp = dalpha @ (step.weights[0] * step.distance[0]) * 4 / model.attention.width**2
+            pulls[word if word in pulls else "all other words"].append(abs(dp))
+    means = {word: np.mean(one) for word, one in pulls.items()}
+    print("  mean |dp|:", *(f"  {word} {mean:.3f}" for word, mean in means.items()))
+    return means
 
 
 # ---- figures -------------------------------------------------------------------------------------
