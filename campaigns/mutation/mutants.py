@@ -29,7 +29,7 @@ from numpy_attention.gradcheck import (
 )
 
 # functions with gradients, in addition to all whose names end in "backward"
-ALSO = {"loss_and_grad", "later", "stacked", "sum_over_steps", "scatter_add", "_blocks",
+ALSO = {"loss_and_grad", "defer", "stacked", "sum_over_steps", "scatter_add", "_blocks",
         "cross_entropy", "dot_scores"}
 EMPTY = {"empty", "empty_like", "zeros", "zeros_like"}
 # prefixes of functions that check arguments; statements that call them are not changed
