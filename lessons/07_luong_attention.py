@@ -27,7 +27,7 @@ from course import show
 from luong_parts import (centres_of, check, check_gradient, check_same, check_same_decoder,
                          check_same_look, draw, draw_pull, draw_two, frequent_words, in_window,
                          measure, measure_swaps, missed_links, print_predicted, print_pulls,
-                         print_verdicts, report_of, train)
+                         print_verdicts, silently_caught, train)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.additive import AdditiveAttention
@@ -301,7 +301,7 @@ def averaged(de, cache):
     return total @ W_a.T, da @ U_a.T, np.outer(s, total), M.T @ da, de @ x
 
 
-report = report_of(concat, averaged, s, M, *concat_weights).splitlines()
+report = silently_caught(concat, averaged, s, M, *concat_weights).splitlines()
 print(report[0])
 
 # %% [markdown]
