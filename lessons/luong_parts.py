@@ -26,9 +26,8 @@ SIZES = dict(embedding=64, hidden=64, layers=1, cell="gru", bidirectional=True,
 
 def check(score, score_backward, *inputs):
     """The report of a gradient check of a score and its backward pass."""
-    def backward(*arguments):
-        *upstream, cache, grads = arguments
-        return score_backward(*upstream, cache)
+    def backward(de, cache, grads):
+        return score_backward(de, cache)
     rng = np.random.default_rng(2)
     return gradcheck(None, *inputs, rng=rng, forward=score, backward=backward,
                      title=score.__name__)
@@ -41,8 +40,8 @@ def check_gradient(name, ours, loss, array):
     print(f"  {name:<7} {ours}   as measured: {numeric}")
 
 
-def report_of(score, score_backward, *inputs):
-    """The text of a gradient check that must fail.   AssertionError: it passes."""
+def silently_caught(score, score_backward, *inputs):
+    """`caught`, which prints nothing here: the text of a gradient check that must fail."""
     with redirect_stdout(StringIO()):
         return str(caught(check, score, score_backward, *inputs))
 
@@ -214,6 +213,7 @@ def print_predicted(words, by_state, test):
     → {word: (share of its places, share of the others)}
     """
     shares = {}
+    print("If C is 0, the model predicts in all test sentences:")
     for word in words:
         hits = np.array([one == word for one, _ in _predicted(by_state, test)])
         its = np.array([right == word for _, right in _predicted(by_state, test)])
