@@ -91,8 +91,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *d* just *before* it. Because query and key share a part, k_i must hold two letters:
 # the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
 # We write it as (before, now, 1), where the 1 serves as a bias. The letter d is written as 1 and g
-# as −1. The letters u and s, and *no letter*, are written as 0, because nobody ever asks for them.
-# For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
+# as −1. The letters u and s, and *no letter*, are written as 0, because no question in this example
+# is a *u* or an *s*. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -164,7 +164,7 @@ assert letters[alpha.argmax()] == "u"
 # which says "I am u". So r says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
 #
 # The key cannot say "I am u", because it writes u and s both as 0. It does not need to: only
-# *before* matters for being found. A single vector of three numbers has no room for both.
+# *before* matters for being found. In this code, three numbers have no room for a key and a value.
 #
 # Here are all symbols of the step, with the paper's letters and lesson 11's:
 #
@@ -172,7 +172,7 @@ assert letters[alpha.argmax()] == "u"
 # |---|---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after word t, in parts of n | h_t; n is k | h_t, (H,) |
 # | window, L | | L = min(window, t − 1) earlier states i are seen | L | S = t − 1 states s |
-# | K, V | (L, n) | their keys k_i and values v_i, *before* any matrix | Y_t | M (key: h_s W_s) |
+# | K, V | (L, n) | their keys k_i and values v_i | Y_t | M (key: h_s W_s) |
 # | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer | M_t | x_s |
 # | e = M w, α | (L,) | scores, weights | α | e, α |
 # | r = α V | (n,) | what was fetched | r_t | c |
@@ -181,7 +181,8 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, no bias | W^r, W^x | W_r, W_x, b |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | | w; L is the loss |
 #
-# So K, L, M, v and w have new meanings, and a key is now a part of the state, before its matrix.
+# K, L, M, v and w have new meanings. In lesson 11 a key was h_s W_s; here it is the part k_i
+# itself, not yet multiplied by W_Y.
 #
 # ## Backward
 #
@@ -198,7 +199,7 @@ assert letters[alpha.argmax()] == "u"
 #     Z = K W_Y + k_t W_h      dk_i = dz_i W_Yᵀ                                  it is found
 #                              dk_t = Σ_i dz_i W_hᵀ                              it asks
 #
-# Guess before you run: one of the three numbers of dk_t will be exactly 0. Which one?
+# Guess first: one of the three numbers of dk_t will be exactly 0. Which one?
 
 # %%
 dy = np.array([-1.0, 0.5])
@@ -231,13 +232,13 @@ print("all four equal their central differences")
 
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_h reads only *now* and the 1. In dK, the column
-# for *now* is 0, because W_Y does not read it. The row of *s* has one more 0: its sum is 0, where
-# the score is smallest and has slope 0.
+# for *now* is 0, because W_Y does not read it. The row of *s* has one more 0: for *s*,
+# *before* + *now* is 0; there the score has its minimum, so its slope is 0.
 #
-# That was one step. In a whole text, every state asks once and predicts once, and it is found and
-# fetched by all later steps that see it. Let h_s be one of these states, so that s takes the place
-# of t where it asks and predicts, and of i where it is found and fetched. With one part, k_s, v_s
-# and p_s are the same numbers, and the gradients of the four roles are *added*:
+# That was one step. In a whole text, every state asks and predicts once. Call one such state h_s.
+# At step s it asks and predicts (s is t above); at later steps t it is found and fetched (s is i
+# above). With one part, k_s, v_s and p_s are the same numbers, and the gradients of the four roles
+# are *added*:
 #
 #     dh_s =   Σ_i dz_si W_hᵀ    query: at step s, it asks all earlier states i
 #            + Σ_t dz_ts W_Yᵀ    key: at the later steps t that see it, it is found
@@ -376,17 +377,15 @@ report = caught(check, Misfiled, 3)
 #
 # ## Without attention: the last few states
 #
-# Is attention needed at all? The paper finds that attention's weights fall on the last few words.
-# So the paper's fourth model (section 2.4, equation 13), an **N-gram** of states, has no score and
-# no softmax. It simply reads the last N − 1 states, including the present one. It cuts each state
-# into N − 1 parts, and reads each part at a different time: h¹ at once, h² one step later, h³ two
-# steps later. For N = 4, h_t = [h¹; h²; h³], and
+# The paper finds that attention's weights fall on the last few words. So its fourth model (section
+# 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads the last N − 1
+# states, including the present one. It cuts each state into N − 1 parts, and reads each part at a
+# different time: h¹ at once, h² one step later, h³ two. For N = 4, h_t = [h¹; h²; h³], and
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
 #
-# With N = 2 there is no past, only one tanh layer between the state and the words. This is lesson
-# 11's **control**, called *no past* below. It measures what the additional layer contributes.
+# With N = 2 there is no past, only a tanh layer: lesson 11's **control**, called *no past* below.
 
 
 # %% tags=["plain"]
@@ -440,11 +439,10 @@ print("one, two and three parts, and the 4-gram: outputs and gradients equal the
 # %% [markdown]
 # ## The task: pairs of letters
 #
-# Do separate parts help? The task is that of the example above, but longer. A sequence begins with
-# five pairs of letters: ten different letters out of 50. Then come three questions. Each question
-# repeats the first letter of a pair, and the model must predict the second. It reads the right
-# answer before the next question. The last answer is only predicted, so the model reads 15 letters.
-# No other prediction counts. The pairs are new in every sequence, so they cannot be memorized.
+# The task is that of the example above, but longer. A sequence begins with five pairs of letters:
+# ten different letters out of 50. Then come three questions. Each question repeats the first letter
+# of a pair, and the model must predict the second. It reads the right answer before the next
+# question. No other prediction counts. Every sequence has new pairs: they cannot be memorized.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -456,8 +454,9 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. Here
-# attention has no window: it sees all earlier states. *Every part has 8 numbers*, so more parts
-# mean a longer state. Models with attention are named after their cut, with a bar between parts:
+# attention has no window: it sees all earlier states. In our versions of the paper's models every
+# part has 8 numbers; the two controls, *no past* and *one vector of 16*, have no parts. Models with
+# attention are named after their cut, with a bar between parts:
 #
 # | model | in the paper | its state | who reads what |
 # |---|---|---|---|
@@ -468,8 +467,7 @@ for row in range(3):
 # | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | value, predict: 8 each |
 # | one vector of 16 | | 16 | all four roles read all 16 |
 #
-# The last row is one more control: *one vector* for all four roles, as long as two parts of 8.
-# Guess before you run: what share of the questions will this control answer right?
+# Guess before you run: what share will the last control, as long as two parts, answer right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -513,34 +511,31 @@ small = right["one vector of 8"]
 assert (right["query, key | value, predict"] > small).all()
 assert (right["query, key | value | predict"] > small).all()
 assert all((right["one vector of 16"] > right[name]).all() for name in list(MODELS)[:-1])
-print("with every seed, these parts of 8 beat one vector of 8, and one vector of 16 beats them all")
-title = (f"These parts of 8 beat one vector of 8 ({100 * small.mean():.0f} %), but one "
-         f"vector of 16 beats them all ({100 * right['one vector of 16'].mean():.0f} %)")
+title = "With every seed, these parts of 8 beat one vector of 8, and one of 16 beats them all"
+print(title)
 show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
-# At first, the paper's idea seems to work: after 800 steps, the two models with separate parts are
-# far ahead of one vector of 8. The two models without attention, on the left, stay below the line
-# of chance: their LSTMs have not even learned which five letters could be answers.
+# At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
+# vector of 8. The two models without attention stay below chance. Probably their LSTMs have not
+# learned which five letters could be answers.
 #
-# But look at the last column: *one* vector of 16, with all roles mixed, beats the separate parts.
-# It has 4,070 parameters, more than two parts (3,422) but fewer than three (5,246). No separation
-# was needed: each matrix can learn to read only the directions that it needs (question 1). Why do
-# the parts beat one vector of 8 but lose to one of 16? We judge two conjectures at the end:
+# But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
+# (3,422) but fewer than three (5,246). No separation was needed: each matrix can learn to read only
+# the directions that it needs (question 1). We judge two conjectures at the end:
 #
 # - **Conjecture 1.** Much of what the parts seemed to gain came from the longer state.
 # - **Conjecture 2.** 16 numbers do better without a cut, because each role can read all of them.
 #
 # ## Do the roles pull against each other?
 #
-# Four roles that share one vector may still disturb each other. If they do, their gradients should
-# point in opposite directions. `terms_of` runs the library's backward pass on the 500 test
-# sequences and returns the four terms of dh from above, with one row for each of 500 · 15 states.
-# For each pair of roles, we take the **cosine** of the angle between their two terms: 1 if both
-# roles want the same change of a state, 0 if they want changes at right angles, and −1 if they want
-# opposite changes. We average it over the states in which neither term is 0. Only a prediction
-# after a question counts, so only question states have query and predict terms. Every state that a
-# later question sees has key and value terms.
+# If the roles disturb each other in one vector, their gradients should point in opposite
+# directions. `terms_of` runs the library's backward pass on the 500 test sequences and returns the
+# four terms of dh from above, with one row for each of 500 · 15 states. For each pair of roles, we
+# take the **cosine** of the angle between their two terms: 1 if both roles want the same change of
+# a state, 0 if they want changes at right angles, and −1 if they want opposite changes. We average
+# it over the states in which neither term is 0. Only a prediction after a question counts, so only
+# question states have query and predict terms.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -576,27 +571,19 @@ for one, other in PAIRS:
     print(f"  {one + ' · ' + other:<15}",
           *("  " + ", ".join(f"{cosines[one, other]:6.2f}" for cosines in runs)
             for runs in at_the_end.values()), f"   {(has[one] & has[other]).sum():,}")
+print("  states with a term of", ", ".join(f"{role}: {has[role].sum():,}" for role in ROLES))
+title = "One pair of six clearly disagrees: query and predict"
+show(draw_cosines(seen, ("query", "predict"), title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only query and predict are far below 0. Key and value, the pair that you may
-# have suspected, are nearly at right angles. In the vector of 16, no pair clearly disagrees.
-
-# %% tags=["training"]
-accused = ("query", "predict")
-worst = np.mean([cosines[accused] for cosines in at_the_end["one vector of 8"]])
-title = f"One pair of six clearly disagrees: query, predict (vector of 8: −{-worst:.2f} at the end)"
-show(draw_cosines(seen, accused, title), "12_conflict")
-
-# %% [markdown]
-# On the left, query and predict disagree to the end. On the right, they disagree mostly before step
-# 500. Does their disagreement slow learning most? We can test this suspicion. Take a state of 16,
-# and cut it into two parts of 8 in three ways:
+# have suspected, are nearly at right angles. In the vector of 16, query and predict disagree mostly
+# before step 500. Is their disagreement what slows learning most? Take a state of 16, and cut it
+# into two parts of 8 in three ways. If the suspicion is right, the third model is the worst:
 #
 # - *query, key, value | predict* separates the accused: predict has a part of its own;
 # - *key, value, predict | query* separates them: the query has a part of its own;
 # - *query, key, predict | value* leaves them together.
-#
-# If the suspicion is right, the third model should be the worst.
 
 
 # %% tags=["training"]
@@ -622,28 +609,33 @@ for name in (*separated, together):
 assert all((right[name] < right[together]).all() for name in separated)
 
 # %% [markdown]
-# The opposite happens: with every seed, the third model is the best of the three, although its
-# query and predict share a part. (It is ahead by 71, 10 and 3 points.) With predict alone in the
-# second part, the model even falls behind one vector of 8 (7 to 8 %, against 28 to 34 %).
+# The opposite happens: with every seed, the third model is the best, although its query and predict
+# share a part. It is ahead by 71, 10 and 3 points. The 71 is due to one seed, with which *key,
+# value, predict | query* answers only 13 %, against 80 and 90 % with the others. With predict alone
+# in the second part, the model even falls behind one vector of 8 (7 to 8 %, against 28 to 34 %).
 #
-# Why did the cosines mislead us? Look at the states counted. A cosine compares two roles *in the
-# same state*, and query and key both have a term in only 1,000 of 7,500. Queries belong to the
-# questions, and keys mostly to the pairs. Key and value meet in 7,000 states, almost at right
-# angles. So neither undoes the other's next small step, but one part may have no room for both.
+# Why did the cosines mislead us? A cosine compares two roles *in the same state*, and query and key
+# both have a term in only 1,000 of the 7,500 states. Key and value meet in 7,000, almost at right
+# angles. A right angle only says that one small step for the key does not undo the value's. It does
+# not say that 8 numbers can hold what both need. For example, let one number stand for two letters,
+# each 1 or −1. The gradients agree if the letters are equal, and are opposite if they differ. If
+# both are equally frequent, the mean cosine is 0, but no number equals two different letters.
 #
 # Which letter must each role *read* in the state: *now*, *before* or none? Fill in the second row,
-# and write your cut into the next cell. The first example helps: if the query had a part of its
-# own, which of the three numbers of k_i could go?
+# write your cut into the next cell, and guess its share of right answers before you run it:
 #
 # | role | query | key | value | predict |
 # |---|---|---|---|---|
 # | letter | ? | ? | ? | ? |
+#
+# Hint: in the example, k_i = (before, now, 1). If queries had their own part, which number could
+# k_i drop?
 
 # %% tags=["training"]
 cuts = [name for name in right if " | " in name]        # those that you have seen
-yours = "query, key | value, predict"                   # the paper's; write your cut here
-if yours not in right:
-    answers_of(yours, partial(cut, yours))
+yours = "query, key | value, predict"                   # replace the paper's cut by yours
+print("\nyour cut: right answers")
+answers_of(yours, partial(cut, yours))
 
 # %% [markdown]
 # In the example, *now* could go. W_Y does not read it, as the zero column of dK shows: k_i holds it
@@ -653,25 +645,24 @@ if yours not in right:
 # So query and value can share a part, and the key needs the other. Predict can go anywhere. We put
 # it with the key: *query, value | key, predict*. (Question 3 tries the other place.) This *cut by
 # content* should beat every cut that you have seen, because each of them has a part that is read
-# for both letters. Guess: what share will it answer right?
+# for both letters. (This does not explain the order of the others, from 7 to 98 %.)
 
 # %% tags=["training"]
 by_content = "query, value | key, predict"
 answers_of(by_content, partial(cut, by_content))
 assert all((right[by_content] > right[name]).all() for name in cuts)
-print(f"with every seed, this cut answers more questions than the {len(cuts)} cuts before")
+assert all(right["one vector of 16"].mean() >= shares.mean() for shares in right.values())
+print(f"with every seed, this cut answers more questions than the {len(cuts)} cuts above")
 
 # %% [markdown]
-# The argument predicted the winner. It does not explain the order of the other cuts: each of them
-# has a part that is read for both letters, and they answer from 7 to 98 %.
-#
 # ## Real text
 #
-# On our task, nearly every model with attention beats the 4-gram. What about real text? The
-# recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text,
+# The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text,
 # WikiText-2. All seven models have 7 million parameters, nearly all of them in the word vectors and
-# the output layer. So a longer state costs little: one part has 102 numbers, two parts have 100
-# each, and three have 97 each. Guess for each: does it beat the 4-gram? And the LSTM alone?
+# the output layer, so the states can be 102, 200 and 291 numbers long at the same budget.
+#
+# Two controls have the layer and no past: the linear layer, y = h W_x, and the tanh layer of the
+# attention models. Guess: do three parts beat the controls? And the LSTM alone?
 
 # %% tags=["training"]
 WIKITEXT = {    # test perplexity and its 95 % interval over the text, of the seeds 0, 1, 2
@@ -683,38 +674,47 @@ WIKITEXT = {    # test perplexity and its 95 % interval over the text, of the se
     "two parts": [(231.6, 228.1, 235.4), (217.8, 214.2, 221.4), (216.4, 213.1, 220.0)],
     "three parts": [(220.2, 216.7, 223.8), (203.0, 199.4, 206.4), (209.6, 206.4, 212.9)],
 }
-print("\nrecorded, WikiText-2, seeds 0, 1 and 2: test perplexity, and how far above the LSTM's")
-for name, seeds in WIKITEXT.items():
-    print(f"  {name:<21}", *(f"  {value} ({value - alone:+5.1f})"
-                             for (value, _, _), (alone, _, _) in zip(seeds, WIKITEXT["LSTM"])))
+
+# %% tags=["training"]
+columns = ("LSTM", "tanh layer, no past", "linear layer, no past", "one part")
+print("\nresults/wikitext-*: test perplexity of the row minus the column's, seeds 0, 1 and 2")
+print(f"  {'':<22}", *(f"{other:<22}" for other in columns))
+for name in list(WIKITEXT)[1:]:
+    cells = (", ".join(f"{one - two:+.1f}" for (one, *_), (two, *_)
+                       in zip(WIKITEXT[name], WIKITEXT[other])) for other in columns)
+    print(f"  {name:<22}", *(f"{cell:<22}" for cell in cells))
+spread = max(np.ptp([value for value, _, _ in seeds]) for seeds in WIKITEXT.values())
+widest = max(high - low for seeds in WIKITEXT.values() for _, low, high in seeds)
+print(f"a seed changes a perplexity by up to {spread:.0f}; intervals: at most ±{widest / 2:.0f}")
 
 # %% [markdown]
-# With each seed, three parts are better than one and than two, as in the paper. But **the LSTM
-# alone is better still**, by 6, 10 and 14 points, and the 4-gram with two of three seeds.
+# **The LSTM alone beats every attention model with every seed**: three parts by 6, 10 and 14
+# points. A linear layer costs 3, 11 and 11 points; the tanh layer, which the attention models have,
+# costs 21 (seed 0 only). Against the tanh layer, looking back helps by 4 to 15 points (the same
+# seed), but the 15 compares 291 numbers with 103. Against the *linear* layer, one and two parts
+# lose with every seed (14, 16, 24; 14, 13, 10), and three parts with two of three (+3.0, −1.6,
+# +3.6).
 #
-# Is it looking back that costs so much, or the layer that comes with it? The controls without a
-# past have only this layer. It costs 3, 11 and 11 points, and with the paper's tanh 21 (only seed 0
-# was run). One part, nearly as long as the control (102 and 103), costs 17. Three parts (291) cost
-# 6. So looking back *helps* against its own layer, by 4 to 15 points, and still loses to the LSTM.
-#
-# Compare only models with the same seed. It sets the initial weights and the order of the articles,
-# and changes a perplexity more than another test text would (see the intervals in the code).
-# `results/claims.md` has verdicts on the paper's claims.
+# Three parts beat one by 11, 18 and 20 points, two parts beat it by 0.0, 2.8 and 13.5. The 4-gram
+# beats three parts with two of three seeds. Compare only equal seeds. A new seed changes the
+# initial weights and the order of the articles. That moves the perplexity by up to 30 points; the
+# intervals over the test text are only ±4.
 #
 # ## Four claims
 #
-# | claim | our task | WikiText-2, points | verdict |
-# |---|---|---|---|
-# | looking back helps | one of 8: 28 to 34 %, no past: 8 to 9 % | 4, one seed | yes, on its layer |
-# | separate parts help | 81 to 98 %, one of 8: 28 to 34 % | 11, 18, 20 | unclear: longer state |
-# | conjecture 1: length helps | one of 16: 100 %, but one cut: 7 to 8 % | no control | in part |
-# | conjecture 2: reading all 16 helps | by content, reading 8: 99 to 100 % | no control | refuted |
+# **Looking back helps: on our task, yes; on WikiText-2, unclear.** One vector of 8 answers 28 to
+# 34 %, *no past* 8 to 9 %.
 #
-# The control would be *one* vector of 291 numbers. For conjecture 1, question 2 compares at equal
-# parameters. Question 4 asks what a longer state is for: to *hold* the answers, or to *learn* the
-# task fast? For conjecture 2, the fact holds (no cut beats one vector of 16), but not the reason.
-# (In the answer to question 3, the cut by content gets only a third with one of ten seeds.) If you
-# cut a state, cut it by content: first write down what each role must read in it.
+# **Separate parts help: unclear.** Three gain 11 points or more on WikiText-2, with a longer state.
+#
+# **Conjecture 1: in part.** One vector of 16 answers 100 %, but one cut of 16 only 7 to 8 %.
+# WikiText lacks one control: a single vector of 291 numbers. Question 2 runs the analogous
+# comparison on our task.
+#
+# **Conjecture 2: refuted.** No cut beat one vector of 16. But reading all 16 is not the reason: the
+# cut by content reads only 8 and answers 99 to 100 % here. With ten seeds, one fails (question 3).
+#
+# Before you cut a state, write down what each role must read in it.
 
 # %% [markdown]
 # ## What others call it

@@ -163,7 +163,7 @@ def test_figures_of_real_text_match_the_records():
 
 
 def test_statements_about_seeds():
-    """Which readout wins with which seed; another seed changes more than an interval's length."""
+    """Which readout wins with which seed, against the LSTM and the layers without a past."""
     text = written(NAME, "WIKITEXT")
     value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in text.items()}
     three = value["three parts"]
@@ -174,5 +174,5 @@ def test_statements_about_seeds():
     of_linear = value["linear layer, no past"] - value["LSTM"]
     gain = value["tanh layer, no past"] - [value["one part"][0], three[0]]
     assert [round(one) for one in (*of_tanh, *of_linear, *gain)] == [21, 3, 11, 11, 4, 15]
-    longest = max(high - low for seeds in text.values() for _, low, high in seeds)
-    assert all(abs(one[0] - one[1]) > longest for one in value.values() if len(one) > 1)
+    parts = [value[name] - value["linear layer, no past"] for name in list(value)[-3:]]
+    assert np.sign(parts).tolist() == [[1, 1, 1], [1, 1, 1], [1, -1, 1]]
