@@ -177,16 +177,16 @@ def measure_swaps(translator, weights, by_state, test):
 def print_verdicts(both, only):
     """Print the Swaps of both directions and of forward only; → which explanation each row fits."""
     rows = [
-        ("1  lowest total weight on a noun and the words after it", "least",
-         "our explanation: over 20%" if only.least > 0.2 else "the rival: at most 20%"),
-        ("1  nouns with the largest weight on the noun itself", "nouns",
-         "our explanation: rises by over 30%" if only.nouns > both.nouns + 0.3 else "the rival"),
-        ("2  adjectives with the largest weight on the adjective", "adjectives",
-         "both: under 20%" if only.adjectives < 0.2 else "our explanation"),
+        ("1a weight on a noun and all later words: the smallest", "least",
+         "our explanation: > 20%" if only.least > 0.2 else "the rival: ≤ 20%"),
+        ("1b nouns whose largest weight is on the source noun", "nouns",
+         "our explanation: > +30 points" if only.nouns > both.nouns + 0.3 else "the rival"),
+        ("2  adjectives whose largest weight is on the adjective", "adjectives",
+         "both: < 20%" if only.adjectives < 0.2 else "our explanation"),
         ("3  nouns in the translation", "written",
-         "both: over 80%" if only.written > 0.8 else "neither"),
+         "both: > 80%" if only.written > 0.8 else "neither"),
         ("4  nouns predicted if C is 0", "from_state",
-         "our explanation: under 40%" if only.from_state < 0.4 else "the rival: at least 40%"),
+         "our explanation: < 40%" if only.from_state < 0.4 else "the rival: ≥ 40%"),
         ("   for comparison: all words predicted if C is 0", "all_words", ""),
     ]
     print(f"{'Swapped nouns and adjectives:':<56} both directions  forward only   fits")
@@ -248,25 +248,6 @@ def in_window(translator, test):
                     for j, t in pair.sure])
 
 
-def print_pulls(translator, test):
-    """Print the mean |dp| of 'pas', of '</s>' and of all other words; → {word: mean |dp|}."""
-    model = translator.model
-    pulls = {"pas": [], "</s>": [], "all other words": []}
-    for pair in test:
-        batch = translator.batches([pair]).batch([0])
-        s_tilde, _, cache = model.forward(batch)                                # (T, K)
-        dlogits = np.exp(model.output.log_probabilities(s_tilde))
-        dlogits[np.arange(len(dlogits)), batch.target_out[:, 0]] -= 1
-        dc = dlogits @ model.output.words.E * (1 - s_tilde**2) @ model.C.T      # (T, N)
-        for word, one, step in zip([*pair.target, "</s>"], dc, cache.attend_caches):
-            dalpha = step.memory.values[0] @ one
-            dp = dalpha @ (step.weights[0] * step.distance[0]) * 4 / model.attention.width**2
-            pulls[word if word in pulls else "all other words"].append(abs(dp))
-    means = {word: np.mean(one) for word, one in pulls.items()}
-    print("  mean |dp|:", *(f"  {word} {mean:.3f}" for word, mean in means.items()))
-    return means
-
-
 # ---- figures -------------------------------------------------------------------------------------
 
 
@@ -285,14 +266,14 @@ def draw_two(pair, matrices):
     return figure
 
 
-def draw_pull(a, alpha, terms, p, D):
+def draw_pull(beta, alpha, terms, p, D):
     """The figure of the bell around p, and of how hard each position pulls at p."""
-    positions = np.arange(len(a))
+    positions = np.arange(len(beta))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-    fine = np.linspace(-0.5, len(a) - 0.5, 200)
+    fine = np.linspace(-0.5, len(beta) - 0.5, 200)
     left.plot(fine, np.exp(-2 * ((fine - p) / D) ** 2), "k--", label="bell g around p")
-    left.bar(positions - 0.2, a, 0.4, color="0.8", label="a, the softmax")
-    left.bar(positions + 0.2, alpha, 0.4, color=plotting.COLOURS[0], label="α = a g")
+    left.bar(positions - 0.2, beta, 0.4, color="0.8", label="β, the softmax")
+    left.bar(positions + 0.2, alpha, 0.4, color=plotting.COLOURS[0], label="α = β g")
     left.set(xlabel="position j", ylabel="weight", title="the bell lowers weights far from p = 2.3")
     left.legend()
     right.bar(positions, -terms, color=plotting.COLOURS[1])
@@ -300,3 +281,26 @@ def draw_pull(a, alpha, terms, p, D):
     right.set(xlabel="position j", ylabel="pull to the right (− term of dp)",
               title=f"the pull to the right: position 3 has {-terms[3]:.3f} of {-terms.sum():.3f}")
     return figure
+
+
+def draw_recorded(records):
+    """A dot with an error bar for each (name, mean, deviation), the first as baseline; → Axes.
+
+    A hollow dot is the score that a row changes.
+    """
+    names, means, deviations = zip(*records)
+    _, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
+    ax.axvline(means[0], color="0.5", linestyle="--", linewidth=1)
+    for row, name in enumerate(names):
+        score = names.index(name.split()[0])
+        if score != row:
+            ax.plot([means[score], means[row]], [row, row], color="0.8")
+            ax.plot(means[score], row, "o", color="0.5", markerfacecolor="white")
+        ax.errorbar(means[row], row, xerr=deviations[row], fmt="o", capsize=3,
+                    color=plotting.COLOURS[score != row])
+    ax.set_yticks(range(len(names)), [name.replace("s_{t−1}", "sₜ₋₁") for name in names])
+    ax.invert_yaxis()
+    ax.set(xlabel=f"test perplexity (dashed: {names[0]}; hollow: the same score, unchanged)",
+           title="on the Bible: mean ± standard deviation of three seeds")
+    ax.grid(alpha=0.3, axis="x")
+    return ax

@@ -29,9 +29,9 @@ LOCAL_P = Exercise(
     blanks=("local_p_backward",), cases=cases,
     text="""
     x = tanh(s W_p)        p = S sigmoid(x · v_p)              a place between words
-    a = softmax(M s) over the words within D of p              (S,)
+    β = softmax(M s) over the words within D of p              (S,)
     g_j = exp(−(j − p)² / 2σ²)        σ = D / 2                (S,), the bell
-    α_j = a_j g_j          c = α M                             not normalised again
+    α_j = β_j g_j          c = α M                             not normalised again
 
 Luong et al. 2015, equations 9 and 10. Given dc (N,) and dα (S,) of the weights themselves,
 return ds, dM, dW_p, dv_p.
@@ -40,9 +40,9 @@ return ds, dM, dW_p, dv_p.
         "A word whose weight should grow pulls p towards itself.",
         "s has two uses: in the scores and in p. Each h_j has two: as a key and as a value. α "
         "has two factors that both depend on something.",
-        "dα = M dc + dα; da = dα g; dp = Σ_j dα_j α_j (j − p) / σ²; dz = dp p (1 − p / S) with z = "
+        "dα = M dc + dα; dβ = dα g; dp = Σ_j dα_j α_j (j − p) / σ²; dz = dp p (1 − p / S) with z = "
         "x · v_p"),
-    why=("a does not depend on p as long as no word crosses an edge of the window; there the "
+    why=("β does not depend on p as long as no word crosses an edge of the window; there the "
          "weights jump, and no gradient shows it."),
     unseen="The jump at the window's edges: the slope is right on both sides of it.",
     mistakes=(
@@ -57,8 +57,8 @@ return ds, dM, dW_p, dv_p.
         ("dM = np.outer(de, s) + np.outer(alpha, dc)", "dM = np.outer(de, s)",
          "you left out the gradient through the context; dM has two terms, because a word is a "
          "value as well as a key"),
-        ("da = dalpha * g", "da = dalpha",
-         "you left out g; it should be a factor of da, because α = a g"),
+        ("dbeta = dalpha * g", "dbeta = dalpha",
+         "you left out g; it should be a factor of dβ, because α = β g"),
         ("* 4 / D**2", "* 2 / D**2", "you took another factor for 1/σ²; it should be 4/D², because "
                                      "σ = D/2"),
         ("(np.arange(len(M)) - p)", "(p - np.arange(len(M)))",
@@ -69,26 +69,26 @@ return ds, dM, dW_p, dv_p.
         ("dalpha = M @ dc + dalpha", "dalpha = M @ dc",
          "you left out the given dα; it should be added, because the weights are an output in "
          "addition to the context"),
-        ("dp = dalpha @ (alpha * ", "dp = dalpha @ (a * ",
+        ("dp = dalpha @ (alpha * ", "dp = dalpha @ (beta * ",
          "you left out the height of the bell; ∂α_j/∂p should be α_j (j − p) / σ²"),
         *tanh_mistakes("dr = dz * v_p * (1 - x**2)", "x"),
-        ("de = a * (da - a @ da)", "de = a * da", ONE_TERM),
-        ("de = a * (da - a @ da)", "de = a * (1 - a) * da", DIAGONAL),
-        ("de = a * (da - a @ da)", "de = a * (da - da.mean())", UNWEIGHTED),
-        ("de = a * (da - a @ da)", "de = alpha * (da - alpha @ da)",
-         "you took α for the softmax's output; it should be a, because α = a g does not add up "
+        ("de = beta * (dbeta - beta @ dbeta)", "de = beta * dbeta", ONE_TERM),
+        ("de = beta * (dbeta - beta @ dbeta)", "de = beta * (1 - beta) * dbeta", DIAGONAL),
+        ("de = beta * (dbeta - beta @ dbeta)", "de = beta * (dbeta - dbeta.mean())", UNWEIGHTED),
+        ("de = beta * (dbeta - beta @ dbeta)", "de = alpha * (dbeta - alpha @ dbeta)",
+         "you took α for the softmax's output; it should be β, because α = β g does not add up "
          "to 1"),
-        ("de = a * (da - a @ da)", "de = alpha * (dalpha - alpha @ dalpha)",
-         "you took α and dα for a and da in de; it should be a (da − Σ a da), because the softmax "
-         "made a, before the bell"),
-        ("np.outer(alpha, dc)", "np.outer(a, dc)",
-         "you took a for α in dM; it should be α dcᵀ, because c = α M"),
+        ("de = beta * (dbeta - beta @ dbeta)", "de = alpha * (dalpha - alpha @ dalpha)",
+         "you took α and dα for β and dβ in de; it should be β (dβ − Σ β dβ), because the softmax "
+         "made β, before the bell"),
+        ("np.outer(alpha, dc)", "np.outer(beta, dc)",
+         "you took β for α in dM; it should be α dcᵀ, because c = α M"),
         ("* 4 / D**2", "/ D**2",
          "you took D for σ; the factor 1/σ² should be 4/D², because σ = D/2"),
         ("* 4 / D**2", "", "you left out 1/σ²; ∂g_j/∂p should be g_j (j − p) / σ², because the "
                            "exponent is divided by 2σ²"),
         ("dp = dalpha @ (alpha * ", "dp = dalpha @ (g * ",
-         "you left out a_j in dp; ∂α_j/∂p should be α_j (j − p) / σ², because α = a g"),
+         "you left out β_j in dp; ∂α_j/∂p should be α_j (j − p) / σ², because α = β g"),
         ("(np.arange(len(M)) - p)", "(np.arange(len(M)) - p)**2",
          "you squared j − p in dp; it should be j − p, because the derivative of (j − p)² is "
          "linear"),
