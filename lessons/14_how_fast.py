@@ -14,25 +14,16 @@
 # can be arranged in matrix products, mostly a few large ones. The time of these products alone,
 # each as fast as we can make it, is the **floor**.
 #
-# You will write the obvious version first. Then you will make one change at a time, check that the
-# new version computes the same as the previous one, and measure how much time the change saves.
+# You will write the obvious version first, and find out which of its parts take most of the time.
+# Then you will make one change at a time, check that the new version computes the same as the
+# previous one, and measure how much time the change saves.
 #
-# | change | version | what is new |
-# |---|---|---|
-# | 1 | `InputsAtOnce` | one product for the inputs of all time steps |
-# | 2 | `WeightsAtOnce` | one product for each weight gradient, after the loop |
-# | 3 | `WordsAtOnce` | the output layer (products, softmax, loss) for all time steps at once |
-# | 4 | `UInPanels` | the recurrent weights in panels (strips of columns) |
-# | 5 | `CompiledGates` | all gates of a time step in one compiled loop |
-# | 6 | `OnePassSoftmax` | softmax, loss and gradient in one pass, in place |
-# | 7 | `OnePassUpdate` | the update in one pass |
+# Write down a guess now. Does the first version take twice, three times, five or ten times as long
+# as the floor?
 #
-# Write down two guesses now. Does the first version take twice, three times, five or ten times as
-# long as the floor? Which change will save most, and which least?
-#
-# **Your numbers and ours.** In the output, a time or speed in round brackets was recorded on one
-# core of an Intel Xeon (*the Xeon*). All other numbers are from your run. The times and speeds in
-# the text are the Xeon's, too. On another processor, other changes may save most.
+# **Your numbers and ours.** Next to the times, speeds and ratios of your run, the output has others
+# in round brackets. These were recorded on one core of an Intel Xeon (*the Xeon*), and so were the
+# times, speeds and ratios in the text. On another processor, other changes may save most.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -43,14 +34,15 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from speed_parts import (blas_in_use, check_parts_add_up, draw_panels, draw_rates, draw_waterfall,
-                         falls, in_turns, kernels_of, listed, medians, panel_rates, print_savings,
-                         products_of, rate, ratio, repeats, rest_of, with_and_without)
+                         falls, in_turns, kernels_of, listed, medians, panel_rates, print_profile,
+                         print_savings, products_of, rate, ratio, repeats, rest_of,
+                         with_and_without)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
 from numpy_attention.gradcheck import gradcheck, randomize
+from numpy_attention.kernels.elementary import exp, kernel, row_max, row_sum
 from numpy_attention.kernels.gates import lstm, lstm_backward
-from numpy_attention.kernels.softmax import cross_entropy
 from numpy_attention.kernels.updates import sgd, squared_norm
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array, Module
@@ -74,10 +66,10 @@ from numpy_attention.training.threads import keep_freed_memory
 # | B | 20 | texts, side by side in a batch |
 # | E | (V, H) | input vectors: a row for each word; x_t is the row of word t |
 # | W, U, b | (H, 4H), (H, 4H), (4H,) | input weights, recurrent weights and bias of the gates |
-# | S, d | (V, H), (V,) | weights and bias of the output layer: a row and a number for each word |
+# | S, d | (V, H), (V,) | output layer: for each word, a row of S and an entry of d |
 #
-# The texts are random words. This does not change the times, because a product takes equally long
-# for all numbers.
+# The texts are random words. This does not change the times, because the time of a product does not
+# depend on the values in it.
 
 # %%
 V = 3000
@@ -98,7 +90,7 @@ boxes = {
 }
 arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
           ("h", "z"), ("z", "L"), ("L", "w", "gradient")]
-title = "Matrix products are blue; only the dashed loop must go one time step at a time"
+title = "Matrix products are blue; dashed arrows lead from one time step to the next"
 show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 
 # %% [markdown]
@@ -183,8 +175,7 @@ class Recurrence(Module):
 
 
 # %% [markdown]
-# Check the recurrence by itself, with tiny sizes and in float64. (`numpy-attention step 14` shows
-# every array of it.)
+# Check it with tiny sizes and in float64. (`numpy-attention step 14` shows every array of it.)
 
 # %%
 xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
@@ -194,9 +185,9 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
 # The whole training step adds three things. First, each word of the texts becomes a row of E.
-# Second, each state becomes a softmax over all V words, with the loss −log p of the next word.
-# (`scale` is 1/B, so the gradients are those of the loss per text.) Third, the update clips the
-# norm of the gradient (lesson 02), and subtracts the gradient times the learning rate.
+# Second, from each state, the output layer computes a probability p for each of the V words; the
+# loss is −log p of the word that came next. (`scale` is 1/B, for the loss per text.) Third, the
+# update clips the gradient's norm (lesson 02), and subtracts the learning rate times the gradient.
 
 
 # %% tags=["plain"]
@@ -251,8 +242,7 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# The first version must be right before we make it fast. Check every gradient, again in float64,
-# with tiny sizes that are all different.
+# Check every gradient, again in float64, with tiny sizes that are all different.
 
 
 # %%
@@ -284,9 +274,12 @@ def check(kind):
 print(check(FirstWritten))
 
 # %% [markdown]
-# All gradients are right. Now time a training step. `in_turns` calls each of several functions once
-# per round, in a random order, so a machine that is busy for a while slows them all alike. It
-# measures CPU time in one thread. The time printed is the median over the rounds.
+# Now time a training step. `in_turns` calls each of several functions once per round, in a random
+# order, so a machine that is busy for a while slows them all alike. It measures CPU time in one
+# thread. The time printed is the median over the rounds.
+#
+# A **profile** gives the share of each part: of three methods (`predict` is the output layer), of
+# the rest of `loss_and_grad` (the rows of E), and of the rest of the step (the update).
 
 
 # %% tags=["training"]
@@ -305,15 +298,27 @@ def time_versions(*kinds):
 
 keep_freed_memory()     # otherwise each new array asks the system for memory again
 time_versions(FirstWritten)
+print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# The same version may be faster or slower a minute later, so compare only versions that were timed
-# in the same rounds.
+# Which part would you make faster first? These are the seven changes, the simplest first:
+#
+# | change | version | what is new |
+# |---|---|---|
+# | 1 | `InputsAtOnce` | one product for the inputs of all time steps |
+# | 2 | `WeightsAtOnce` | one product for each weight gradient, after the loop |
+# | 3 | `WordsAtOnce` | the output layer (products, softmax, loss) for all time steps at once |
+# | 4 | `UInPanels` | the recurrent weights in panels (strips of columns) |
+# | 5 | `CompiledGates` | all gates of a time step in one compiled loop |
+# | 6 | `OnePassSoftmax` | softmax, loss and gradient in one pass, in place |
+# | 7 | `OnePassUpdate` | the update in one pass |
+#
+# A change can hardly save more than its part takes. Write down a second guess: which change will
+# save most, and which least?
 #
 # From here on, one check per version is enough: **each version must give what the previous version
-# gave**. We compare the loss, every gradient, and the weights after two updates. (One update would
-# not reveal a gradient that is never reset to 0.) Training uses float32, so "the same" means the
-# same up to rounding: a sum in a different order may have other last digits.
+# gave**, up to the rounding of float32. We compare the loss, every gradient, and the weights after
+# two updates. (One update would not reveal a gradient that is never reset to 0.)
 
 
 # %%
@@ -346,11 +351,10 @@ def check_same(kind, before):
 # ## 1. The input products do not need the state
 #
 # Can any product leave the loop? x_t W can, because it does not depend on the state. All T · B rows
-# of x go through W in one product, before the first time step. Only h_{t−1} U has to wait for
-# h_{t−1}.
+# of x go through W in one product, before the first time step. Only h_{t−1} U has to wait.
 #
-# The new version also calls `laid_out` before the loop, which returns U as it is. Change 4 will
-# replace this method.
+# The new version also fetches U through a method, `laid_out`, which for now returns it unchanged,
+# so that change 4 can replace it.
 
 
 # %% tags=["plain"]
@@ -380,9 +384,8 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 # %% [markdown]
 # The number of multiplications is the same, so what is there to gain? A product of 20 rows fetches
 # all of W, and uses each of its numbers 20 times. A product of 400 rows uses each number 400 times.
-# However, a core has a small, fast memory of its own, its **cache**, often of one or two megabytes.
-# (This is not the `cache` of a backward pass.) W, with 640 KB, fits into it, so fetching W again is
-# cheap. Expect little from this change.
+# But a core has a small, fast memory, its **cache** (not the `cache` of a backward pass), often of
+# one or two megabytes. W (640 KB) fits into it. So how much will this change save?
 #
 # ## 2. The weight gradients can wait
 #
@@ -393,9 +396,9 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# For W and U, the sum over t becomes part of the product. This saves memory traffic: in the loop,
-# each `grads.W += …` made an array as large as W, read it again, read `grads.W`, and wrote the sum
-# back.
+# The product sums over its inner index, and that index now runs over all (t, text) pairs, so it
+# does the sum over t as well. This saves memory traffic: in the loop, each `grads.W += …` made an
+# array as large as W, read it again, read `grads.W`, and wrote the sum back.
 #
 # > **Exercise.** Write it before you read on: `numpy-attention exercise start weights-at-once`.
 
@@ -427,9 +430,8 @@ class WeightsAtOnce(InputsAtOnce):
 check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# Everyone writes this bug once. In the loop, hs[t] is the state that step t began with. After the
-# loop, there are T + 1 states, but da has only T steps. Which T states belong to the steps? Suppose
-# that you take the last T:
+# In the loop, hs[t] is the state that step t began with. After the loop, there are T + 1 states,
+# but da has only T steps. Which T states belong to the steps? Here is an easy mistake:
 
 
 # %%
@@ -448,19 +450,15 @@ wrong = created(OneOff, 7, 2, np.float64)
 report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# Only the gradient of U is wrong, and the report names its line. The check has also tried small
-# edits of this line, such as another variable or sign, and none made the gradient right. So the
-# report suspects the line's inputs, or a missing term. Here it is mistaken, because it did not try
-# hs[:-1].
-#
-# All shapes are right, so without a check, you might never notice.
+# All shapes are right, yet the gradient of U is wrong. The report names the line, but suspects its
+# inputs or a missing term, because none of its edits is the right one: hs[:-1].
 #
 # ## 3. All words at once
 #
-# Must the output layer be in the loop? No: in the forward pass, no state depends on h_t Sᵀ, and in
-# the backward pass, the output layer needs nothing from the recurrence. So it can take all T · B
-# states at once. How much is there to gain? S is by far the largest weight matrix in a product: in
-# the loop, each of the T steps makes an array as large as S, and adds it to `grads.S`.
+# Must the output layer be in the loop? No: no state depends on h_t Sᵀ, and in the backward pass,
+# the output layer needs nothing from the recurrence. So it can take all T · B states at once. S is
+# by far the largest weight matrix in a product: in the loop, each of the T steps makes an array as
+# large as S, and adds it to `grads.S`.
 
 
 # %%
@@ -481,38 +479,34 @@ millions = T * B * V / 1e6
 print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
-# The price is memory, because z exists for all time steps at once. (The library computes z in
-# blocks of 512 rows.)
+# The price is memory: z exists for all time steps at once. (The library has blocks of 512 rows.)
 #
-# What have the three changes saved? Each line of the output compares a version with the one above
-# it. Square brackets give the range of the ratio in the middle half of the rounds. If the range
-# contains 1.00, the run cannot tell the two versions apart.
+# What have the three changes saved? Each line compares a version with the one above it, in the same
+# rounds, because a version may be slower a minute later. Each round gives one ratio. Printed are
+# their median and, in square brackets, their interquartile range. (A median of ratios differs a
+# little from the ratio of the medians.) If the range contains 1.00, the run cannot tell them apart.
 
 # %% tags=["training"]
 time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
 
 # %% [markdown]
-# On the Xeon, change 1 saved 0.4 ms, change 2 saved 4.4, and change 3 saved 11.9. One reason is the
-# memory traffic, which costs most for S, because S does not fit into a cache of one or two
-# megabytes. Section 4 finds another reason.
+# On the Xeon, `InputsAtOnce` was about as fast as the first version. Change 2 saved 4.4 ms, and
+# change 3 saved 11.9. One reason is the memory traffic, which costs most for S, because S does not
+# fit into a cache of one or two megabytes.
 #
 # ## 4. Few rows at full speed: U in panels
 #
-# What is left in the loop? The gates, and two products of 20 rows, with U in the forward pass and
-# with Uᵀ in the backward pass. The arithmetic per row does not depend on the number of rows. Guess:
-# per row, how much faster is a product of 1,000 rows than one of 20, or of 10?
+# (In a hurry? Skip to change 5.) What is left in the loop? The gates, and two products of 20 rows,
+# with U in the forward pass and with Uᵀ in the backward pass. The arithmetic per row does not
+# depend on the number of rows. Guess: per row, how much faster are 1,000 rows than 20, or 10?
 #
-# (In a hurry? **BLAS**, the library that computes NumPy's products, copies U into another order in
-# each product of the loop. Change 4 makes such a copy once per training step. Go on to change 5.)
+# A product of n rows takes 2 n · H · 4H operations: each row meets each entry of U in one
+# multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second. (`products_of`
+# repeats a short product, to make it long enough for the clock.)
 #
-# First we look for the cause of the difference, and then we remove it. A product of n rows takes
-# 2 n · H · 4H operations: each row meets each entry of U in one multiplication and one addition.
-# Speeds are in GFLOP/s, 10⁹ operations per second. (`products_of` repeats a short product
-# `repeats(n)` times, to make it long enough for the clock.)
-#
-# Speeds depend on the BLAS and on its **kernels**, inner loops written for one kind of processor.
-# The line `BLAS: …` names yours. The Xeon used OpenBLAS's SkylakeX kernels, which need AVX-512
-# (instructions for 16 float32 numbers at once). With others, you may not find what follows.
+# Speeds depend on **BLAS**, the library that computes NumPy's products, and on its **kernels**,
+# inner loops for one kind of processor. The line `BLAS: …` names yours. The Xeon used OpenBLAS's
+# SkylakeX kernels, which need AVX-512. With others, you may not find what follows.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -531,8 +525,8 @@ for name in KINDS:
     print(f"{name}, rows: GFLOP/s   ", listed(rates[name]))
 of_h = rates["h @ U"]
 print(f"per row, a product of 1,000 rows is {of_h[1000] / of_h[20]:.1f} times as fast as one of "
-      f"20, and {of_h[1000] / of_h[10]:.1f} times as fast as one of 10")
-title = "How fast a product is depends on its number of rows"
+      f"20, and {of_h[1000] / of_h[10]:.1f} times as fast as one of 10 (Xeon 1.8, 2.8)")
+title = f"Ten rows are {'slower' if of_h[10] < of_h[5] else 'faster'}, per row, than five (h @ U)"
 show(draw_rates(rates, title, "rows of the product"), "14_rows")
 
 # %% [markdown]
@@ -542,14 +536,16 @@ show(draw_rates(rates, title, "rows of the product"), "14_rows")
 # ten. Why? BLAS does not read U where it is. First it copies U, block by block, into the order in
 # which its inner loop reads it. This **packing** takes the same time for any number of rows. With a
 # thousand rows it hardly matters, but with ten it may take longer than the multiplications. For
-# `U.T`, a *view* whose rows are columns of U, packing may take longer still.
+# `U.T`, a *view* whose rows are columns of U, packing may take longer still. (So is S: 2 T times
+# per training step in the loop, for h Sᵀ and dz S, and only twice after change 3.)
 #
-# If packing is the reason, the time of a product is a straight line in its number of rows:
+# If packing is the reason, the time of a product, plotted against its rows, is a straight line:
 #
 #     time = packing + rows · time per row
 #
-# Draw the line through the measured times of 20 and 1,000 rows, and let it predict the speeds of
-# 200, 50, ten and five rows. Where will the line fail?
+# A line alone does not prove packing: the call from Python, and fetching U, also take the same time
+# for any number of rows. Draw the line through the measured times of 20 and 1,000 rows, and let it
+# predict the speeds of the others. Where will it fail?
 
 # %%
 time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
@@ -557,16 +553,17 @@ of_row = (time_of[1000] - time_of[20]) / (1000 - 20)
 packing = time_of[20] - 20 * of_row
 print(f"a row takes {1e6 * of_row:.2f} µs, packing {1e6 * packing:.0f} µs, as much as "
       f"{packing / of_row:.0f} rows   (Xeon 1.96, 34, 17)")
-for n, xeon in {200: "150, 157", 50: "121, 127", 10: "59, 57", 5: "36, 74"}.items():
+recorded = {200: "150, 157", 50: "121, 127", 10: "59, 57", 5: "36, 74", 1: "9, not recorded"}
+for n, xeon in recorded.items():
     predicted = 2 * n * U.size / (packing + n * of_row) / 1e9
-    print(f"{n} rows: the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}   "
+    print(f"rows: {n}   the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}   "
           f"(Xeon {xeon})")
 
 # %% [markdown]
 # On the Xeon, the line was close at 200, 50 and ten rows. Five rows are the surprise: they were
-# much *faster* than the line predicts, and faster per row than ten. If BLAS packed U for five rows,
-# they would be slower per row than ten. So it does not. (One row is fast for another reason: BLAS
-# treats it as a product with a vector, and never packs.)
+# much *faster* than the line predicts, and faster per row than ten. They need the same call and the
+# same U, so it is packing that they do without. (One row is faster than the line for another
+# reason: BLAS treats it as a product with a vector, and never packs.)
 #
 # ### A limit in OpenBLAS
 #
@@ -595,9 +592,8 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 #
 # ### Panels
 #
-# The limit suggests a trick: make many small products out of each large one. Each column of a
-# product x W depends on only one column of W. So cut W, which has K rows, into P *panels* W_p of 64
-# columns. Each panel gives 64 columns of x W:
+# The limit suggests a trick: make many small products out of each large one. A column of x W
+# depends on only one column of W. So cut W (K rows) into P *panels* W_p of 64 columns:
 #
 #     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
 #
@@ -607,10 +603,9 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 # Making panels is packing, too. But BLAS packs U for each of the T products, and we make its panels
 # once per training step, because U stays the same until the update.
 #
-# Two details are left. U has 800 columns, which is twelve and a half panels, so the last 32 columns
-# get a separate product. A panel of Uᵀ has 4H = 800 rows, so its product would take 20 · 800 · 64 =
-# 1,024,000 multiplications, just too many. So we cut it into an upper and a lower part, and add
-# their products:
+# U has 800 columns, which is twelve and a half panels, so the last 32 columns get a separate
+# product. A panel of Uᵀ has 4H = 800 rows, so its product would take 20 · 800 · 64 = 1,024,000
+# multiplications, just too many. So we cut it into two parts, and add their products:
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 #
@@ -667,26 +662,27 @@ for size, matrix in ((H, U), (LARGE, large)):
         for n in FEW:
             y = x[:n] @ W
             assert np.abs(x[:n] @ Panels(W, n) - y).max() < 1e-5 * np.abs(y).max()
-    print(f"H = {size}: panels give the plain products; at {B} rows the panels of U.T have "
-          f"{len(Panels(matrix.T, B).parts)} parts")
+    print(f"H = {size}: panels give the plain products; the panels of U.T have "
+          f"{len(Panels(matrix.T, B).parts)} parts at {B} rows, and "
+          f"{len(Panels(matrix.T, 200).parts)} at 200")
 
 # %% [markdown]
 # Guess: for how many rows are panels faster, and for how many are they slower? (The panels are made
-# before the clock starts.) In the output, read the speeds of 10, 20 and 200 rows first, then the
-# ratios.
+# before the clock starts.)
 
 # %%
-curves = {}
+measured = {}
 for size, arrays in inputs_of.items():
-    seconds = with_and_without(*arrays, FEW, Panels)
-    curves[size] = panel_rates(size, seconds, FEW)
-show(draw_panels(curves), "14_panels")
+    measured[size] = with_and_without(*arrays, FEW, Panels)
+    panel_rates(size, measured[size], FEW)
+show(draw_panels(measured, FEW), "14_panels")
 
 # %% [markdown]
 # On the Xeon, ten rows became 1.63 to 3.82 times as fast, depending on the product, and 20 rows
-# became 1.16 to 1.74 times as fast. At 200 rows, panels were slower: there, the plain product
-# spreads its packing over many rows. Products that are never packed have nothing to gain: those of
-# one row, and those of five rows with H = 200.
+# became 1.16 to 1.74 times as fast. At 200 rows, panels were slower. A likely cause, which we have
+# not measured: they then have 3 parts for U and 11 for Uᵀ (H = 200), and each further part is an
+# extra product and an added array. Products that are never packed have nothing to gain: those of
+# one row, and those of five with H = 200. With H = 1,024, five rows are packed, and may gain most.
 #
 # In the training step, change 4 is one line. The products in the loop are little more than a tenth
 # of all operations (question 3). Guess the gain of the whole step.
@@ -704,33 +700,18 @@ check_same(UInPanels, WordsAtOnce)
 time_versions(WordsAtOnce, UInPanels)
 
 # %% [markdown]
-# The change that took the longest to explain saved 1.3 of 30.4 ms on the Xeon. In your run it may
-# have saved nothing. The later versions keep the panels even then. (The library uses them only if
-# BLAS has small-matrix kernels: `few_rows` in `numpy_attention/products.py`.)
-#
-# The question that led to the panels was not "can we write a faster product?" but "why is this
-# product slower than that one?".
+# This saved 1.3 of 30.4 ms on the Xeon. (The library has panels only with small-matrix kernels.)
 #
 # ## 5. One compiled loop for all gates
 #
-# Besides its two products, the loop contains only the gates. Their arithmetic is simple, but NumPy
-# needs many calls for it. A single σ takes four, for −a, exp, the addition of 1, and the division,
-# and each call makes a new array. Forward and backward, a time step makes some fifty calls, each
-# for only B · H numbers.
+# Besides its two products, the loop contains only the gates. A single σ takes four NumPy calls, and
+# each makes a new array. A time step makes some fifty calls, each for only B · H numbers.
 #
 # A compiled loop (a kernel) does all of this for one number, and then for the next. Intermediate
-# results stay in the processor's registers, so they need no arrays. For each row of the batch, the
-# kernel `lstm` in `numpy_attention/kernels/gates.py` runs these lines, with a = x_t W + b and
-# u = h_{t−1} U:
-#
-#     for j in range(H):
-#         i[j] = sigmoid(a_i[j] + u_i[j])
-#         …                                               likewise f, o; g with tanh
-#         c_next[j] = f[j] * c[j] + i[j] * g[j]
-#         h_next[j] = o[j] * tanh(c_next[j])
-#
-# This is Python, which numba compiles to machine code. The new version makes the arrays for all
-# time steps before the loop, and step t writes its part of them.
+# results stay in the processor's registers, so they need no arrays. A kernel is Python that numba
+# compiles to machine code. (`lstm` and its backward pass are in `numpy_attention/kernels/gates.py`;
+# section 6 shows another kernel.) The new version makes the arrays for all time steps before the
+# loop, and step t writes its part of them.
 
 
 # %% tags=["plain"]
@@ -773,8 +754,25 @@ time_versions(UInPanels, CompiledGates)
 # Outside the loop, there are few calls, but the arrays are large. `softmax_loss` makes one pass
 # after another over arrays as large as z: for z + d, its maximum, the difference, e, its sum, p,
 # the copy, and the product with `scale`. Such an array (4.8 MB) is larger than most cores' caches,
-# but a single row of z (12 KB) fits. So the kernel `cross_entropy` takes one row at a time, does
-# all of this to it, and overwrites the row with its gradient.
+# but a single row of z (12 KB) fits. So this kernel takes one row at a time, does all of this to it
+# in the cache, and overwrites it with its gradient. Guess what this saves.
+
+
+# %%
+@kernel
+def cross_entropy(z, d, wanted, scale, losses):
+    """z (N, V), without its bias, becomes ∂(scale · loss)/∂z; losses (N,) become −log p."""
+    for n in range(len(z)):
+        row = z[n]
+        row += d
+        top = row_max(row)
+        z_wanted = row[wanted[n]]
+        for v in range(len(row)):
+            row[v] = exp(row[v] - top)
+        total = row_sum(row)
+        losses[n] = math.log(total) + top - z_wanted            # = −log(e^(z_wanted − top) / total)
+        row *= scale / total
+        row[wanted[n]] -= scale
 
 
 # %%
@@ -787,16 +785,19 @@ class OnePassSoftmax(CompiledGates):
 
 check_same(OnePassSoftmax, CompiledGates)
 
+# %% tags=["training"]
+time_versions(CompiledGates, OnePassSoftmax)
+
 # %% [markdown]
 # ## 7. One pass for the update
 #
-# The arrays of the update are even larger than z. A training step sets the gradient g to 0. Later
-# it squares g into a new array, adds up the squares, makes a clipped copy of g, writes rate times
-# this copy to another array, and subtracts that array from the weights w. But once the norm is
-# known, one pass is enough: it reads w and g, writes w, and leaves 0 in g for the next update.
-# Clipping only changes the rate.
+# The arrays of the update are even larger than z. A training step sets the gradient g to 0, squares
+# it into a new array, adds up the squares, makes a clipped copy of g, writes rate times this copy
+# to another array, and subtracts that array from the weights w. But once the norm is known, one
+# pass is enough: it reads w and g, writes w, and leaves 0 in g. Clipping only changes the rate.
 #
-# Does change 7 save more than change 6, or less? Count the passes, and guess.
+# Does change 7 save more than change 6, or less? Count the reads and writes of whole arrays in both
+# versions, and guess.
 
 
 # %%
@@ -811,18 +812,22 @@ class OnePassUpdate(OnePassSoftmax):
 
 
 check_same(OnePassUpdate, OnePassSoftmax)
-check_same(OnePassUpdate, FirstWritten)
+check_same(OnePassUpdate, FirstWritten)     # seven small differences could have added up
 print(check(OnePassUpdate))
 print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
 
+# %% tags=["training"]
+time_versions(OnePassSoftmax, OnePassUpdate)
+
 # %% [markdown]
-# We also compared the last version with the first, because seven small differences could have added
-# up to a large one. They have not.
+# In NumPy, the softmax makes about 14 reads and writes for each of z's 1.2 million numbers, and the
+# kernel makes two. The update makes about 11 for each of the 1.5 million weights, and its kernels
+# make five. So change 6 saves 14 million, and change 7 saves 9 million. On the Xeon, they saved 4.7
+# and 2.7 ms, which is roughly the same ratio.
 #
 # ## The library, and the floor
 #
-# The library's `LanguageModel` has all seven changes, and our six arrays under other names. We give
-# it our weights:
+# The library's `LanguageModel` has all seven changes. We give it our weights:
 
 
 # %%
@@ -901,12 +906,10 @@ def run_of_library():
     return run
 
 
-# %% tags=["training"]
 runs = {kind.__name__: run_of(kind) for kind in VERSIONS} | {"the library": run_of_library()}
 parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
 seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
-versions = list(runs)
-print_savings(seconds, versions)
+print_savings(seconds, list(runs))
 ms = medians(seconds)
 floor = ms["products"]
 print(f"the floor      {floor:5.1f} ms (Xeon 17.0)")
@@ -914,35 +917,31 @@ print(f"the floor      {floor:5.1f} ms (Xeon 17.0)")
 # %% tags=["training"]
 first = ms["FirstWritten"]
 last = ms["the library"]
-taken = falls(ms, versions)
+taken = falls(ms, list(runs))
 check_parts_add_up(first, [*taken.values(), last])
 best = max(taken, key=taken.get)
 print(f"the first version takes {first / floor:.1f} times as long as the floor, the library's "
       f"version {last / floor:.2f} times")
-print(f"largest saving: {best}, {taken[best] / (first - last):.0%} of all the time that was saved")
+print(f"largest saving: {best}, {taken[best] / (first - last):.0%} of all the time that was saved; "
+      f"smallest: {min(VERSIONS[1:], key=lambda kind: taken[kind.__name__]).__name__}")
 title = f"From {first / floor:.1f} to {last / floor:.1f} times the floor; largest saving: {best}"
-show(draw_waterfall(seconds, versions, floor, title), "14_waterfall")
+show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 
 # %% [markdown]
-# On the Xeon, the first version took less than three times as long as the floor, because BLAS did
-# much of the work from the start. Change 3 saved more than two fifths of all the time that was
-# saved, with seven lines of NumPy. The library, which can also handle padding and several layers,
-# was a little slower than version 7.
+# Return to your two guesses, and to the profile. On the Xeon, the first version took less than
+# three times as long as the floor, because BLAS did much of the work from the start. Change 3 saved
+# most, more than two fifths of all that was saved, with five lines of NumPy. Change 1 saved least,
+# if anything. The library, which also handles padding and layers, was about as fast as version 7.
 #
-# Change 6 saved 4.7 ms, and change 7 saved 2.7. Could you have known? Count the reads and writes.
-# In NumPy, the softmax makes about 14 for each of z's 1.2 million numbers, and the kernel makes
-# two. The update makes about 11 for each of the 1.5 million weights, and its kernels make five. So
-# change 6 saves 14 million reads and writes, and change 7 saves 9 million.
-#
-# The savings depend on the processor, and on the model: with a larger H, the loop and the panels
-# count for more (question 5). They also depend on the order of the changes: a loop that is gone
-# cannot be made faster (question 1).
+# The savings depend on the processor, on the model (question 5), and on the order of the changes: a
+# loop that is gone cannot be made faster (question 1).
 #
 # ## What is left
 #
 # How much could still be saved? At most everything except the products. Compute their share of
 # version 7's time from the output above. Then guess how the rest is split between softmax, update,
-# gates and everything else. (These three kernels were timed by themselves, in the same rounds.)
+# gates and everything else. (The softmax, update and gate kernels were timed on their own, in the
+# same rounds; everything else is the remainder.)
 
 
 # %% tags=["training"]
@@ -951,17 +950,16 @@ shares = {name: ms[name] / of_last for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
 print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()),
-      "in all 100 %  (Xeon: products 84.6%)")
+      "in all 100%  (Xeon: products 84.6%)")
 
 # %% [markdown]
-# *The rest* was not timed by itself: looking up rows of E, adding to the gradients, sums over rows
-# for the biases, making the panels, new arrays, and Python between the calls. Inside a training
-# step, the products also find less of their data in the cache. (If the rest is below 0, the parts
-# took longer by themselves than inside the step.)
+# *The rest* is rows of E, adding to the gradients, sums over rows for the biases, making the
+# panels, new arrays, and Python between the calls. Inside a training step, the products also find
+# less of their data in the cache. (If the rest is below 0, the parts took longer on their own.) If
+# the rest is larger than the three kernels together, profile it next.
 #
-# The products' share, 84.6% on the Xeon, is the number to know about such a program. Near 100 %,
-# better code *around* the products does not help any more. What helps is faster products, as in
-# change 4, or a different model, with fewer or smaller ones.
+# The products' share was 84.6% on the Xeon. Near 100%, better code *around* the products does not
+# help any more. Faster products do, as in change 4, or a model with fewer or smaller ones.
 
 # %% [markdown]
 # ## What others call it
@@ -988,7 +986,10 @@ print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in s
 # | `randomize` | gives every parameter random values |
 # | `lstm`, compiled | all gates of a time step |
 # | `lstm_backward`, compiled | their backward pass |
-# | `cross_entropy`, compiled | bias, softmax, loss and gradient |
+# | `kernel` | compiles a function with numba |
+# | `exp` | e^x, for use in a kernel |
+# | `row_max` | the maximum of a row, for use in a kernel |
+# | `row_sum` | the sum of a row, for use in a kernel |
 # | `squared_norm`, compiled | Σ g² |
 # | `sgd`, compiled | w −= rate · g, then g = 0 |
 # | `LanguageModel` | the library's model |
@@ -1011,10 +1012,9 @@ print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in s
 # 5. Take V = 200: letters, not words. Predict first: how far is the first version from the floor,
 #    and which change saves most? Then take V = 3,000 again and H = 1,024. How much do the panels
 #    save, with 20 texts and with ten?
-# 6. Name a mistake that `check_same` cannot see, and one that it sees but a gradient check does
-#    not.
-# 7. BLAS does not pack for a product of one row. Why is such a product still slow? What does this
-#    mean for a model that writes a text word by word?
+# 6. Name a mistake that `check_same` misses, and one that it finds but a gradient check misses.
+# 7. BLAS does not pack for a product of one row. Why is such a product still slower, per row, than
+#    one of 1,000 rows? What does this mean for a model that writes a text word by word?
 # 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` report, and why?
 # 9. After how many products have panels saved the time of making them? Measure `Panels(U, 10)`, and
 #    a product of ten rows with and without panels, also for H = 1,024.

@@ -12,6 +12,10 @@ from numpy_attention.kernels.gates import lstm, lstm_backward
 from numpy_attention.kernels.softmax import cross_entropy
 from numpy_attention.kernels.updates import sgd, squared_norm
 
+# Of a curve: its colour, one for each product, its line and its marker
+STYLES = {"h @ U": (0, "-", 0), "h @ panels": (0, "--", 1),
+          "da @ U.T": (1, "-", 2), "da @ panels": (1, "--", 3)}
+
 COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
            "too close to tell": "0.75"}
 
@@ -59,6 +63,33 @@ def in_turns(sides, rounds, rng):
     return seconds
 
 
+def print_profile(model, inputs, targets, rounds):
+    """Print which share of the model's training step each of its parts takes."""
+    seconds = dict.fromkeys(("predict", "forward", "backward", "loss_and_grad", "train_step"), 0.0)
+    grads = model.zeros_like()
+
+    def timed(name, method):
+        def call(*arguments):
+            start = clock()
+            result = method(*arguments)
+            seconds[name] += clock() - start
+            return result
+        return call
+
+    with threadpool_limits(1, user_api="blas"):
+        model.train_step(inputs, targets, grads)
+        for name in seconds:
+            object.__setattr__(model, name, timed(name, getattr(model, name)))
+        for _ in range(rounds):
+            model.train_step(inputs, targets, grads)
+    whole = seconds.pop("train_step")
+    rows_and_parts = seconds.pop("loss_and_grad")
+    seconds["rows of E"] = rows_and_parts - sum(seconds.values())
+    seconds["update"] = whole - rows_and_parts
+    print("of its time:", ", ".join(f"{name} {each / whole:.0%}"
+                                    for name, each in seconds.items()))
+
+
 def repeats(rows):
     """How often to repeat a product of that many rows, to make it long enough for the clock."""
     return max(1, 100 // rows)
@@ -96,21 +127,20 @@ def with_and_without(matrix, h, da, few, panels_of):
     return in_turns(sides, 5, np.random.default_rng(8))
 
 
-def panel_rates(size, seconds, few):
-    """Print the speeds that `with_and_without` measured for H = size, and compare them.
+def curves_of(size, seconds, few):
+    """{name: {rows: GFLOP/s}} from what `with_and_without` measured for H = size."""
+    return {name: {n: rate(seconds[name, n], n, 4 * size**2) for n in few} for name in STYLES}
 
-    Returns {name: {rows: GFLOP/s}}.
-    """
-    curves = {}
-    for name in ("h @ U", "h @ panels", "da @ U.T", "da @ panels"):
-        curves[name] = {n: rate(seconds[name, n], n, 4 * size**2) for n in few}
-        print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curves[name]))
-    for n in (10, 20):
+
+def panel_rates(size, seconds, few):
+    """Print the speeds that `with_and_without` measured for H = size, and compare them."""
+    for name, curve in curves_of(size, seconds, few).items():
+        print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curve))
+    for n in (5, 10, 20):
         print(f"H = {size}, {n} rows, speed with panels ÷ speed without:",
               ratio(seconds["h @ panels", n], seconds["h @ U", n]), "for U,",
               ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "for U.T",
-              f"(Xeon {PANELS_ON_XEON.get((size, n), 'not measured')})")
-    return curves
+              f"(Xeon {PANELS_ON_XEON.get((size, n), 'not recorded')})")
 
 
 def kernels_of(T, B, H, V, w):
@@ -230,9 +260,10 @@ def draw_rates(rates, title, xlabel, ax=None):
     """Curves {name: {rows: GFLOP/s}}; → Axes."""
     if ax is None:
         _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-    for place, (name, curve) in enumerate(rates.items()):
-        ax.plot(curve.keys(), curve.values(), label=name, marker=plotting.MARKERS[place],
-                color=plotting.COLOURS[place])
+    for name, curve in rates.items():
+        colour, line, marker = STYLES[name]
+        ax.plot(curve.keys(), curve.values(), label=name, linestyle=line,
+                marker=plotting.MARKERS[marker], color=plotting.COLOURS[colour])
     ax.set_xscale("log")
     ax.set_xticks(list(curve), list(curve))
     ax.minorticks_off()
@@ -243,13 +274,15 @@ def draw_rates(rates, title, xlabel, ax=None):
     return ax
 
 
-def draw_panels(curves):
-    """draw_rates for each {H: rates}, next to each other on one scale; → Figure."""
-    figure, axes = plt.subplots(1, len(curves), figsize=(11, 4), layout="constrained", sharey=True)
-    for ax, (size, rates) in zip(axes, curves.items()):
-        gain = rates["h @ panels"][10] / rates["h @ U"][10] - 1
-        draw_rates(rates, f"H = {size:,}, 10 rows: panels make h @ U {abs(gain):.0%} "
-                   + ("faster" if gain > 0 else "slower"), "rows of the product", ax)
+def draw_panels(measured, few):
+    """draw_rates of each {H: seconds}, next to each other on one scale; → Figure."""
+    figure, axes = plt.subplots(1, len(measured), figsize=(11, 4), layout="constrained",
+                                sharey=True)
+    curves = {size: curves_of(size, seconds, few) for size, seconds in measured.items()}
+    for ax, (size, seconds) in zip(axes, measured.items()):
+        gain = ratio(seconds["h @ panels", 10], seconds["h @ U", 10])
+        draw_rates(curves[size], f"H = {size:,}, 10 rows: panels make h @ U {gain.split()[0]} "
+                   "times as fast", "rows of the product", ax)
     highest = max(max(curve.values()) for rates in curves.values() for curve in rates.values())
     axes[0].set_ylim(0, 1.05 * highest)         # of all axes, which share it
     return figure
