@@ -96,13 +96,6 @@ def known_words(ids):
     return batches
 
 
-def count_perplexity(ids, counted):
-    """Perplexity of a text's known words, predicted by their counts in another text."""
-    counts = np.bincount(counted[counted != UNK])
-    known = ids[ids != UNK]
-    return np.exp(-np.log(counts[known] / counts.sum()).mean())
-
-
 def share_right(model, batches):
     """The share of next words that the model predicts: they get the largest probability."""
     state = None
@@ -123,14 +116,14 @@ def in_words(vocabulary, ids):
 
 
 def recite(model, vocabulary, given, length):
-    """Continue the given ids with the most likely words; → one line of text."""
+    """The `length` words that continue the given ids, each the most likely one, in one line."""
     state = None
     said = list(given)
-    for place in range(length):
+    for place in range(len(given) + length - 1):
         logits, _, state = model.next(np.array(said[place:place + 1]), state)
         if place + 1 >= len(given):
             said.append(int(logits[0].argmax()))
-    return in_words(vocabulary, said)
+    return in_words(vocabulary, said[len(given):])
 
 
 def words_until_error(model, text, given):

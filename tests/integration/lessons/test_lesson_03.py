@@ -1,11 +1,13 @@
 """Lesson 03: its reference implementation compared with the library; its bug, and its parts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from lesson_files import LESSONS
 
 from numpy_attention.cells.lstm import LSTM
-from numpy_attention.data.vocabulary import PAD, UNK
+from numpy_attention.data.vocabulary import PAD, UNK, Vocabulary
 from numpy_attention.gradcheck import GradientError, randomize
 
 
@@ -99,13 +101,15 @@ def test_accuracy_of_a_constant_prediction(parts):
 
 
 def test_words_until_the_first_error(parts):
-    class Parrot:
-        def next(self, ids, state):
-            return np.eye(8)[ids], None, state
+    parrot = SimpleNamespace(next=lambda ids, state: (np.eye(8)[ids], None, state))
+    assert parts.words_until_error(parrot, np.array([4, 5, 5, 5, 6, 6]), 2) == 2
+    assert parts.words_until_error(parrot, np.array([4, 5, 6, 6]), 2) == 0
+    assert parts.words_until_error(parrot, np.array([4, 5, 5, 5]), 2) == 2
 
-    assert parts.words_until_error(Parrot(), np.array([4, 5, 5, 5, 6, 6]), 2) == 2
-    assert parts.words_until_error(Parrot(), np.array([4, 5, 6, 6]), 2) == 0
-    assert parts.words_until_error(Parrot(), np.array([4, 5, 5, 5]), 2) == 2
+
+def test_a_recital_begins_after_the_given_ids(parts):
+    counter = SimpleNamespace(next=lambda ids, state: (np.eye(9)[ids + 1], None, state))
+    assert parts.recite(counter, Vocabulary(list("abcde")), [4, 5], 3) == "c d e"
 
 
 def test_recall_networks_differ_only_in_the_bias(parts):
