@@ -53,7 +53,7 @@ html_title = "numpy_attention"
 html_static_path = ["_static"]
 html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
-html_js_files = ["living.js"]
+html_js_files = ["living.js", "moved.js"]
 html_search_scorer = str(ROOT / "docs" / "site" / "_static" / "scorer.js")     # lessons first
 html_show_sphinx = False
 html_copy_source = False
@@ -105,6 +105,8 @@ def comments(path):
 
 def readable(app, what, name, thing, options, lines):
     """Convert a docstring to reST, and append the fields of a class with their shapes."""
+    if lines and what not in ("attribute", "data"):
+        lines[:] = docstrings.cleaned(thing.__doc__ or "\n".join(lines)).splitlines()
     fields = fields_of(thing) if what in ("class", "exception") else []
     lines[:] = [*docstrings.as_rst(lines), "", *docstrings.as_rst(fields)]
 

@@ -21,7 +21,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Combined(HistoryAttention):
-    """The score e_ti = v · tanh(W_s k_i + W_q q_t).
+    """Combined score: a small network scores each past state, given the query.
+
+        e_ti = v · tanh(W_s k_i + W_q q_t)
 
     Salton et al. 2017 call this score `combined`; it has no biases here. Daniluk et al. 2017 use it
     in equations 2 and 3: M = tanh(W^Y Y + W^h h_t), α = softmax(wᵀ M).
@@ -45,10 +47,7 @@ class Combined(HistoryAttention):
         return cls(W_s, W_q, v)
 
     def score(self, queries, keys, visible):
-        """Compute e_ti = v · tanh(W_s k_i + W_q q_t) where visible.
-
-        queries (T, B, Q), keys (B, S, K), visible (T, B, S) → scores (T, B, S), cache.
-        """
+        """Score keys (B, S, K) for queries (T, B, Q) where visible → scores (T, B, S), cache."""
         projected = as_rows(queries) @ self.W_q
         projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)
         projected_keys = as_rows(keys) @ self.W_s

@@ -16,8 +16,10 @@ class Cache(NamedTuple):
 class FixedVector(Module):
     """Baseline without attention: every context is h_S, the last annotation (Cho et al. 2014).
 
-    This is RNNenc, the baseline of Bahdanau et al. 2015, section 4.2. The weights are 1 at the last
-    token of each sentence and 0 elsewhere, so they can be plotted next to those of an attention.
+        α_j = 1             at the last token of the sentence, 0 elsewhere
+        c   = Σ_j α_j h_j
+
+    This is RNNenc of Bahdanau et al. 2015, section 4.2. Its weights can be plotted like any others.
 
     Shapes: values h (B, S, D), mask (B, S) → context (B, D), weights (B, S).
     """

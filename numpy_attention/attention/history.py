@@ -87,5 +87,8 @@ class HistoryAttention(Module):
         # α_t = softmax(e_t); at masked positions α is 0, and so is the gradient
         dscores = masked_softmax_backward(dalpha, weights)                      # (T, B, S)
         # e_ti = score(q_t, k_i)
-        dqueries, dkeys = self.score_backward(dscores, visible, scored, grads)
+        found = self.score_backward(dscores, visible, scored, grads)
+        check_returned(self.score_backward, found, "dqueries", (*visible.shape[:2], None),
+                       "(T, B, Q)", "dkeys", optional=True)
+        dqueries, dkeys = found
         return dqueries, dkeys, dvalues

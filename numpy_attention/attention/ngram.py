@@ -23,7 +23,8 @@ class Cache(NamedTuple):
 class NGramReadout(HistoryReadout):
     """N-gram readout: combine one part of each of the last N − 1 states (Daniluk et al. 2017).
 
-    y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])  with  h = [h^1; …; h^{N−1}].
+        h   = [h^1; …; h^{N−1}]
+        y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])
 
     This is equation 13. N is the field `order`. Every state is split into N − 1 parts. Part i of
     h_t is used at step t + i − 1. The first steps of a chunk of text (the steps of one batch) use

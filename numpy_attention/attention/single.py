@@ -12,7 +12,9 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Single(HistoryAttention):
-    """The score e_i = v · tanh(W_s k_i), which is the same for every query.
+    """Single score: a small network scores each past state, the same for every query.
+
+        e_ti = e_i = v · tanh(W_s k_i)
 
     Salton et al. 2017 call this score `single`. It has no biases here.
     """
@@ -36,7 +38,7 @@ class Single(HistoryAttention):
         return cls(W_s, v)
 
     def score(self, queries, keys, visible):
-        """Compute e_ti = e_i = v · tanh(W_s k_i).   keys (B, S, K) → scores (T, B, S), cache."""
+        """Compute e_ti = e_i.   keys (B, S, K) → scores (T, B, S), cache."""
         hidden = np.tanh(as_rows(keys) @ self.W_s)                              # (N, A)   N = B · S
         scores = np.empty(visible.shape, hidden.dtype)                          # (T, B, S)
         scores[:] = (hidden @ self.v).reshape(visible.shape[1:])

@@ -16,7 +16,7 @@ from numpy_attention.validation.arrays import (
     check_shape,
 )
 from numpy_attention.validation.messages import plural
-from numpy_attention.validation.results import check_returned
+from numpy_attention.validation.results import check_returned, check_written
 
 
 @dataclass
@@ -121,6 +121,7 @@ class Cell(Module):
 
     def _weights_backward(self, da, xs, grads):
         """Add the gradients of W and b to grads. A stack calls this where it already has dxs."""
+        check_returned(self.end_backward, da, "da", (*xs.shape[:2], len(self.b)), "(T, B, G)")
         grads.W += as_rows(xs).T @ as_rows(da)
         grads.b += as_rows(da).sum(0)
 
@@ -134,8 +135,7 @@ class Cell(Module):
         (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if the mask is
         not boolean, or if a or the state does not have the dtype of the weights.
         """
-        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)",
-                    "pass a = cell.project(xs)")
+        check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "pass a = cell.project(xs)")
         check_dtype("a", a, self.U)
         T, B, _ = a.shape
         if mask is None:
@@ -164,7 +164,9 @@ class Cell(Module):
 
         Masked rows keep their state.
         """
-        self._step(t, steps)
+        returned = self._step(t, steps)
+        if returned is not None:
+            check_written(self._step, arrays(returned)[0], steps.hs[t + 1])
         if steps.ragged[t]:
             before = arrays(self.state(steps, t))
             after = arrays(self.state(steps, t + 1))
@@ -186,7 +188,8 @@ class Cell(Module):
         state after step t from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
-        check_returned(self._step_backward, arrays(dbefore)[0], "dh", dy.shape, "(B, H)")
+        others = ["dc"] * (len(arrays(dstate)) - 1)
+        check_returned(self._step_backward, dbefore, "dh", dy.shape, "(B, H)", *others)
         if steps.ragged[t]:
             mask = steps.mask[t]
             dh_next, *dc_next = arrays(dstate)

@@ -13,9 +13,9 @@ from numpy_attention.validation.arrays import check_sizes
 
 @dataclass(eq=False)
 class RNN(Cell):
-    """Elman's recurrent network, h_t = tanh(x_t W + h_{t−1} U + b).
+    """Elman's recurrent network, which is PyTorch's `RNN` with b = b_ih + b_hh.
 
-    This is PyTorch's `RNN` with b = b_ih + b_hh.
+        h_t = tanh(x_t W + h_{t−1} U + b)
     """
 
     W: Array  # (I, H)

@@ -3,8 +3,10 @@
 import copyreg
 import hashlib
 import inspect
+import linecache
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,6 +19,7 @@ from numpy_attention.module import Module
 from numpy_attention.validation.arguments import check_kind
 from numpy_attention.validation.messages import EXPECTED, cut, format_error, short_repr
 from numpy_attention.validation.paths import as_path, existing_file, path_errors, short_path
+from numpy_attention.validation.results import place_of_return
 
 # "mine.py:Bilinear", as a run stores it: without a folder, so that no file is searched for, and
 # without characters that are special to a shell
@@ -25,7 +28,8 @@ MOST = 10**6        # bytes
 SHOWN = 8           # letters of a digest
 REASON = 200        # characters of an error message from the code
 PACKAGE = Path(__file__).resolve().parents[1]
-CALLED = re.compile(r"([\w.<>]*?(\w+))\(\) (?:takes|missing|got) ")      # wrong arguments
+CALLED = re.compile(r"[\w.<>]+\(\) (?:takes|missing|got) ")      # wrong arguments
+CALLS = re.compile(r"\.(\w+)\(")
 # {the path of a file: its Code} of the files that have been run
 RUN: dict[str, "Code"] = {}
 
@@ -225,24 +229,31 @@ def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
 
     A place (`validation.results`) is the line of a user's mistake that surfaced in this package.
     """
-    trace, frame = error.__traceback__, None
-    while trace is not None:
-        frame = trace.tb_frame
-        yield frame.f_code, trace.tb_lineno, qualname_of(frame)
-        trace = trace.tb_next
-    code, line = getattr(error, "place", None) or (definition_of(error, frame), 0)
-    if code is not None:
-        yield code, line or code.co_firstlineno, getattr(code, "co_qualname", code.co_name)
+    frame: FrameType | None = None
+    line = 0
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        yield frame.f_code, line, qualname_of(frame)
+    place = getattr(error, "place", None)
+    for code, line in [place] if place else places_called(error, frame, line):
+        yield code, line, getattr(code, "co_qualname", code.co_name)
 
 
-def definition_of(error: BaseException, frame: FrameType | None) -> CodeType | None:
-    """Return the code of the method whose call with wrong arguments, in this package, raised."""
-    found = isinstance(error, TypeError) and CALLED.match(str(error))
-    if not found or frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
-        return None
-    methods = [getattr(type(one), found[2], None) for one in frame.f_locals.values()]
-    return next((one.__code__ for one in methods
-                 if inspect.isfunction(one) and one.__qualname__ == found[1]), None)
+def places_called(error: BaseException, frame: FrameType | None,
+                  line: int) -> Iterator[tuple[CodeType, int]]:
+    """Yield (code, line) of the functions from elsewhere that a failed line of this package calls.
+
+    The line is that of `def` if the arguments were not accepted, else that of the return.
+    """
+    if frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
+        return
+    unaccepted = isinstance(error, TypeError) and CALLED.match(str(error))
+    owners = list(frame.f_locals.values())
+    owners += [part for one in owners for part in getattr(one, "__dict__", {}).values()]
+    for name in CALLS.findall(linecache.getline(frame.f_code.co_filename, line)):
+        for function in [getattr(type(one), name, None) for one in owners]:
+            code = getattr(function, "__code__", None)
+            if code and PACKAGE not in Path(code.co_filename).parents:
+                yield (code, code.co_firstlineno) if unaccepted else place_of_return(function)
 
 
 def qualname_of(frame: FrameType) -> str:

@@ -13,8 +13,7 @@ A layer passes when every element of every gradient has a relative error
 
 The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared.
 If some gradients are wrong, `locate.search` looks for the line that causes the error. Correct
-gradients must also obey the laws in `laws`. Testing the laws takes about a dozen passes in total,
-independent of the number of elements.
+gradients must also obey the laws in `laws`, whose tests take about a dozen passes in total.
 """
 
 import contextlib
@@ -24,6 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from numpy_attention.cells.cell import Cell
 from numpy_attention.gradcheck import differences
 from numpy_attention.gradcheck.arrays import copy_arrays, dot, float_arrays, outputs_of, random_like
 from numpy_attention.gradcheck.differences import EPSILON, ROUNDING, TOLERANCE, check_epsilon
@@ -35,11 +35,11 @@ from numpy_attention.gradcheck.faults import (
     gradients_of_inputs,
     warn_of_numbers,
 )
-from numpy_attention.gradcheck.harness import protocol
+from numpy_attention.gradcheck.harness import check_sequence, protocol
 from numpy_attention.gradcheck.kinks import low_precision, resolve
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
 from numpy_attention.gradcheck.laws.masking import check_causal
-from numpy_attention.gradcheck.laws.no_mutation import first_nan
+from numpy_attention.gradcheck.laws.no_mutation import first_not_finite
 from numpy_attention.gradcheck.laws.precision import float32_inputs, float32_kept
 from numpy_attention.gradcheck.locate.rewriting import failing_place
 from numpy_attention.gradcheck.locate.watching import Watch, arrays_within
@@ -69,12 +69,10 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
         later step of the input
 
     Both passes must draw the same random numbers at every call. An attention without forward and
-    backward is checked through its methods `read` and `step` on queries (T, B, Q) and values (B, S,
-    D), without padding.
+    backward is checked through `read` and `step` on queries (T, B, Q), unpadded values (B, S, D).
 
-    An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. The element is
-    reported by a warning (NotChecked), but its gradient must still lie between the slopes on both
-    sides.
+    An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. It is reported
+    by a warning (NotChecked), but its gradient must still lie between the slopes on both sides.
 
     Raises GradientError if gradients are wrong. The message lists the correct and the wrong
     gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
@@ -181,7 +179,9 @@ class Check:
         held = Watch({**self.parameters, **dict(arrays_within(self.inputs, "input"))})
         try:
             with self.named("forward"):
-                *outputs, _ = outputs_of(self.forward, self.inputs)
+                *outputs, cache = outputs_of(self.forward, self.inputs)
+                if isinstance(self.target, Cell) and self.forward == self.target.forward:
+                    check_sequence(self.forward, (*outputs, cache), self.inputs[0])
         except GradientError as error:
             held.restore()
             raise stop_error(str(error), self) from error
@@ -237,10 +237,9 @@ class Check:
         middle = self.loss()
         noise = ROUNDING * abs(middle) / self.epsilon
         if not np.isfinite(noise):
-            place = first_nan(self)
-            where = f"; NaN comes first from {describe_place(place)}" if place else ""
-            text = (f"{self.title}: the outputs are not finite, so no difference can be taken; "
-                    f"pass inputs for which they are finite{where}")
+            where = first_not_finite(self)
+            text = (f"{self.title}: the outputs are not finite{where}, so no difference can be "
+                    "taken; pass inputs for which they are finite")
             error = stop_error(text, self)
             raise error if error.report.findings else ValueError(text)
         analytic, stops = {}, ""

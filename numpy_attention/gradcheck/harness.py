@@ -5,6 +5,7 @@ import numpy as np
 from numpy_attention.gradcheck.faults import check_attention
 from numpy_attention.module import Module
 from numpy_attention.validation.arguments import check_generator, check_kind, check_number
+from numpy_attention.validation.results import check_returned
 
 
 def randomize(module, rng, scale=0.5):
@@ -19,6 +20,11 @@ def randomize(module, rng, scale=0.5):
     for _, array in module.named_parameters():
         array[...] = scale * rng.standard_normal(array.shape)
     return module
+
+
+def check_sequence(forward, found, xs):
+    """Raise TypeError or ValueError unless a cell's forward(xs, …) found (ys, state, cache)."""
+    check_returned(forward, found, "ys", (*xs.shape[:2], None), "(T, B, H)", "state", "cache")
 
 
 def protocol(attention, mask):
@@ -36,7 +42,11 @@ def protocol(attention, mask):
         queries (T, B, Q), values (B, S, D) → contexts (T, B, D), weights (T, B, S), cache.
         """
         memory = attention.read(values, mask)
-        steps = [attention.step(query, memory, t) for t, query in enumerate(queries)]
+        steps = []
+        for t, query in enumerate(queries):
+            steps.append(attention.step(query, memory, t))
+            check_returned(attention.step, steps[-1], "context", (len(query), None), "(B, D)",
+                           "weights", "cache")
         contexts, weights, caches = zip(*steps)
         return np.stack(contexts), np.stack(weights), (memory, caches, queries.shape)
 
@@ -44,8 +54,12 @@ def protocol(attention, mask):
         memory, caches, shape = cache
         dmemory = memory.gradient()
         dweights = [None] * len(caches) if dweights is None else dweights
-        dqueries = [attention.step_backward(dcontexts[t], dweights[t], caches[t], dmemory, grads)
-                    for t in reversed(range(len(caches)))]
+        dqueries = []
+        for t in reversed(range(len(caches))):
+            dqueries.append(attention.step_backward(dcontexts[t], dweights[t], caches[t], dmemory,
+                                                    grads))
+            check_returned(attention.step_backward, dqueries[-1], "dquery", (shape[1], None),
+                           "(B, Q)", optional=True)
         dvalues = attention.read_backward(memory, dmemory, grads)
         if dqueries[0] is None:
             return np.zeros(shape, dcontexts.dtype), dvalues

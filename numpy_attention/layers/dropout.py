@@ -23,14 +23,13 @@ class Mask(NamedTuple):
 
 @dataclass(eq=False)
 class Dropout(Module):
-    """Dropout, y = m ∘ x / (1 − rate).   x (…, D) → y (…, D).
+    """Inverted dropout (Srivastava et al. 2014).   x (…, D) → y (…, D).
 
-    Each m_nj is 0 with probability `rate`, otherwise 1.
+        y = m ∘ x / (1 − rate)          each m_nj is 0 with probability `rate`, otherwise 1
 
-    This is inverted dropout (Srivastava et al. 2014). Each call draws one 32-bit key from the
-    generator. m_nj depends only on a hash of the key, the id of row n, and j. A row therefore has
-    the same mask in a whole batch and in a part of the batch, whatever the padding. The backward
-    pass applies the same mask and scale to dy.
+    Each call draws one 32-bit key from the generator. m_nj depends only on a hash of the key, the
+    id of row n, and j. A row therefore has the same mask in a whole batch and in a part of the
+    batch, whatever the padding. The backward pass applies the same mask and scale to dy.
     """
 
     rate: float = 0.0

@@ -14,8 +14,7 @@ from numpy_attention.validation.arrays import as_rows, check_ids, check_paramete
 class Embedding(Module):
     """Embedding table, y = E[id].   ids (…) → y (…, E).
 
-    The ids are integers in 0 … V − 1. To tie weights (Press & Wolf 2017), use one Embedding for
-    both the model's input and its Output.
+    The ids are integers in 0 … V − 1. Output can share the table: tied weights (Press & Wolf 2017).
     """
 
     E: Array  # (V, E)

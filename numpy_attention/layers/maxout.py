@@ -9,9 +9,9 @@ from numpy_attention.module import Module
 
 @dataclass(eq=False)
 class Maxout(Module):
-    """Maxout over pairs, t_j = max(x_{2j}, x_{2j+1}).   x (…, 2l) → t (…, l).
+    """Maxout over pairs; x is called t~ in Bahdanau et al. 2015, A.2.2.   x (…, 2l) → t (…, l).
 
-    In Bahdanau et al. 2015, A.2.2, x is called t~.
+        t_j = max(x_{2j}, x_{2j+1})
     """
 
     def forward(self, x):

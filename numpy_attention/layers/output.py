@@ -20,7 +20,8 @@ WORDS = 2048    # words per block of ∂L/∂E, whose sum then stays in the cach
 class Output(Module):
     """Softmax over the vocabulary with cross-entropy loss.   x (N, K), targets (N,).
 
-    p = softmax(E x + b), loss −log p[target].
+        p    = softmax(E x + b)
+        loss = −log p[target]
 
     E is the table (V, K) of an Embedding, which the model's input may share.
     """
@@ -79,8 +80,7 @@ class Output(Module):
             loss = Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v]
 
         This is the only layer that does not return a cache. A cache of all logits would be the
-        largest array in the program, so each block of rows goes forward and backward before the
-        next one.
+        largest array of the program, so one block of rows after another goes forward and backward.
         """
         loss = 0.0
         dx = np.empty_like(x)                                               # (N, K)

@@ -19,11 +19,7 @@ from numpy_attention.products import few_rows
 from numpy_attention.registry import CELLS, QUERIES, build, resolve
 from numpy_attention.trees import tree_map
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name
-from numpy_attention.validation.arrays import (
-    as_rows,
-    check_integers,
-    check_sizes,
-)
+from numpy_attention.validation.arrays import as_rows, check_integers, check_sizes
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))
 
@@ -120,8 +116,7 @@ class LuongTranslator(TeacherForced):
         attention_settings: window, width and the other settings of `AttentionConfig`
 
         Biases start at 0, except the forget bias of an LSTM, which is 1. Raises ValueError for an
-        unknown name, a size below 1, sizes that the score does not allow, or an odd hidden if
-        bidirectional.
+        unknown name, a size below 1 or not allowed by the score, or an odd hidden if bidirectional.
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)
@@ -261,13 +256,13 @@ class LuongTranslator(TeacherForced):
         self.decoder.hidden(dstates)[...] += dhs[0]
         # gradients of the weights, with one product each for all steps
         da = self.decoder.end_backward(steps, dsteps, grads.decoder)
+        dy = self.decoder.project_backward(da, y, grads.decoder)
         if self.F is not None:
             grads.F += as_rows(attentional[:-1]).T @ as_rows(da)
         grads.C += as_rows(contexts).T @ as_rows(dmixed)
         grads.W += as_rows(steps.hs[1:]).T @ as_rows(dmixed)
         if self.b is not None:
             grads.b += as_rows(dmixed).sum(0)
-        dy = self.decoder.project_backward(da, y, grads.decoder)
         self._embed_backward(dy, self.target_embedding, embedded, grads.target_embedding)
         self.encode_backward(dmemory, dstates, encoded, grads)
 

@@ -21,12 +21,7 @@ from numpy_attention.products import few_rows
 from numpy_attention.registry import READOUTS, RESETS, UPDATES
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name
-from numpy_attention.validation.arrays import (
-    as_rows,
-    at_least,
-    check_integers,
-    check_sizes,
-)
+from numpy_attention.validation.arrays import as_rows, at_least, check_integers, check_sizes
 from numpy_attention.validation.messages import short_repr
 
 # appendix B.1
@@ -266,8 +261,8 @@ class RNNSearch(TeacherForced):
         ds_0 = join_columns(dstates)
         # one product for all steps: dC = Σ_i c_iᵀ da_i,  dW = Σ_i (E y_{i−1})ᵀ da_i
         da = self.decoder.end_backward(steps, dsteps, grads.decoder)
-        grads.C += as_rows(contexts).T @ as_rows(da)
         dy += self.decoder.project_backward(da, y, grads.decoder)
+        grads.C += as_rows(contexts).T @ as_rows(da)
         self._embed_backward(dy, self.target_embedding, embedded, grads.target_embedding)
         self.encode_backward(dmemory, ds_0, encoded, grads)
 

@@ -7,7 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.transforms import Affine2D
 
+from numpy_attention.module import Array
 from numpy_attention.plotting.base import COLOURS, as_written, check_axes, label, named, new_axes
 from numpy_attention.validation.arguments import as_list, check_name, check_number, check_text
 from numpy_attention.validation.arrays import check_whole
@@ -58,15 +60,13 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
     check_axes(ax, title)
     placed = {name: _box(name, box) for name, box in named("boxes", boxes, "boxes").items()}
     between = [_arrow(arrow, placed) for arrow in as_list("arrows", arrows, "arrows")]
-    xs, ys = zip(*[_middle(arrow, placed) for arrow in between]) if between else ((), ())
-    lefts = [*xs, *(box.column - _half_width(box.text) for box in placed.values())]
-    rights = [*xs, *(box.column + _half_width(box.text) for box in placed.values())]
-    rows = [*ys, *(box.row for box in placed.values())]
-    width = max(rights) - min(lefts) + 0.4
-    height = max(rows) - min(rows) + 1.2
-    ax = ax or new_axes(width * INCHES[0], height * INCHES[1])
-    ax.set_xlim(min(lefts) - 0.2, max(rights) + 0.2)
-    ax.set_ylim(min(rows) - 0.6, max(rows) + 0.6)
+    middles = [_middle(_ends(arrow, placed) * INCHES, arrow.bend) / INCHES for arrow in between]
+    edges = [np.array([box.column + side * _half_width(box.text), box.row])
+             for box in placed.values() for side in (-1, 1)]
+    (left, low), (right, high) = np.min(middles + edges, 0), np.max(middles + edges, 0)
+    ax = ax or new_axes((right - left + 0.4) * INCHES[0], (high - low + 1.2) * INCHES[1])
+    ax.set_xlim(left - 0.2, right + 0.2)
+    ax.set_ylim(low - 0.6, high + 0.6)
     ax.axis("off")
     patches = {name: _draw_box(ax, box) for name, box in placed.items()}
     for arrow in between:
@@ -122,23 +122,30 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
     return patch
 
 
-def _middle(arrow: Arrow, boxes: Mapping[str, Box]) -> tuple[float, float]:
-    """Return the midpoint (x, y) of an arrow's curve, half a bend away from the straight line."""
-    start, end = boxes[arrow.start], boxes[arrow.end]
-    return ((start.column + end.column - arrow.bend * (end.row - start.row)) / 2,
-            (start.row + end.row + arrow.bend * (end.column - start.column)) / 2)
+def _ends(arrow: Arrow, boxes: Mapping[str, Box]) -> Array:
+    """Return the centres of an arrow's two boxes as rows (column, row)."""
+    return np.array([boxes[arrow.start][1:3], boxes[arrow.end][1:3]])
+
+
+def _middle(ends: Array, bend: float) -> Array:
+    """Return the middle (x, y) of arc3's curve between two ends (2, 2); x and y have one unit."""
+    dx, dy = ends[1] - ends[0]
+    return ends.mean(0) + np.array([-bend * dy, bend * dx]) / 2
 
 
 def _draw_arrow(ax: Axes, arrow: Arrow, boxes: Mapping[str, Box],
                 patches: Mapping[str, FancyBboxPatch]) -> None:
-    start, end = boxes[arrow.start], boxes[arrow.end]
+    ends = _ends(arrow, boxes)
     ax.add_patch(FancyArrowPatch(
-        (start.column, start.row), (end.column, end.row), patchA=patches[arrow.start],
-        patchB=patches[arrow.end], connectionstyle=f"arc3,rad={-arrow.bend}", shrinkA=1, shrinkB=2,
-        arrowstyle="-|>", mutation_scale=12, linewidth=1.2, color="0.25",
-        linestyle="--" if arrow.dashed else "-", zorder=1))
+        *ends, patchA=patches[arrow.start], patchB=patches[arrow.end], shrinkA=1, shrinkB=2,
+        connectionstyle=f"arc3,rad={-arrow.bend}", arrowstyle="-|>", mutation_scale=12,
+        linewidth=1.2, color="0.25", linestyle="--" if arrow.dashed else "-", zorder=1))
     if not arrow.text:
         return
-    x, y = _middle(arrow, boxes)
-    ax.text(x, y, arrow.text, ha="center", va="center", fontsize="small", color="0.15", zorder=5,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0}, **as_written(arrow.text))
+
+    def place(_: Any) -> Affine2D:             # in pixels, in which arc3 is computed
+        return Affine2D().translate(*_middle(ax.transData.transform(ends), arrow.bend))
+
+    ax.annotate(arrow.text, (0, 0), xycoords=place, ha="center", va="center", fontsize="small",
+                color="0.15", zorder=5, **as_written(arrow.text),
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})

@@ -3,6 +3,10 @@
 An error surfaces in a line of this package. Its `place`, (code, line), is that of the method.
 """
 
+import ast
+import inspect
+import textwrap
+from functools import cache
 from opcode import opmap
 
 import numpy as np
@@ -10,20 +14,47 @@ import numpy as np
 from numpy_attention.validation.arrays import check_shape, describe_array
 
 
-def check_returned(method, result, name, shape, axes, second="", optional=False):
-    """Check that a method returned an array, or None if `optional`, or the pair (array, second)."""
+def check_returned(method, result, name, shape, axes, *others, optional=False):
+    """Check that a method returned an array or, with `others`, a tuple (array, *others).
+
+    optional: whether the array may be None, if no `return` is forgotten.
+    """
     many = isinstance(result, (tuple, list))
+    array = result[0] if many and result else result
+    called = getattr(method, "__name__", name)
     try:
-        if many != bool(second) or many and len(result) != 2:
-            called = getattr(method, "__name__", name)
-            raise TypeError(f"{called} returns {describe_array(result)}, expected "
-                            + (f"({name}, {second})" if second else f"the array {name} {axes}"))
-        array = result[0] if many else result
+        if many != bool(others) or many and len(result) != 1 + len(others):
+            wanted = f"({', '.join([name, *others])})" if others else f"the array {name} {axes}"
+            raise TypeError(f"{called} returns {describe_array(result)}, expected {wanted}")
+        if result is None and (not optional or drops_result(getattr(method, "__code__", None))):
+            raise TypeError(f"{called} returns None, expected the array {name} {axes}; end it with "
+                            f"`return {name}`" + ", or with `return None` for 0" * optional)
         if array is not None or not optional:
             check_shape(name, array, shape, axes)
     except (TypeError, ValueError) as error:
         error.place = place_of_return(method)
         raise
+
+
+@cache
+def drops_result(code):
+    """Return whether the last statement of a function computes a value that is not used."""
+    try:
+        last = ast.parse(textwrap.dedent(inspect.getsource(code))).body[0].body[-1]
+    except (OSError, TypeError, SyntaxError, AttributeError):
+        return False
+    if isinstance(last, ast.Expr):
+        return not isinstance(last.value, (ast.Call, ast.Constant))
+    return isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name)
+
+
+def check_written(method, state, written):
+    """Raise TypeError if a cell's `_step` returned a state that it has not written to steps.hs."""
+    if not np.array_equal(state, written):
+        error = TypeError(f"{method.__name__} returns {describe_array(state)}, expected None; "
+                          "write the state to steps.hs[t + 1]")
+        error.place = place_of_return(method)
+        raise error
 
 
 def check_created(create, module, dtype):
@@ -57,11 +88,8 @@ def check_deferred(dmemory, name, grads):
 
 
 def place_of_return(method):
-    """Return (code, line) of the last line of a method; of its first if it may return earlier.
-
-    Return None if the method is not written in Python.
-    """
-    code = getattr(getattr(method, "__func__", method), "__code__", None)
+    """Return (code, line) of a method's last line, or first if it may return earlier, or None."""
+    code = getattr(method, "__code__", None)
     if code is None:
         return None
     early = code.co_code[::2].count(opmap["RETURN_VALUE"]) > 1

@@ -4,6 +4,7 @@ import histories
 import numpy as np
 import pytest
 
+from numpy_attention.attention.combined import Combined
 from numpy_attention.attention.history import causal
 
 
@@ -30,3 +31,20 @@ def test_causal_against_reference(rng, window):
     known = rng.integers(0, 2, (3, 7)).astype(bool)
     wanted = histories.reference_visible(known, 5, window)
     np.testing.assert_array_equal(causal(known, 5, window), wanted)
+
+
+@pytest.mark.parametrize("returns, message", [
+    (lambda both: None, r"^score_backward returns None, expected \(dqueries, dkeys\)"),
+    (lambda both: both[0], r"^score_backward returns float64 \(5, 3, 2\), expected \(dqueries, dk"),
+    (lambda both: (both[0][1:], both[1]), r"^dqueries \(T, B, Q\) has shape \(4, 3, 2\)"),
+])
+def test_gradients_of_a_score_that_are_not_what_they_should_be(rng, returns, message):
+    class Wrong(Combined):
+        def score_backward(self, *given):
+            return returns(super().score_backward(*given))
+
+    score = Wrong.create(rng, 2, 4, 3, dtype=np.float64)
+    queries, keys = rng.standard_normal((5, 3, 2)), rng.standard_normal((3, 5, 4))
+    contexts, _, cache = score.forward(queries, keys, keys, causal(np.ones((3, 5), bool), 5))
+    with pytest.raises((TypeError, ValueError), match=message):
+        score.backward(contexts, None, cache, score.zeros_like())

@@ -85,6 +85,35 @@ def test_scores_of_a_wrong_shape_raise():
         attention.step(np.zeros((B, Q)), memory, 0)
 
 
+def test_query_gradient_may_be_none_but_not_forgotten():
+    class Forgets(LinearScore):
+        def score_backward(self, dscores, query, memory, dmemory, grads):
+            dscores @ self.W.T
+
+    class Keeps(LinearScore):
+        def score_backward(self, dscores, query, memory, dmemory, grads):
+            dquery = dscores @ self.W.T  # noqa: F841
+
+    class Ends(LinearScore):
+        def score_backward(self, dscores, query, memory, dmemory, grads):
+            dmemory.defer("W", query, dscores)
+
+    class Returns(LinearScore):
+        def score_backward(self, dscores, query, memory, dmemory, grads):
+            return None
+
+    for kind in (Forgets, Keeps, Ends, Returns):
+        attention = kind(np.zeros((Q, 8)), np.zeros((Q, S)))
+        memory = attention.read(np.zeros((B, S, D)), MASK)
+        _, _, cache = attention.step(np.zeros((B, Q)), memory, 0)
+        given = np.ones((B, D)), None, cache, memory.gradient(), attention.zeros_like()
+        if kind in (Ends, Returns):
+            assert attention.step_backward(*given) is None
+            continue
+        with pytest.raises(TypeError, match="returns None, .* `return dquery`, or with `return No"):
+            attention.step_backward(*given)
+
+
 def test_invalid_result_of_a_builtin_raises():
     for method, name in ((np.add, "add"), (partial(max, 3), "scores")):
         with pytest.raises(TypeError, match=f"^{name} returns a float, expected"):

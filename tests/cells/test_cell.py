@@ -186,6 +186,36 @@ class Leaky(Cell):
         return dnext / 2 + dsteps.a[t] @ self.U.T
 
 
+@pytest.mark.parametrize("method, returns, message", [
+    ("_step", lambda _: np.zeros((B, H)), r"returns float64 \(3, 4\), expected None; write"),
+    ("_step_backward", lambda dh: (dh, dh), r"returns a tuple of 2, expected the array dh "),
+    ("_step_backward", lambda dh: None, "returns None, .*; end it with `return dh`$"),
+    ("end_backward", lambda da: None, r"returns None, expected the array da \(T, B, G\)"),
+    ("end_backward", lambda da: da[1:], r"^da \(T, B, G\) has shape"),
+])
+def test_invalid_result_of_a_cell_raises(rng, method, returns, message):
+    def changed(self, *given):
+        return returns(getattr(Leaky, method)(self, *given))
+
+    cell = type("Wrong", (Leaky,), {method: changed})(*(
+        np.ones(shape) for shape in ((I, H), (H, H), (H,))))
+    with pytest.raises((TypeError, ValueError), match=message) as error:
+        ys, _, cache = cell.forward(np.ones((T, B, I)))
+        cell.backward(ys, None, cache, cell.zeros_like())
+    assert error.value.place == (changed.__code__, changed.__code__.co_firstlineno + 1)
+
+
+def test_state_may_be_returned_and_written(rng):
+    class Returning(Leaky):
+        def _step(self, t, steps):
+            super()._step(t, steps)
+            return steps.hs[t + 1], steps.a[t]
+
+    cell = random_cell(rng, Returning.create)
+    xs = rng.standard_normal((T, B, I))
+    assert (cell.forward(xs)[0] == Leaky.forward(cell, xs)[0]).all()
+
+
 def test_registered_cell_gets_gradient_checks(monkeypatch):
     monkeypatch.setitem(registry.CELLS, "leaky", Leaky)
     cases = runpy.run_path(checks.__file__)["CASES"]

@@ -93,6 +93,16 @@ class Product(HistoryAttention):
         return np.matmul(by_row, keys).transpose(1, 0, 2), dkeys
 '''
 CELL = (ADDED / "minimal_gated.py").read_text(encoding="utf-8")
+# methods that replace those of the base class, and return too little or too much
+SHORT_STEP = '''
+    def step(self, query, memory, t):
+        return super().step(query, memory, t)[1:]
+'''
+FORWARD = '''
+    def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
+        ys, state, cache = super().forward(xs, state, mask)
+        return (ys, ys), state, cache
+'''
 
 
 def changed(old, new, text=MINE):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention.dot import DotAttention
+from numpy_attention.attention.softmax import masked_softmax
 from numpy_attention.gradcheck import GradientError, gradcheck, laws, protocol, randomize
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.errors import NotFloat32
@@ -657,6 +658,19 @@ def test_line_where_nan_first_appears(rng):
         return alpha.sum(1), None
 
     with pytest.raises(ValueError, match="not finite.*NaN comes first from line .* of test_laws"):
+        with np.errstate(invalid="ignore"):
+            gradcheck(layer, x, rng=rng, forward=forward)
+
+
+def test_a_line_of_a_user_is_named_for_nan_that_the_package_makes(rng):
+    layer, x = squash(rng)
+
+    def forward(x):
+        scores = 2 * x
+        return masked_softmax(scores * np.inf, np.ones(x.shape, bool)), None
+
+    line = forward.__code__.co_firstlineno + 2
+    with pytest.raises(ValueError, match=f"NaN comes first after line {line} of test_laws.py, "):
         with np.errstate(invalid="ignore"):
             gradcheck(layer, x, rng=rng, forward=forward)
 

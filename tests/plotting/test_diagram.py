@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from pictures import texts
 
@@ -40,7 +41,7 @@ def test_box_positions():
 
 def test_bent_arrows_fit_into_the_axes():
     ax = plotting.diagram({"a": ("a", 0, 0), "b": ("b", 0, 4)}, [("a", "b", "", -1.5)])
-    assert ax.get_xlim()[1] > 3 and ax.get_xlim()[0] > -1
+    assert ax.get_xlim()[1] > 2.1 and ax.get_xlim()[0] > -1
 
 
 def test_box_size_follows_its_text():
@@ -61,12 +62,22 @@ def test_colours_of_edges_faces_and_text():
     assert {text.get_color() for text in ax.texts} == {"black"}
 
 
-def test_arrows_connect_edges_and_carry_their_text():
+def test_arrows_connect_edges():
     ax = plotting.diagram(BOXES, ARROWS)
     straight, bent, dashed = patches(FancyArrowPatch, ax)
     assert straight.get_linestyle() == "-" and dashed.get_linestyle() == "--"
     assert straight.patchA is not None and straight.patchB is not None
     assert bent.get_connectionstyle().rad == -0.5
+
+
+@pytest.mark.parametrize("size", [None, (3, 8)])
+def test_label_is_at_the_middle_of_its_curve(size):
+    ax = plotting.diagram(BOXES, ARROWS, Figure(size).add_subplot() if size else None, "a title")
+    ax.figure.draw_without_rendering()
+    _, bent, _ = patches(FancyArrowPatch, ax)
+    ends = ax.transData.transform([(2, 1), (4.5, 1)])
+    curve = bent.get_connectionstyle()(*ends, shrinkA=0, shrinkB=0)
     text, = (one for one in ax.texts if one.get_text() == "α")
-    x, y = text.get_position()
-    assert (x, y) == (3.25, 1 + 0.5 * 2.5 / 2)                  # above the arrow
+    middle = np.array([0.25, 0.5, 0.25]) @ curve.vertices       # of a quadratic Bézier curve
+    np.testing.assert_allclose(text.get_transform().transform(text.get_position()), middle)
+    assert middle[1] > ends[0, 1]                               # to the left of its direction: up

@@ -18,6 +18,11 @@ CODE = re.compile(r"(`[^`]+`)")
 MARKUP = re.compile(r"([\\*|`])|(?<=\w)_(?!\w)|(?m:^[-+](?! ))")
 
 
+def cleaned(doc):
+    """A docstring without the indentation of its last line. Blocks keep their own."""
+    return doc.replace("\n" + doc.rpartition("\n")[2], "\n").strip()
+
+
 def as_rst(lines):
     """The lines of a docstring, with the indentation of its first line taken off."""
     made = []

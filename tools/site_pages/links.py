@@ -28,7 +28,7 @@ class Links:
     def __init__(self, pages):
         """pages: {path in the checkout: path of the page's source on the site}, an anchor too."""
         self.pages = pages
-        self.pictures = set()   # paths in the checkout that stand at the same place on the site
+        self.pictures = set()   # paths in the checkout that have the same path on the site
         self.asked = set()      # paths in the checkout whose sources are to be shown
 
     def changed(self, text, place, page):

@@ -74,16 +74,16 @@ def mechanisms_of(path):
             if pairs:
                 spans = [span for pair in pairs for span in pair]
                 bases = [ast.unparse(base) for base in node.bases]
-                made.append(Mechanism(node.name, bases, ast.get_docstring(node) or "",
-                                      fields_of(path, node), pairs, calls_of(path, spans)))
+                doc = docstrings.cleaned(ast.get_docstring(node, clean=False) or "")
+                made.append(Mechanism(node.name, bases, doc, fields_of(path, node), pairs,
+                                      calls_of(path, spans)))
     return made
 
 
 def pairs_of(path, body):
     """[(pass, its backward)] among definitions, in their order."""
     spans = {node.name: span_of(path, node) for node in body if isinstance(node, ast.FunctionDef)}
-    return [(spans[name], spans[backward_of(name)]) for name in spans
-            if backward_of(name) in spans]
+    return [(spans[name], spans[backward_of(name)]) for name in spans if backward_of(name) in spans]
 
 
 def backward_of(name):
@@ -220,8 +220,7 @@ def text_of(path, classes):
     """A mechanism's page."""
     where = path.relative_to(ROOT).as_posix()
     source = "site:" + sources.page_of(where)
-    lines = ["---", "hide-toc: true", "---", f"# {title_of(path)}", "",
-             f"[{where}]({source})", ""]
+    lines = ["---", "hide-toc: true", "---", f"# {title_of(path)}", "", f"[{where}]({source})", ""]
     for one in classes:
         lines += [f"## {one.name}", "", ":::::::{container} mechanism", "",
                   *documented(one.doc), "::::::{container} passes", ""]

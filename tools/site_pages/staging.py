@@ -19,6 +19,14 @@ API = "api"
 TASKS = {"Cells": "cells", "Attention": "attention", "Layers": "layers", "Models": "models",
          "Training": "training", "Decoding": "decoding", "Data": "data", "Runs": "experiments",
          "Gradient checks": "gradcheck", "Plots": "plotting"}
+UNSEARCHED = "---\nnosearch: true\norphan: true\n---\n"      # and in no menu
+LONG = 1500             # lines of source, from which each module of a subpackage has its own page
+# {such a subpackage: {method: heading of the modules whose classes have it}}
+HEADINGS = {
+    "attention": {"step_backward": "Attention of a decoder",
+                  "remember": "Readouts of a language model",
+                  "score_backward": "Scores of a language model"},
+    "models": {"encode": "Translators", "loss_and_grad": "Language models"}}
 # modules below numpy_attention that users do not import: search leaves them out
 INTERNAL = ("cli", "course", "custom", "lazy", "moved", "page", "products", "registry", "trees",
             "validation", "gradcheck.arrays", "gradcheck.passes", "gradcheck.cases",
@@ -169,26 +177,22 @@ def letters():
 
 
 def api():
-    """A page for each subpackage; the modules that others need not know are on pages of their own.
-
-    Search leaves these out.
-    """
+    """The pages of each subpackage; search leaves out those of modules that users do not import."""
     texts = {}
+    pages = []
+    inner = []
     for part, paths in subpackages.subpackages().items():
-        inner = [path for path in paths if is_internal(module_of(path))]
-        public = [path for path in paths if path not in inner]
+        hidden = [path for path in paths if is_internal(module_of(path))]
+        public = [path for path in paths if path not in hidden]
         if public:
-            texts[f"{API}/{part}.md"] = api_text(part, public, part, "")
-        if inner:
-            name = f"{part}-internals" if public else part
-            texts[f"{API}/{name}.md"] = "---\nnosearch: true\n---\n" + api_text(
-                name, inner, part, ":no-index:")
-    pages = [Path(name).stem for name, text in texts.items() if "nosearch" not in text]
+            pages.append(part)
+            texts |= pages_of(part, part, public, "")
+        if hidden:
+            inner.append(f"{part}-internals" if public else part)
+            texts |= pages_of(inner[-1], part, hidden, ":no-index:")
     pages.sort(key=lambda name: name not in TASKS.values())
-    inner = [Path(name).stem for name in texts if Path(name).stem not in pages]
     texts[f"{API}/internals.md"] = "\n".join(
-        ["---\nnosearch: true\n---\n# Internals", "",
-         "Modules that users of the package do not import.", "",
+        [f"{UNSEARCHED}# Internals", "", "Modules that users of the package do not import.", "",
          "```{toctree}", "", *inner, "```", ""])
     lines = ["# API", "", "Classes and functions by task. The [map](../map.md) shows which "
              "subpackage imports which.", "", *by_task(), "## Subpackages", "",
@@ -198,6 +202,32 @@ def api():
     lines += ["", "```{toctree}", ":hidden:", "", *pages, "internals", "```", ""]
     texts[f"{API}/index.md"] = "\n".join(lines)
     return texts
+
+
+def pages_of(name, part, paths, option):
+    """{page: text} of modules: one page, or in a long subpackage a table by task, and their own."""
+    if sum(path.read_text(encoding="utf-8").count("\n") for path in paths) < LONG:
+        return {f"{API}/{name}.md": api_text(name, paths, part, option)}
+    names = public_names(importlib.import_module(f"numpy_attention.{part}"))
+    own = [path for path in paths if path == subpackages.PACKAGE / part / "__init__.py"]
+    texts = {}
+    rows = {}
+    for path in paths[len(own):]:
+        module = module_of(path).removeprefix(f"numpy_attention.{part}.")
+        kinds = {one: kind for one, kind in names.items() if kind.__module__ == module_of(path)}
+        title = ", ".join(kinds) or module
+        texts[f"{name}/{module}"] = api_text(title, [path], f"{part}.{module}", option)
+        other = "Other modules" if path.parent.name == part else path.parent.name
+        heading = next((heading for method, heading in HEADINGS.get(part, {}).items()
+                        if any(hasattr(kind, method) for kind in kinds.values())), other)
+        rows.setdefault(heading, []).append(
+            f"| [{title}]({name}/{module}.md) | {mechanisms.title_of(path)} |")
+    lines = [api_text(name, own, part, option)]
+    for heading in sorted(rows, key=lambda heading: heading == "Other modules"):
+        lines += [f"## {heading}", "", "| page | what it is |", "|---|---|", *rows[heading], ""]
+    lines += [] if option else ["```{toctree}", ":hidden:", "", *texts, "```", ""]
+    texts[name] = "\n".join(lines)
+    return {f"{API}/{page}.md": text for page, text in texts.items()}
 
 
 def is_internal(module):
@@ -231,8 +261,8 @@ def public_names(package):
 
 
 def api_text(title, paths, part, option):
-    return "\n".join([f"# {title}", "", *(line for path in paths
-                                          for line in section(part, path, option))])
+    lines = [line for path in paths for line in section(part, path, option)]
+    return "\n".join([f"{UNSEARCHED * bool(option)}# {title}", "", *lines])
 
 
 def section(part, path, option):
@@ -244,7 +274,7 @@ def section(part, path, option):
             *([f"   {option}"] if option else []), "```", ""]
 
 
-# ---- beside the pages ---------------------------------------------------------------------------
+# ---- other files ---------------------------------------------------------------------------------
 
 
 def downloads(folder):

@@ -12,6 +12,7 @@ from numpy_attention.cells.rnn import RNN
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.gradcheck import randomize
 from numpy_attention.gradcheck.cases.case import SEED, B, Case, H, I, T, array, ragged
+from numpy_attention.gradcheck.harness import check_sequence
 from numpy_attention.registry import CELLS, RESETS, UPDATES, resolve
 from numpy_attention.trees import tree_map
 
@@ -58,9 +59,10 @@ def whole(rng, dtype, create, mask=MASK, uses="both"):
 
 def call(layer, xs, state, mask):
     """Return layer.forward(xs, state, mask), with dropout if the layer is a stack."""
-    if isinstance(layer, Stacked):
-        return layer.forward(xs, state, mask, np.random.default_rng(SEED))
-    return layer.forward(xs, state, mask)
+    dropout = [np.random.default_rng(SEED)] if isinstance(layer, Stacked) else []
+    found = layer.forward(xs, state, mask, *dropout)
+    check_sequence(layer.forward, found, xs)
+    return found
 
 
 def random_state(rng, dtype, layer):

@@ -1,18 +1,18 @@
 """Check that neither pass changes its arguments, and that the forward is repeatable."""
 
+from dataclasses import is_dataclass
+
 import numpy as np
 
-from numpy_attention.gradcheck.arrays import copy_arrays
-from numpy_attention.gradcheck.locate.watching import (
-    Watch,
-    arrays_within,
-    first_line_with,
-    lines_of,
-)
+from numpy_attention.gradcheck.arrays import copy_arrays, float_arrays
+from numpy_attention.gradcheck.laws.uninitialized import emptied
+from numpy_attention.gradcheck.locate.rewriting import is_of_package
+from numpy_attention.gradcheck.locate.watching import Watch, arrays_within, lines_of, place_of
 from numpy_attention.gradcheck.passes import (
     Broken,
     Unjudged,
     backward_of,
+    describe_place,
     differing,
     forward_of,
     join_words,
@@ -77,8 +77,7 @@ def named_upstream(check, upstream, seen):
 def changes(what, names, held, run):
     """Return [Broken], with an item for each line that changes one of the arrays `names`.
 
-    what: the pass, "forward" or "backward". held: a Watch of the arrays. run: a function that
-    repeats the pass.
+    what: the pass, "forward" or "backward". held: a Watch of the arrays. run() repeats the pass.
     """
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}
@@ -111,8 +110,32 @@ def repeatable(check):
 # ---- nothing is NaN -----------------------------------------------------------------------------
 
 
-def first_nan(check):
-    """Return the first line (a Place) in the forward after which an array holds NaN, or None."""
-    with np.errstate(all="ignore"):
-        return first_line_with(lambda: forward_of(check, copy_arrays(check.inputs)),
-                               lambda _, array: array.dtype.kind == "f" and np.isnan(array).any())
+def first_not_finite(check):
+    """Return a text with the line of the forward that first makes NaN or inf, or "".
+
+    A user's line is preferred: the first with NaN, else with inf, else the last one before NaN.
+    """
+    counts = {}
+    last = None         # the last line of a user's file that ran
+    first = {}
+
+    def happened(frame, line):
+        nonlocal last
+        place = place_of(frame, line)
+        own = not is_of_package(place.file)
+        last = place if own else last
+        values = list(frame.f_locals.values())
+        values += [part for one in values if is_dataclass(one) for part in vars(one).values()]
+        for what, is_it in (("NaN", np.isnan), ("inf", np.isinf)):
+            count = sum(int(is_it(array).sum()) for _, array in float_arrays(values, ""))
+            if count > counts.setdefault((frame, what), count):
+                where = describe_place(last or place)
+                from_ = "from" if own or last is None else "after"
+                first.setdefault((own, what), f" ({what} comes first {from_} {where})")
+            counts[frame, what] = count
+        return []
+
+    with np.errstate(all="ignore"), emptied(lambda _: 0.0, {}):
+        lines_of(lambda: forward_of(check, copy_arrays(check.inputs)), happened)
+    kinds = (True, "NaN"), (True, "inf"), (False, "NaN")
+    return next((first[kind] for kind in kinds if kind in first), "")

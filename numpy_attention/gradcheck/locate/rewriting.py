@@ -25,7 +25,7 @@ LISTENER = "__gradcheck__"          # the listener's name within rewritten funct
 INNER = "__inner__"
 PACKAGE = Path(__file__).parents[2]
 CHECK = PACKAGE / "gradcheck"
-MADE = "<string>", "__init__"       # the __init__ that dataclass generates
+MADE = ("<string>", "__init__"), ("<string>", "__hash__")       # that dataclass generates
 # code that checks, copies and traverses, and computes no values
 PLUMBING = CHECK, PACKAGE / "validation", PACKAGE / "module.py", PACKAGE / "trees.py"
 # folders of Python, of this environment, and of NumPy, which may be installed elsewhere
@@ -114,7 +114,7 @@ def is_user_code(code):
     Layers and models of this package count as user code; the code of gradient checks does not.
     """
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
-            code.co_filename, code.co_name) == MADE:
+            code.co_filename, code.co_name) in MADE:
         return False
     path = Path(code.co_filename)
     if PACKAGE in path.parents:

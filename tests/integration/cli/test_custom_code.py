@@ -7,7 +7,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 from cli_runs import COPY, failure
-from custom_files import CELL, MINE, PAST, changed, in_score, written
+from custom_files import CELL, MINE, PAST, SHORT_STEP, changed, in_score, written
 
 from numpy_attention.cli import compare
 from numpy_attention.cli.main import main, parse
@@ -122,6 +122,9 @@ def test_invalid_commands(words, message, place, capsys):
      "Mine.create: AttributeError: "),
     (changed("memory), (query, p)", "memory)"), "line 23 of broken.py, in Mine.score: score "
      "returns float32 (24, 5), expected (scores, cache)"),
+    (changed("return dp @", "dp @"), "line 30 of broken.py, in Mine.score_backward: score_backward "
+     "returns None, expected the array dquery (B, Q)"),
+    (MINE + SHORT_STEP, "line 33 of broken.py, in Mine.step: not enough values to unpack "),
     (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py raises ZeroDivision"),
     (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
 ])
@@ -131,6 +134,16 @@ def test_error_in_custom_code_is_reported_with_its_line(text, message, place, ca
                  "broken")
     assert message in error
     assert not (place / "broken" / "checkpoint.npz").exists()
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("steps.hs[t + 1] =", "return", "line 57 of broken.py, in MinimalGatedUnit._step: _step "),
+    ("da_f @ U_f.T", "ds, ds", "line 78 of broken.py, in MinimalGatedUnit._step_backward: "),
+    ("        return dsteps.a\n", "", "line 84 of broken.py, in MinimalGatedUnit.end_backward: "),
+])
+def test_error_in_a_cell_names_its_line(old, new, message, place, capsys):
+    written(place, changed(old, new, CELL), "broken.py")
+    assert message in failure(capsys, *LM, "--cell", "broken.py", "--run", "broken")
 
 
 def test_no_hint_of_custom_code_without_any(place):

@@ -5,7 +5,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from custom_files import CELL, MINE, PAST, PRODUCT, changed, in_score, written
+from custom_files import (
+    CELL,
+    FORWARD,
+    MINE,
+    PAST,
+    PRODUCT,
+    SHORT_STEP,
+    changed,
+    in_score,
+    written,
+)
 
 from numpy_attention.custom import processes
 from numpy_attention.custom.code import read
@@ -159,7 +169,14 @@ def test_what_cannot_be_guessed(name, message, tmp_path):
 
 @pytest.mark.parametrize("text, message", [
     (in_score("raise SystemExit(0)"), "line 22 of mine.py, in Mine.score: SystemExit: 0"),
-    (in_score("query = query * np.nan"), "the outputs are not finite"),
+    (in_score("query = query * np.nan"),
+     "not finite (NaN comes first from line 22 of mine.py, Mine.score), so no difference"),
+    (changed("query @ self.W\n", "query @ self.W * np.inf\n"),
+     "(inf comes first from line 22 of mine.py, Mine.score)"),
+    (changed("return dot_scores(p, memory)", "return np.nan * dot_scores(p, memory)"),
+     "(NaN comes first after line 23 of mine.py, Mine.score)"),
+    (changed("(1 - f) * h + f * n\n", "(1 - f) * h + np.nan\n", CELL),
+     "(NaN comes first from line 57 of mine.py, MinimalGatedUnit._step)"),
     (changed("value_size), dtype)", "value_size), np.float32)"),
      "line 19 of mine.py, in Mine.create: W is float32, expected float64; `create` must"),
     (changed("value_size), dtype)", "value_size), dtype) / np.sqrt(3)"),
@@ -197,6 +214,10 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
     ("dot_scores(p, memory),", "list(p),", "23 of mine.py, Mine.score", "scores (B, S) is a list"),
     ("self, query, memory", "self, query", "21 of mine.py, Mine.score",
      "Mine.score() takes 2 positional arguments but 3 were given"),
+    ("return dp @", "dp @", "30 of mine.py, Mine.score_backward",
+     "score_backward returns None, expected the array dquery (B, Q); end it with `return dquery`"),
+    ("dp @ self.W.T\n", "dp @ self.W.T\n" + SHORT_STEP, "33 of mine.py, Mine.step",
+     "step returns a tuple of 2, expected (context, weights, cache)"),
     ("self.W.T", "self.W.T, None", "30 of mine.py, Mine.score_backward",
      "score_backward returns a tuple of 2, expected the array dquery (B, Q)"),
     ("query, p = cache", "query, p = cache\n        if query.any(): return query[0]",
@@ -213,7 +234,18 @@ def test_a_mistake_that_surfaces_in_the_package(old, new, where, message, tmp_pa
 
 
 @pytest.mark.parametrize("text, line, message", [
-    (CELL.replace("dh + da_f @ U_f.T", "None"), "return None", "dh (B, H) is None, expected"),
+    (changed("return dh + da_f @", "dh + da_f @", CELL), "dh + da_f @ U_f.T",
+     "_step_backward returns None, expected the array dh (B, H); end it with `return dh`"),
+    (changed("da_f @ U_f.T", "ds, ds", CELL), "return dh + ds, ds",
+     "_step_backward returns a tuple of 2, expected the array dh (B, H)"),
+    (changed("steps.hs[t + 1] =", "return", CELL), "return (1 - f) * h + f * n",
+     "_step returns float64 (3, 5), expected None; write the state to steps.hs[t + 1]"),
+    (changed("        return dsteps.a\n", "", CELL), "dU_n += as_rows(steps.s).T @ da_n",
+     "end_backward returns None, expected the array da (T, B, G)"),
+    (CELL + FORWARD, "return (ys, ys), state, cache", "ys (T, B, H) is a tuple, expected a NumPy"),
+    (changed("return dp @ self.W.T, ", "return dp; dp, ", PAST), "return dp; dp, np.matmul("
+     "by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))",
+     "score_backward returns float64 (4, 3, 9), expected (dqueries, dkeys)"),
     (PAST.replace("e, (queries, keys, p)", "e", 1), "return e", "score returns float64 (4, 3, 6)"),
 ])
 def test_other_kinds_of_classes(text, line, message, tmp_path, capsys):

@@ -19,8 +19,9 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 BUILT = os.environ.get("NUMPY_ATTENTION_SITE")
-LOOKED_AT = ("index.html", "lessons/00_attention_on_paper.html", "api/attention.html", "map.html",
-             "mechanisms/attention/additive.html", "glossary.html", "results/index.html",
+LOOKED_AT = ("index.html", "lessons/00_attention_on_paper.html", "api/attention.html",
+             "api/attention/additive.html", "map.html", "mechanisms/attention/additive.html",
+             "glossary.html", "results/index.html",
              "source/numpy_attention/attention/additive.py.html")
 
 
@@ -251,6 +252,13 @@ def test_search_works_offline(tab, address):
     assert "lessons/06_additive_attention.html" in found[0], found[:10]
     assert not any("-internals" in one or "api/cli" in one for one in found), found
     assert tab.wrong == []
+
+
+def test_old_address_of_a_class_redirects(tab, address):
+    name = "numpy_attention.attention.additive.AdditiveAttention"
+    tab.goto(f"{address}api/attention.html#{name}.score")
+    tab.wait_for_url(f"{address}api/attention/additive.html#{name}.score")
+    assert tab.locator(f'[id="{name}.score"]').is_visible() and tab.wrong == []
 
 
 def test_package_on_the_map_shows_its_arrows(tab, address):

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from site_pages.docstrings import as_rst
+from site_pages.docstrings import as_rst, cleaned
 from site_pages.sources import PACKAGE
 
 pytest.importorskip("docutils", reason="the site needs the extra site")
@@ -48,6 +48,12 @@ def test_block_may_follow_a_paragraph_directly_or_end_the_text():
                            settings_overrides={"report_level": 1, "halt_level": 1})
     block, = tree.findall(literal_block)
     assert block.astext() == "x = 1\n\ny = 2"
+
+
+def test_block_without_paragraph_stays_a_block():
+    assert cleaned("One.\n\n        a = b\n    ") == "One.\n\n    a = b"
+    assert cleaned("One.\n\n    Two,\n\n        a = b\n    ") == "One.\n\nTwo,\n\n    a = b"
+    assert cleaned("One.") == "One." and cleaned("") == ""
 
 
 def test_every_docstring_of_the_package_is_valid():

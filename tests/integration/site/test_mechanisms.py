@@ -23,6 +23,14 @@ def test_every_class_with_a_backward_pass_has_a_page():
                     assert passes == (node.name in there), node.name
 
 
+def test_equations_are_shown_as_mathml():
+    """Also where nothing but the equations follows the first line of the docstring."""
+    there = classes()
+    for name in ("Combined", "Single", "NGramReadout", "FixedVector", "RNN", "LayerNorm", "Maxout"):
+        text = "\n".join(mechanisms.documented(there[name].doc))
+        assert text.count('<div class="formulas">') == 1 and "<math" in text, name
+
+
 def test_lines_match_the_source():
     additive = classes()["AdditiveAttention"]
     assert [(a.name, b.name) for a, b in additive.pairs] == [

@@ -27,10 +27,10 @@ def settings():
 
 
 def test_fields_are_listed_below_a_docstring_with_shapes(settings):
-    lines = ["Additive.", "", "    e = 1"]
+    lines = ["Additive attention (…"]        # what Sphinx has made of the docstring
     settings.readable(None, "class", "", AdditiveAttention, None, lines)
     text = "\n".join(lines)
-    assert "    W_a: Array  (Q, A)" in text and text.index("e = 1") < text.index("W_a")
+    assert "    W_a: Array  (Q, A)" in text and text.index('"formulas"') < text.index("W_a: ")
     assert "    gauss: Array         (B, S)" in settings.fields_of(PredictiveCache)
     assert "    width: int = 10" in settings.fields_of(LocalPredictive)
     assert settings.fields_of(int) == []

@@ -74,10 +74,23 @@ def test_api_lists_names_by_task_and_hides_internals_from_search(staged):
     index = (staged / "api" / "index.md").read_text(encoding="utf-8")
     attention = index.split("## Attention")[1].split("\n## ")[0]
     assert "<numpy_attention.attention.additive.AdditiveAttention>` | Additive" in attention
-    for name in ("cli", "gradcheck-internals"):
+    for name in ("cli", "cli/train", "gradcheck-internals/locate.search"):
         text = (staged / "api" / f"{name}.md").read_text(encoding="utf-8")
-        assert text.startswith("---\nnosearch: true\n---\n") and ":no-index:" in text
+        assert text.startswith("---\nnosearch: true\n") and ":no-index:" in text
     assert ":no-index:" not in (staged / "api" / "gradcheck.md").read_text(encoding="utf-8")
+
+
+def test_long_subpackage_has_a_page_per_module(staged):
+    lines = (staged / "api" / "attention.md").read_text(encoding="utf-8").splitlines()
+    at = {line[3:]: number for number, line in enumerate(lines) if line.startswith("## ")}
+    first, *_, last = at
+    assert first == "Attention of a decoder" and last == "Other modules"
+    row = "| [DotAttention, ScaledDotAttention](attention/dot.md) | Dot-product attention |"
+    assert at[first] < lines.index(row) < at["Scores of a language model"]
+    for path in (staging.subpackages.PACKAGE / "attention").glob("[a-z]*.py"):
+        assert f"attention/{path.stem}" in lines
+        text = (staged / "api" / "attention" / f"{path.stem}.md").read_text(encoding="utf-8")
+        assert f".. automodule:: numpy_attention.attention.{path.stem}\n" in text
 
 
 def test_docstrings_in_api_tables_are_escaped(monkeypatch):
