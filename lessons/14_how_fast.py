@@ -32,6 +32,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from course import caught, show
 from speed_parts import (blas_in_use, check_parts_add_up, draw_panels, draw_rates, draw_waterfall,
                          falls, in_turns, kernels_of, listed, medians, panel_rates, print_profile,
@@ -41,7 +42,7 @@ from speed_parts import (blas_in_use, check_parts_add_up, draw_panels, draw_rate
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
 from numpy_attention.gradcheck import gradcheck, randomize
-from numpy_attention.kernels.elementary import exp, kernel, row_max, row_sum
+from numpy_attention.kernels.elementary import exp, row_max, row_sum
 from numpy_attention.kernels.gates import lstm, lstm_backward
 from numpy_attention.kernels.updates import sgd, squared_norm
 from numpy_attention.models.language_model import LanguageModel
@@ -755,11 +756,11 @@ time_versions(UInPanels, CompiledGates)
 # after another over arrays as large as z: for z + d, its maximum, the difference, e, its sum, p,
 # the copy, and the product with `scale`. Such an array (4.8 MB) is larger than most cores' caches,
 # but a single row of z (12 KB) fits. So this kernel takes one row at a time, does all of this to it
-# in the cache, and overwrites it with its gradient. Guess what this saves.
+# in the cache, and overwrites it with its gradient. (`njit` compiles it.) Guess what this saves.
 
 
 # %%
-@kernel
+@njit
 def cross_entropy(z, d, wanted, scale, losses):
     """z (N, V), without its bias, becomes ∂(scale · loss)/∂z; losses (N,) become −log p."""
     for n in range(len(z)):
@@ -986,7 +987,6 @@ print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in s
 # | `randomize` | gives every parameter random values |
 # | `lstm`, compiled | all gates of a time step |
 # | `lstm_backward`, compiled | their backward pass |
-# | `kernel` | compiles a function with numba |
 # | `exp` | e^x, for use in a kernel |
 # | `row_max` | the maximum of a row, for use in a kernel |
 # | `row_sum` | the sum of a row, for use in a kernel |
