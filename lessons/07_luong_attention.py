@@ -24,10 +24,10 @@ from functools import partial
 
 import numpy as np
 from course import show
-from luong_parts import (centres_of, check, check_gradient, check_same, check_same_decoder,
-                         check_same_look, draw, draw_pull, draw_recorded, draw_two,
-                         frequent_words, in_window, measure, measure_swaps, missed_links,
-                         print_predicted, print_verdicts, silently_caught, train)
+from luong_parts import (centres_of, check, check_same, check_same_decoder, check_same_look, draw,
+                         draw_pull, draw_recorded, draw_two, frequent_words, in_window, measure,
+                         measure_swaps, missed_links, print_predicted, print_verdicts,
+                         silently_caught, train)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.additive import AdditiveAttention
@@ -37,7 +37,7 @@ from numpy_attention.attention.local import LocalMonotonic, LocalPredictive
 from numpy_attention.attention.location import LocationAttention
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.datasets.grammar import phenomena
-from numpy_attention.gradcheck import gradcheck
+from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.module import Array, Module
 
 np.set_printoptions(precision=3, suppress=True)
@@ -152,6 +152,14 @@ def L(e=0, alpha=0, c=0, u=0):
     weights = softmax(scores) + alpha
     context = weights @ M + c
     return w @ np.tanh(context @ C + s @ W_h + u)
+
+
+# %%
+def check_gradient(name, ours, loss, array):
+    """Compare our gradient with the central difference of loss() in each element of array."""
+    numeric = numeric_gradient(loss, array)
+    assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
+    print(f"  {name:<7} {ours}   as measured: {numeric}")
 
 
 def check_intermediate(name, ours):

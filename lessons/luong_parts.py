@@ -13,7 +13,7 @@ from numpy_attention import metrics, plotting
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.data.datasets.grammar import phenomena
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
-from numpy_attention.gradcheck import gradcheck, numeric_gradient, randomize
+from numpy_attention.gradcheck import gradcheck, randomize
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.schedules import LinearDecay
@@ -31,13 +31,6 @@ def check(score, score_backward, *inputs):
     rng = np.random.default_rng(2)
     return gradcheck(None, *inputs, rng=rng, forward=score, backward=backward,
                      title=score.__name__)
-
-
-def check_gradient(name, ours, loss, array):
-    """Compare our gradient with the central difference of loss() in each element of array."""
-    numeric = numeric_gradient(loss, array)
-    assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
-    print(f"  {name:<7} {ours}   as measured: {numeric}")
 
 
 def silently_caught(score, score_backward, *inputs):

@@ -37,5 +37,5 @@ def test_shape_comments_are_correct(path, tmp_path, monkeypatch):
     with pictures_in(tmp_path), watch.running():
         derive(path, watch, tmp_path)
     print("", watch.report(), sep="\n")
-    assert "\n".join(watch.lies.values()) == ""
+    assert "\n".join(watch.wrong_claims.values()) == ""
     assert any(claim.state == "checked" for claim in watch.claims)
