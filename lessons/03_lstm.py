@@ -707,11 +707,11 @@ show(figure, "03_dropout")
 
 # %% [markdown]
 # In these 40 epochs, dropout only slows it down. Without dropout (left), the held-out perplexity
-# soon rises, and ends at about ten times its best value, while the perplexity of the training text
-# falls towards 1. After the best epoch, the model learns this text, not English, until it predicts
-# more than nine of ten words correctly. With dropout (right), the best value is better, and the
-# rise is slower, but it does rise. This model predicts fewer words of its training text, and more
-# of the held-out text. (Is this chance? Question 6.)
+# soon rises, and ends at more than ten times its best value. The perplexity of the training text
+# falls towards 1 all the while: after the best epoch, the model learns this text, not English,
+# until it predicts more than nine of ten words correctly. With dropout (right), the best value is
+# better, and the rise is slower, but it does rise. This model predicts fewer words of its training
+# text, and more of the held-out text. (Is this chance? Question 6.)
 #
 # Now for your second guess from the beginning. Both models read the first 60 words of the training
 # text, and then continue with the most likely word each time. A slash is the end of a verse. A
