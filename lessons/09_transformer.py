@@ -863,9 +863,9 @@ assert min(own) < min(cross)
 
 # %% [markdown]
 # The head that is needed most belongs to self-attention: without it, fewer than half of the
-# translations are right. In cross-attention, the worst pointer costs most: only 70% are right
-# without it. If pointing were what a head is needed for, the best pointer should cost the most.
-# Here it costs the least, though not by much. So how well a head points does not tell us how much
+# translations are right. If pointing were what a head of cross-attention is needed for, the best
+# pointer should cost the most. Compare the two lists: in each of our three runs (on two
+# processors), the best pointer cost the least. So how well a head points does not tell us how much
 # the translation needs it. (This is one model and 300 sentences. Question 6 tries other seeds.)
 #
 # ## Four jobs, four tests

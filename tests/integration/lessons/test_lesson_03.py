@@ -78,12 +78,6 @@ def test_unknown_words_are_read_but_not_predicted(parts):
     assert predicted == (batches.targets != PAD).sum() == (others[1:] != UNK).sum()
 
 
-def test_unigram_perplexity_counts_only_known_words(parts):
-    ids = np.array([4, 4, 4, 5, UNK, UNK])
-    assert np.isclose(parts.count_perplexity(np.array([4, 5, UNK]), ids),
-                      (3 / 4 * 1 / 4) ** -0.5)
-
-
 def test_accuracy_of_a_constant_prediction(parts):
     class Parrot:
         def forward(self, batch, state):
