@@ -91,7 +91,7 @@ boxes = {
 }
 arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
           ("h", "z"), ("z", "L"), ("L", "w", "gradient")]
-title = "Matrix products are blue; dashed arrows lead from one time step to the next"
+title = "Matrix products are blue; the dashed loop must go one time step at a time"
 show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 
 # %% [markdown]
@@ -610,7 +610,7 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 #
 #     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
 #
-# (Wider panels need more parts: with 256 columns, Uᵀ would need five.)
+# (Wider panels need more parts.)
 
 
 # %% tags=["plain"]
@@ -931,8 +931,9 @@ show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 # %% [markdown]
 # Return to your two guesses, and to the profile. On the Xeon, the first version took less than
 # three times as long as the floor, because BLAS did much of the work from the start. Change 3 saved
-# most, more than two fifths of all that was saved, with five lines of NumPy. Change 1 saved least,
-# if anything. The library, which also handles padding and layers, was about as fast as version 7.
+# most, more than two fifths of all that was saved, with five lines of NumPy. There, change 1 saved
+# least, if anything. The library, which also handles padding and layers, was about as fast as
+# version 7.
 #
 # The savings depend on the processor, on the model (question 5), and on the order of the changes: a
 # loop that is gone cannot be made faster (question 1).
