@@ -485,7 +485,7 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 # What have the three changes saved? Each line compares a version with the one above it, in the same
 # rounds, because a version may be slower a minute later. Each round gives one ratio. Printed are
 # their median and, in square brackets, their interquartile range. (A median of ratios differs a
-# little from the ratio of the medians.) If the range contains 1.00, the run cannot tell them apart.
+# little from the ratio of the medians.) If the range contains 1, the run cannot tell them apart.
 
 # %% tags=["training"]
 time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
