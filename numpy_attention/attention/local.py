@@ -46,7 +46,9 @@ class Window(Module):
 
 @dataclass(eq=False)
 class LocalMonotonic(Window):
-    """Local attention with p_t = t, over [p_t − width, p_t + width] (local-m, Luong et al. 2015).
+    """Local attention that moves with t, local-m (Luong et al. 2015, section 3.2).
+
+        p_t = min(t, S − 1)     the window is [p_t − width, p_t + width]
 
     S is the length of a sentence with </s>. After the end of the source, p_t stays at S − 1, the
     position of </s>. backwards: whether the source is reversed except for </s>. If so, p_t starts

@@ -18,7 +18,9 @@ class Cache(NamedTuple):
 
 @dataclass(eq=False)
 class Bidirectional(Module):
-    """Two cells, forward and backward in time: h_j = [→h_j; ←h_j] (Bahdanau et al. 2015, A.2.1).
+    """Two cells, one forward and one backward in time (Bahdanau et al. 2015, A.2.1).
+
+        h_j = [→h_j; ←h_j]      the states of the forward and of the backward cell
 
     Padding is at the end of a sequence, so the backward cell reads the padding first. It keeps its
     initial state at these masked steps. The state is the pair (→h_T, ←h_1) of both last states.

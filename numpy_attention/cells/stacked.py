@@ -57,7 +57,7 @@ class Cache(NamedTuple):
 class Stacked(Module):
     """Several cells on top of each other, with dropout in between. The state is a tuple of states.
 
-    The input of layer l is D(h^{l−1}_t), where D is dropout and l − 1 is the layer below.
+        x^l_t = D(h^{l−1}_t)    the input of layer l, where D is dropout
 
     The methods are those of `protocol.RecurrentCell`. `forward` processes a whole sequence layer by
     layer, with one product for the input of each layer. A layer may be a Bidirectional if only

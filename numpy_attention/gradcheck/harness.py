@@ -5,7 +5,7 @@ import numpy as np
 from numpy_attention.gradcheck.faults import check_attention
 from numpy_attention.module import Module
 from numpy_attention.validation.arguments import check_generator, check_kind, check_number
-from numpy_attention.validation.results import check_returned
+from numpy_attention.validation.results import check_memory, check_returned
 
 
 def randomize(module, rng, scale=0.5):
@@ -42,6 +42,7 @@ def protocol(attention, mask):
         queries (T, B, Q), values (B, S, D) → contexts (T, B, D), weights (T, B, S), cache.
         """
         memory = attention.read(values, mask)
+        check_memory(attention.read, memory)
         steps = []
         for t, query in enumerate(queries):
             steps.append(attention.step(query, memory, t))
@@ -61,6 +62,8 @@ def protocol(attention, mask):
             check_returned(attention.step_backward, dqueries[-1], "dquery", (shape[1], None),
                            "(B, Q)", optional=True)
         dvalues = attention.read_backward(memory, dmemory, grads)
+        check_returned(attention.read_backward, dvalues, "dvalues", memory.values.shape,
+                       "(B, S, D)")
         if dqueries[0] is None:
             return np.zeros(shape, dcontexts.dtype), dvalues
         return np.stack(dqueries[::-1]), dvalues

@@ -12,7 +12,9 @@ from numpy_attention.validation.arrays import as_rows, check_ids, check_paramete
 
 @dataclass(eq=False)
 class Embedding(Module):
-    """Embedding table, y = E[id].   ids (…) → y (…, E).
+    """Embedding table.   ids (…) → y (…, E).
+
+        y = E[id]               row id of E
 
     The ids are integers in 0 … V − 1. Output can share the table: tied weights (Press & Wolf 2017).
     """

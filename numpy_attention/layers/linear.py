@@ -11,7 +11,10 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Linear(Module):
-    """Linear layer, y = x W + b, or y = x W if b is None.   x (…, I) → y (…, O)."""
+    """Linear layer.   x (…, I) → y (…, O).
+
+        y = x W + b             or y = x W if b is None
+    """
 
     W: Array  # (I, O)
     b: Array | None  # (O,)

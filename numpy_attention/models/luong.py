@@ -20,6 +20,7 @@ from numpy_attention.registry import CELLS, QUERIES, build, resolve
 from numpy_attention.trees import tree_map
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name
 from numpy_attention.validation.arrays import as_rows, check_integers, check_sizes
+from numpy_attention.validation.results import check_memory, check_returned
 
 PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=uniform(0.1))
 
@@ -166,11 +167,14 @@ class LuongTranslator(TeacherForced):
             last = tuple(tree_map(side_by_side, ahead, back) for ahead, back in last)
         values = np.ascontiguousarray(annotations.transpose(1, 0, 2))                   # (B, S, D)
         memory = self.attention.read(values, np.ascontiguousarray(mask.T))
+        check_memory(self.attention.read, memory)
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
         """Backpropagate dmemory, and dlast (the gradient of the first states), to the encoder."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
+        check_returned(self.attention.read_backward, dvalues, "dvalues", cache.memory.values.shape,
+                       "(B, S, D)")
         if self._reads_both_ways():
             dlast = tuple((tree_map(first_half, one), tree_map(second_half, one)) for one in dlast)
         dannotations = np.ascontiguousarray(dvalues.transpose(1, 0, 2))                 # (S, B, D)

@@ -23,6 +23,7 @@ from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_lea
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name
 from numpy_attention.validation.arrays import as_rows, at_least, check_integers, check_sizes
 from numpy_attention.validation.messages import short_repr
+from numpy_attention.validation.results import check_memory, check_returned
 
 # appendix B.1
 PAPER = InitialValues(weights=normal(0.01), recurrent=orthogonal, table=normal(0.01))
@@ -180,11 +181,14 @@ class RNNSearch(TeacherForced):
         s_0 = np.tanh(last_leaf(last) @ self.W_s + self.b_s)                            # (B, L · H)
         values = np.ascontiguousarray(annotations.transpose(1, 0, 2))                   # (B, S, D)
         memory = self.attention.read(values, np.ascontiguousarray(mask.T))
+        check_memory(self.attention.read, memory)
         return memory, s_0, Encoded(embedded, cells, last, s_0, memory)
 
     def encode_backward(self, dmemory, ds_0, cache, grads):
         """Backpropagate dmemory and ds_0 (B, L · H) to the encoder's parameters."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
+        check_returned(self.attention.read_backward, dvalues, "dvalues", cache.memory.values.shape,
+                       "(B, S, D)")
         # s_0 = tanh(W_s ←h_1 + b_s)
         da = ds_0 * (1 - cache.s_0**2)                                                  # (B, L · H)
         grads.W_s += last_leaf(cache.last).T @ da

@@ -68,6 +68,15 @@ def check_created(create, module, dtype):
             raise error
 
 
+def check_memory(read, memory):
+    """Raise TypeError if an attention's `read` returned something without values and a mask."""
+    if not (hasattr(memory, "values") and hasattr(memory, "mask")):
+        error = TypeError(f"read returns {describe_array(memory)}, expected a Memory; end it with "
+                          "`return memory`")
+        error.place = place_of_return(read)
+        raise error
+
+
 def check_deferred(dmemory, name, grads):
     """Raise ValueError unless factors deferred as `name` fit this matrix or its first columns."""
     known = {one: array.shape for one, array in grads.named_parameters() if array.ndim == 2}

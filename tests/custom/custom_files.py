@@ -98,6 +98,14 @@ SHORT_STEP = '''
     def step(self, query, memory, t):
         return super().step(query, memory, t)[1:]
 '''
+READ = '''
+    def read(self, values, mask):
+        memory = super().read(values, mask)
+'''
+READ_BACKWARD = '''
+    def read_backward(self, memory, dmemory, grads):
+        return super().read_backward(memory, dmemory, grads)[0]
+'''
 FORWARD = '''
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
         ys, state, cache = super().forward(xs, state, mask)

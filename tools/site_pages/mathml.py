@@ -42,7 +42,8 @@ class Unreadable(ValueError):
 def block(lines):
     """The lines of an indented block as HTML in one line; None: they are not equations."""
     text = "\n".join(lines)
-    if IS_CODE.search(text) or not re.search(r"[^\x00-\x7f]|\b[A-Za-z]_\w", text):
+    if IS_CODE.search(text) or not re.search(
+            r"[^\x00-\x7f]|\b[A-Za-z]_\w|^[a-z] = .*[A-Z]", text, re.MULTILINE):
         return None
     rows = [cells_of(line) for line in lines]
     if not any(is_relation for row in rows for _, _, is_relation in row):

@@ -7,7 +7,17 @@ import matplotlib.image
 import numpy as np
 import pytest
 from cli_runs import COPY, failure
-from custom_files import CELL, MINE, PAST, SHORT_STEP, changed, in_score, written
+from custom_files import (
+    CELL,
+    MINE,
+    PAST,
+    READ,
+    READ_BACKWARD,
+    SHORT_STEP,
+    changed,
+    in_score,
+    written,
+)
 
 from numpy_attention.cli import compare
 from numpy_attention.cli.main import main, parse
@@ -124,6 +134,8 @@ def test_invalid_commands(words, message, place, capsys):
      "returns float32 (24, 5), expected (scores, cache)"),
     (changed("return dp @", "dp @"), "line 30 of broken.py, in Mine.score_backward: score_backward "
      "returns None, expected the array dquery (B, Q)"),
+    (MINE + READ, "line 33 of broken.py, in Mine.read: read returns None, expected a Memory"),
+    (MINE + READ_BACKWARD, "line 33 of broken.py, in Mine.read_backward: dvalues (B, S, D) has "),
     (MINE + SHORT_STEP, "line 33 of broken.py, in Mine.step: not enough values to unpack "),
     (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py raises ZeroDivision"),
     (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
