@@ -126,6 +126,38 @@ def right_when_fed(translator, pairs):
     return found
 
 
+def fixed_vectors(translator, pairs):
+    """The encoder's last state for each pair: (N, H). The sources have one length."""
+    batch = translator.batches(pairs).batch(range(len(pairs)))
+    memory, _, _ = translator.model.encode(batch.source, batch.source_mask)
+    return memory.values[:, -1].astype(float)
+
+
+def with_symbols(c, pairs):
+    """c (N, H), a constant, and for each position the columns of the 20 symbols, one of them 1."""
+    symbols = np.array([pair.source for pair in pairs]).astype(int)
+    return np.hstack([c, np.ones((len(c), 1)), np.eye(20)[symbols].reshape(len(c), -1)])
+
+
+def read_linearly(c, pairs, new_c, new_pairs, alone=False):
+    """The share of the new pairs whose symbol a linear map finds, at each position.
+
+    The map of a position is fitted on the other pairs by least squares. It reads c and the symbols
+    before the position, or c alone.
+    """
+    known = with_symbols(c, pairs)
+    new = with_symbols(new_c, new_pairs)
+    products = known.T @ known
+    found = []
+    for start in range(c.shape[1] + 1, known.shape[1], 20):
+        symbol = slice(start, start + 20)
+        reads = c.shape[1] + 1 if alone else start
+        ridge = 1e-6 * np.eye(reads)        # the columns of a position add up to the constant
+        W = np.linalg.solve(products[:reads, :reads] + ridge, products[:reads, symbol])
+        found.append(np.mean((new[:, :reads] @ W).argmax(1) == new[:, symbol].argmax(1)))
+    return np.array(found)
+
+
 # ---- the Bible's clauses -------------------------------------------------------------------------
 
 
