@@ -1,16 +1,21 @@
 """Helpers of lesson 03: networks for the recall task, pictures, a text in words."""
 
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
 from matplotlib import pyplot as plt
-from recurrent_parts import QUESTION
+from recurrent_parts import QUESTION, Recall
 
 from numpy_attention import plotting
+from numpy_attention.cells.cell import Cache
+from numpy_attention.cells.lstm import LSTM
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.datasets.corpora import load_text
 from numpy_attention.data.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
 from numpy_attention.initializers import orthogonal
+from numpy_attention.kernels import gates as kernels
+from numpy_attention.layers.dropout import Dropout
 from numpy_attention.models.language_model import LanguageModel
 
 
@@ -31,8 +36,67 @@ def recall_network(n, forget_bias, seed=8, is_orthogonal=False):
     return model, rng
 
 
-def way_back(cell, xs, dlast):
-    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps earlier)."""
+@dataclass(eq=False)
+class DropoutInTime(LSTM):
+    """An LSTM with D on the state that each step reads: on h_{t−1} or on c_{t−1}, the `place`."""
+
+    place: str = "c"
+    dropout: Dropout = field(default_factory=Dropout)
+
+    def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
+        """Draw a mask for each step, and run all steps; without rng there is no dropout."""
+        steps = self.begin(self.project(xs), state, mask)
+        steps.masks, _ = self.dropout.forward(np.ones_like(steps.hs[1:]), rng)
+        for t in range(len(xs)):
+            self.step(t, steps)
+        return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
+
+    def read(self, t, steps):
+        """The state (h, c) before step t, one of the two after D."""
+        h, c = self.state(steps, t)
+        return self.drop(t, steps, h, c)
+
+    def drop(self, t, steps, h, c):
+        """Multiply h or c by the mask of step t."""
+        if self.place == "h":
+            return h * steps.masks[t], c
+        return h, c * steps.masks[t]
+
+    def _step(self, t, steps):
+        h, c = self.read(t, steps)
+        kernels.lstm(steps.a[t], h @ self.U, c, steps.gates[t], steps.hs[t + 1], steps.cs[t + 1])
+
+    def _step_backward(self, t, dy, dstate, steps, dsteps):
+        dh_next, dc_next = dstate
+        _, c = self.read(t, steps)
+        dc = np.empty_like(c)
+        kernels.lstm_backward(dy, dh_next, dc_next, steps.gates[t], c, steps.cs[t + 1],
+                              dsteps.a[t], dc)
+        return self.drop(t, steps, dsteps.a[t] @ self.U.T, dc)
+
+    def end_backward(self, steps, dsteps, grads):
+        for t, da in enumerate(dsteps.a):
+            h, _ = self.read(t, steps)
+            grads.U += h.T @ da
+        return dsteps.a
+
+
+def dropout_network(n, place, p=0.5, seed=8):
+    """The network of `recall_network` with b_f = 5, with D "upwards", on "h" or on "c"."""
+    model, rng = recall_network(n, 5.0, seed)
+    if place == "upwards":
+        return LanguageModel(model.embedding, model.cells, model.output, Dropout(p)), rng
+    cell = model.cells.cells[0]
+    cell = DropoutInTime(cell.W, cell.U, cell.b, place, Dropout(p))
+    return LanguageModel(model.embedding, cell, model.output, Dropout()), rng
+
+
+def way_back(cell, xs, dlast, is_closed=False):
+    """xs (T, B, I), ∂L/∂(last state) → ∂L/∂(the state 0, 1, … T steps earlier).
+
+    is_closed: U is 0 in the backward pass, so that nothing takes path (2).
+    """
+    back = replace(cell, U=np.zeros_like(cell.U)) if is_closed else cell
     state = None
     caches = []
     for x in xs:
@@ -41,9 +105,28 @@ def way_back(cell, xs, dlast):
     dstates = [dlast]
     dy = np.zeros((1, *xs[0].shape[:-1], len(cell.U)))
     for cache in caches[::-1]:
-        _, dbefore = cell.backward(dy, dstates[-1], cache, cell.zeros_like())
+        _, dbefore = back.backward(dy, dstates[-1], cache, cell.zeros_like())
         dstates.append(dbefore)
     return dstates
+
+
+def share_that_arrives(model, n, is_closed=False):
+    """→ the share of the last h's gradient that arrives 0, 1, … n + 2 steps back, mean of a batch.
+
+    The network reads the recall task. The gradient of an LSTM's state is that of h and c together.
+    """
+    upstream = np.random.default_rng(6).standard_normal((32, 32))       # (B, H)
+    model = model.astype(float)
+    cell = model.cells.cells[0]
+    inputs = Recall(n, 1, np.random.default_rng(7)).batch(0).inputs     # (n + 2, B)
+    xs, _ = model.embedding.forward(inputs)
+    if isinstance(cell, LSTM):
+        dlast = (upstream, np.zeros_like(upstream))                     # nothing starts at c
+        dstates = [np.hstack(both) for both in way_back(cell, xs, dlast, is_closed)]
+    else:
+        dstates = way_back(cell, xs, upstream)
+    lengths = np.linalg.norm(dstates, axis=2).mean(1)
+    return lengths / lengths[0]
 
 
 def table_picture(shares, below, rows, columns, xlabel, title):
