@@ -5,23 +5,23 @@
 # it, and explain what its heatmap shows and what it does not.
 #
 # **Needs:** lessons 01 and 05. If you come for attention only, lesson 01 is enough: treat a GRU as
-# a box that takes a state and returns the next one. **Time:** 55 minutes to read, about a minute to
-# run.
+# a box that takes an input and a state, and returns the next state. **Time:** 55 minutes to read,
+# about a minute to run.
 #
 # Lesson 05 pressed a sentence into one vector, and long sentences did not fit. Bahdanau, Cho &
 # Bengio (2015) keep a vector for *every* source word. Before the decoder writes a word, it
 # **attends** to all of these vectors: it gives each one a weight, and reads their weighted average.
 # The weights have gradients, so the model learns from pairs of sentences where to look. No one has
-# to mark which word translates which (the **alignment** of the two sentences).
+# to mark the **alignment** of the two sentences, that is, which word translates which.
 #
-# You will derive attention with three words and a pencil, check each line, and put it into a
-# translator of clauses from the Bible, from English to Spanish. Then you will ask a question about
-# its heatmaps: do they show which words belong together? Here we can tell, because scholars have
-# marked many words of both Bibles with the Hebrew or Greek word that they translate. An English and
-# a Spanish word with the same mark form a link. The model never sees these links. Guess now: for
-# what share of the links is the model's largest weight on the right word? (A rule without a model
-# is right for a little more than half: point at the first word for the first, and at the middle for
-# the middle.)
+# You will derive attention with three words and a pencil, check each line, and train a translator
+# on clauses from the Bible, from English to Spanish. Then you will ask a question about its
+# heatmaps, the pictures of its weights: do they show which words belong together? Here we can tell,
+# because scholars have marked many words of both Bibles with the Hebrew or Greek word that they
+# translate. An English and a Spanish word with the same mark form a link. The model never sees
+# these links. Guess now: for what share of the links is the model's largest weight on the right
+# word? (A rule without a model points at the same relative position: from the first word at the
+# first, from the middle at the middle. It is right for a little more than half.)
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -70,11 +70,12 @@ np.set_printoptions(precision=3, suppress=True)
 # | a, x, their rows a_j, x_j | (S, A) | hidden layer, before and after its tanh; x is not a word |
 # | e, α | (S,) | **scores**, **attention weights** |
 # | c | (D,) | **context vector**: what was found |
-# | W_a, U_a, v_a | (Q, A), (D, A), (A,) | parameters of the score: all that is learnt here |
+# | W_a, U_a, v_a | (Q, A), (D, A), (A,) | parameters of the score, the only ones of attention |
 #
-# The context c_t then enters the decoder's next step. This step makes s_t, from which the word y_t
-# is predicted. The diagram shows that an annotation is used twice: as a **key**, when it is
-# compared with the query, and as a **value**, when the average is taken.
+# So Q, D and A are the sizes of the query, an annotation and the hidden layer. The context c_t for
+# word t enters the decoder's step, which makes s_t. From s_t the word y_t is predicted. The diagram
+# shows that an annotation is used twice: as a **key**, when it is compared with the query, and as a
+# **value**, when the average is taken.
 
 # %%
 boxes = {
@@ -99,9 +100,9 @@ show(plotting.diagram(boxes, arrows, title=title), "06_architecture")
 # %% [markdown]
 # ## Forward
 #
-# Let us watch the five lines at work on *the white house*, with three numbers for each word. In a
-# real encoder, training decides what the numbers mean. Here we decide: how much a word names a
-# *thing*, how much a *quality*, and how much it serves only *grammar*. The query has two numbers:
+# Let us watch the five lines at work on *the white house*. Each annotation has three numbers. In a
+# real encoder, training decides what they mean. Here we decide: how much the word names a *thing*,
+# how much it names a *quality*, and how much it serves only *grammar*. The query has two numbers:
 # how much a thing is wanted, and how much a quality.
 
 # %%
@@ -121,7 +122,7 @@ v_a = np.array([2.0, 2.0])                                  # (A,)
 # first hidden unit is for things, the second for qualities. All of W_a is negative, so the query
 # pushes both units down: the first by 1, the second by 3. Only a word that fits can lift a unit
 # above 0. Take a pencil and compute a_j for "house": q W_a is the first row of W_a, and h_j U_a is
-# nearly the first row of U_a. Which unit is above 0?
+# the first row of U_a plus a tenth of the second. Which unit is above 0?
 
 
 # %%
@@ -160,16 +161,16 @@ assert words[alpha_then.argmax()] == "white"
 
 # %% [markdown]
 # The decoder looked at *house* first, then at *white*. That is Spanish order from English words,
-# and nothing was moved. It works only because of the tanh. In the sum q W_a + h_j U_a the query's
-# term is the same for all words, and what is the same for all words cannot favour any of them. Only
-# the bend of the tanh makes it matter (question 3).
+# and nothing was moved. This works only because of the tanh. In the sum q W_a + h_j U_a the query's
+# term is the same for all words, so by itself it cannot favour any of them. Only the bend of the
+# tanh makes the query matter (question 3).
 #
 # ## Backward
 #
 # We walk the five lines in reverse, and start with the **upstream gradient** dc = ∂L/∂c. In a model
-# it comes from the decoder. Here we choose three numbers w and take the loss L = w · c, so dc = w.
-# After each line, a central difference checks the new gradient. To vary an intermediate result, we
-# add to it: `L(alpha=d)` is the loss with d added to α.
+# it comes from the decoder. Here we choose three numbers w and the loss L = w · c, so dc = w. After
+# each line, a central difference checks the new gradient. To vary an intermediate result, we add to
+# it: `L(alpha=d)` is the loss with d added to α.
 
 # %%
 w = np.array([1.0, -2.0, 0.5])
@@ -279,21 +280,21 @@ print("one word: every gradient is what the central difference measures")
 #   positions get the score −∞, so their weight is exactly 0.
 # - The keys k_j = h_j U_a do not depend on the query, so they are computed once per sentence, not
 #   once per target word. (The values are the annotations themselves.)
-# - In the backward pass the gradients of the keys are first summed over all target words. Then the
-#   sum goes through U_a, once.
+# - In the backward pass the gradients of the keys are summed over all target words, and only the
+#   sum goes through U_a.
 #
-# So some work is done once per sentence, and the rest once per target word. Every attention in this
-# course therefore has four methods, two forward and two backward:
+# So some work is done once per sentence, and the rest once per target word. Therefore every
+# attention in this course has four methods, two forward and two backward:
 #
 #     read            once per sentence: the keys
 #     step            once per target word: score, softmax, sum
 #     step_backward   adds ∂L/∂h and ∂L/∂k of this target word to dmemory
-#     read_backward   once per sentence: the sum for the keys goes through U_a
+#     read_backward   once per sentence: the summed gradient of the keys goes through U_a
 #
 # `memory` holds values, keys and mask. `dmemory` holds the gradients of values and keys: it begins
-# as zeros, and every `step_backward` adds to it. `t` is the position of the target word, which only
-# lesson 07 needs. `dweights` is ∂L/∂α for a loss that reads the weights directly. The gradient
-# check below has such a loss, but in training `dweights` is mostly None.
+# as zeros, and every `step_backward` adds to it. `t` is the position of the target word, and only
+# lesson 07 needs it. `dweights` is ∂L/∂α for a loss that reads the weights directly. In training it
+# is usually None, but the gradient check below has such a loss.
 #
 # > **Exercise.** Before you read on, write the backward pass of additive attention:
 # > `numpy-attention exercise start additive`.
@@ -347,9 +348,9 @@ class PlainAttention(Module):
 
 
 # %% [markdown]
-# Now check it. All sizes differ, so that a transpose cannot hide, and one sentence is shorter, to
-# test the mask. `protocol` runs T queries in turn. In the report, `input[0]` is the queries and
-# `input[1]` the annotations.
+# Now we check this class. All sizes differ, so that a wrong transpose cannot go unnoticed, and one
+# sentence is shorter, to test the mask. `protocol` runs T queries in turn. In the report,
+# `input[0]` is the queries and `input[1]` the annotations.
 
 # %%
 rng = np.random.default_rng(0)
@@ -393,14 +394,14 @@ class Forgetful(PlainAttention):
 report = caught(check, Forgetful(*weights_of_it))
 
 # %% [markdown]
-# None are right, so the wrong line is one that all five gradients depend on. All five are computed
-# from de, which makes the softmax a suspect. The report names the line, and calls it "a part of the
-# Jacobian": diag(α) is there, and − α αᵀ is missing.
+# None are right, so the wrong line is probably one that all five gradients depend on. All five are
+# computed from de, which makes the softmax a suspect. The report names the line, and calls it "a
+# part of the Jacobian", because diag(α) is there and − α αᵀ is missing.
 #
 # ## The same as the library
 #
-# The library's `AdditiveAttention` shares no code with ours: it has compiled loops, and computes
-# some products once for all steps. Yet the two should agree in every number.
+# The library's `AdditiveAttention` is written in another way: it has compiled loops, and computes
+# some products once for all steps. Yet, except for rounding, the two should agree in every number.
 
 # %%
 package = AdditiveAttention(*weights_of_it)
@@ -431,11 +432,11 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # > **Exercise.** Write the last line (maxout takes the larger number of each pair):
 # > `numpy-attention exercise start deep-output`.
 #
-# Our models are small and train for seconds, so they depart from the paper in a few places. The
-# GRU's reset gate comes after the product (lesson 04), and P(y_t) is computed from s_t instead of
-# s_{t−1}. The initial values and the optimizer differ, too: the paper's were chosen for a thousand
-# units and days of training, and with them a small model hardly begins to learn in the time that
-# we give it (`results/claims.md` has the measurements).
+# Our models depart from the paper in a few places. The GRU's reset gate comes after the product
+# (lesson 04), and P(y_t) is computed from s_t instead of s_{t−1}. The initial values and the
+# optimizer differ, too. The paper's were chosen for a thousand units and days of training. With
+# them, a small model hardly begins to learn in the short time that we give it (`results/claims.md`
+# has the measurements).
 #
 # Does our attention work in the whole model, in place of the library's?
 
@@ -449,12 +450,14 @@ print(f"a translator with the library's attention: loss {losses[0]:.5f}; with ou
 #
 # Can attention learn where to look if no one shows it? We begin with a task about which we know
 # everything: read three to eight digits, and write them in reverse. The first word of the target
-# *is* the last word of the source, and so on. So in a heatmap the right weights form the diagonal
-# from top right to bottom left. The model never sees this diagonal, only the sequences. How many
-# training steps, of 64 sequences each, will it need until its largest weight is on the right digit?
-# And which comes first, attending to the right digit or writing it?
+# *is* the last word of the source, and so on. A heatmap has a row for each digit written and a
+# column for each digit read, so the right weights form the diagonal from top right to bottom left.
+# The model never sees this diagonal, only the sequences. How many training steps, of 64 sequences
+# each, will it need until its largest weight is always on the right digit? And which comes first,
+# attending to the right digit or writing it?
 #
-# > **Exercise.** Write the measure that counts this: `numpy-attention exercise start pointing`.
+# > **Exercise.** Write the measure of how often the largest weight is on the right word:
+# > `numpy-attention exercise start pointing`.
 
 # %% tags=["training"]
 DIGITS = dict(vocabulary_size=10, min_length=3, max_length=8)
@@ -472,8 +475,8 @@ def watch(translator, step):
     points = metrics.pointing_accuracy(weights, test)
     says = np.concatenate([one[:-1] for one in right_when_fed(translator, test)]).mean()
     seen.append((step, points, weights[longest]))
-    print(f"  step {step:>3}: largest weight on the right digit {points:6.1%}; digits right, when "
-          f"fed the true ones, {says:6.1%}; sequences right {exact:6.1%}", flush=True)
+    print(f"  step {step:>3}: largest weight on the right digit {points:6.1%}; digits right, given "
+          f"the true ones before, {says:6.1%}; sequences right {exact:6.1%}", flush=True)
 
 
 # %% tags=["training"]
@@ -491,8 +494,8 @@ for (step, points, weights), ax in zip(shown, axes):
                                title=f"step {step}: {points:.1%} right")
     ax.set_xlabel("digits read")
 axes[0].set_ylabel("digits written")
-figure.suptitle("white frames: the right digit, which training never shows; titles: how often the "
-                "largest weight is on it\n(blue: weight 0, yellow: weight 1)\n")
+figure.suptitle("white frames: where the right digit is, which the model is never shown\n"
+                "(blue: weight 0, yellow: weight 1)\n")
 show(figure, "06_reverse")
 _, at_last, _ = seen[-1]
 assert at_last > 0.99
@@ -502,19 +505,20 @@ assert at_last > 0.99
 #   step 150:  84/84   99/99   71/68   81/93
 
 # %% [markdown]
-# Nothing in the loss mentions the white frames. But the loss rewards the right digit, and the
-# shortest way to write it is to attend to it. Attending and writing rise together, and neither is
-# ahead for long. They can even fall together for a while, when the largest weights slip to a
-# neighbour of the right digit. (By step 350 all seeds from 0 to 4 are right.) Whole sequences lag
-# behind, because one wrong digit spoils them.
+# The heatmaps show the weights for the longest test sequence. The percentages are for all test
+# sequences. Nothing in the loss mentions the white frames. But the loss rewards writing the right
+# digit, and the simplest way to do so is to attend to it. Attending and writing rise together, and
+# neither is ahead for long. With seed 3, they even fall together from step 100 to 150. (By step 350
+# both are right with each of the seeds 0 to 4.) Whole sequences lag behind, because one wrong digit
+# spoils a sequence.
 #
 # ## Real text
 #
 # Digits are a toy. What about real sentences? The corpus `bible-en-es` ships with the library. It
-# pairs the King James Version with the Reina-Valera of 1909. Both are tagged with Strong's numbers,
-# one for each Hebrew or Greek word. If an English and a Spanish word of the same clause have the
-# same number, they translate each other. Such a pair of words is a **gold link**, and only some
-# words have one. We take clauses of at most eight tokens in which every token is a frequent one.
+# pairs the King James Version with the Spanish Reina-Valera of 1909. Both are tagged with Strong's
+# numbers, one for each Hebrew or Greek word. If an English and a Spanish word of the same clause
+# have the same number, they translate each other. Such a pair of words is a **gold link**. Only
+# some words have one. We take clauses of at most eight tokens that are all frequent.
 
 # %% tags=["training"]
 train, held_out = bible_clauses()
@@ -526,9 +530,10 @@ for pair in [pair for pair in held_out if len(pair.sure) > 3][:3]:
     print("     ", ", ".join(f"{pair.source[j]}–{pair.target[t]}" for j, t in sorted(pair.sure)))
 
 # %% [markdown]
-# Your model trains for four epochs, about ten seconds. The lessons also include the same model
-# trained for forty epochs, the *shipped model* (made by `tools/lessons.py checkpoint`). The figures
-# below show its weights, so they are the same on every machine.
+# Your model trains for four epochs, about ten seconds. The lessons also include a model of the same
+# size that was trained for forty epochs, with more dropout and a lower learning rate: the *shipped
+# model* (made by `tools/lessons.py checkpoint`). The figures below show the weights of the shipped
+# model, so the figures are the same on every machine.
 
 # %% tags=["training"]
 EPOCHS = 4
@@ -556,7 +561,7 @@ for pair in held_out[:60:12]:
 # word (teacher forcing), so its weights have one row for each word of the reference. For each gold
 # link we take the row of the Spanish word. If the largest weight in this row is on the English word
 # of the link, the link counts as right. *The diagonal* is the rule that needs no model: it points
-# at the same relative position.
+# at the same relative position in the source.
 
 # %% tags=["training"]
 print("share of gold links that are right:")
@@ -566,9 +571,10 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
     print(f"  {name:<15} {metrics.pointing_accuracy(weights, held_out):.1%}")
 
 # %% [markdown]
-# What a disappointment. After forty epochs the model is right for about three links in five, hardly
-# more than the diagonal. After four epochs, some seeds are even below the diagonal. And yet the
-# translations are good. How can the model write the right word while it attends to another?
+# What a disappointment. After forty epochs the model is right for about three links in five, only 7
+# points more than the diagonal. After four epochs, it can even be below the diagonal (question 8).
+# And yet the translations are good. How can the model write the right word while it attends to
+# another?
 #
 # Take the clause *the holy ghost came on them*. In Spanish, it may begin with the ghost, *el
 # espíritu santo*, or with the coming, *vino* ("came"). Now look at the equations. When the weights
@@ -579,20 +585,20 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
 #
 # ## Once the word is known
 #
-# Can we ask where a word came from *after* it is written? Bayes' rule answers. The prior is α_tj,
-# the weight of position j. The likelihood is the probability of y_t if all of the weight is on
-# position j, so that the context is h_j. Their product, divided by its sum over j, is the posterior
-# (Shankar & Sarawagi 2019):
+# Can we find out where a word came from *after* it is written? Yes, with Bayes' rule. The prior is
+# α_tj, the weight of position j. The likelihood is the probability of y_t if all of the weight is
+# on position j, so that the context is h_j. The product of prior and likelihood, divided by its sum
+# over j, is the posterior (Shankar & Sarawagi 2019):
 #
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
-# For each target word `given_word` makes S more steps of the decoder, one for each position. In the
+# For each target word `given_word` runs S extra steps of the decoder, one for each position. In the
 # code `state` holds the memory and s_{t−1}.
 
 
 # %%
 def given_word(translator, pair):
-    """p(j | y_t) and P(y_t | c_t = h_j) for all words of a pair: (T + 1, S + 1) each."""
+    """p(j | y_t) and P(y_t | c_t = h_j) for all words of a pair and </s>: (T + 1, S + 1) each."""
     model = translator.model
     batch = translator.batches([pair]).batch([0])
     S = len(batch.source)
@@ -610,17 +616,17 @@ def given_word(translator, pair):
 
 
 # %% [markdown]
-# So there are three ways to fill the row of target word t. The word y_t is always the one in the
+# So there are three ways to fill a heatmap's row for target word t. In each, y_t is the word in the
 # reference.
 #
-# | way | the row of target word t | knows y_t? |
+# | name | numbers in the row of target word t | does it use y_t? |
 # |---|---|---|
 # | *before* | the attention weights α_t, computed from s_{t−1} | no |
 # | *the word alone* | the likelihoods P(y_t \| c_t = h_j): which h_j make the word likely? | yes |
-# | *after* | the posterior p(j \| y_t), from the product of the two rows above | yes |
+# | *after* | the posterior p(j \| y_t), from the product of *before* and *the word alone* | yes |
 #
-# You know the result for *before*. Guess the other two: for what share of the links is their
-# largest number on the right word?
+# You know the result for *before*. Guess the other two: for what share of the links is the largest
+# number of the row on the right word?
 
 
 # %% tags=["training"]
@@ -651,10 +657,11 @@ before, after, alone = looks
 # *After* is right for more than four links in five. So the model knows which words belong together,
 # but its attention weights do not show it.
 #
-# Then where is this knowledge? *The word alone* never uses α, and yet it is as good as *after*. So
-# the knowledge is in the annotations, but in their role as *values*, which make certain words
-# likely. It is not in their role as *keys*, which decide when an annotation is found. (The weights
-# α do help *after* to land within one position of the right word: see the answer to question 8.)
+# Then where is this knowledge? *The word alone* does not use the weights α_t, and yet it is about
+# as good as *after*. So the knowledge is in the annotations as *values*, which make certain words
+# likely. The annotations as *keys*, which decide when an annotation is found, hardly matter here.
+# (The weights do help *after* to land within one position of the right word: see the answer to
+# question 8.)
 #
 # ### Three clauses
 #
@@ -662,7 +669,7 @@ before, after, alone = looks
 # cell*, in the row of its target word and the column of its source word. For each held-out clause
 # with at least four links we ask: *before* the word is known, what share of the gold cells have the
 # largest weight in their row? We rank the clauses by this share, and show the first, the middle one
-# and the last.
+# and the last, each with *before* on the left and *after* on the right.
 
 
 # %% tags=["training"]
@@ -692,7 +699,7 @@ for (name, n), row in zip(chosen.items(), axes):
             gold=pair.sure, ax=ax, bar=False,
             title=f"{name}, {when} the word is known: {count}")
         ax.set(xlabel="English, read", ylabel="Spanish, written")
-figure.suptitle("gold cells (white frames) that have the largest weight in their row\n"
+figure.suptitle("How many gold cells (white frames) have the largest weight in their row?\n"
                 "(blue: weight 0, yellow: weight 1)")
 show(figure, "06_attention")
 
@@ -717,13 +724,13 @@ for way, matrices in (("before", before), ("the word alone", alone), ("after", a
 
 # %% [markdown]
 # The bad one is our example, and its reference begins with *vino sobre ellos*, "came on them". Look
-# at these first three rows. On the left, *before* the word is known, most of their weight is on
-# *the holy ghost*, which the model expects first. On the right, *after*, most of it is in the gold
-# cells. At *vino*, no annotation except that of *came* makes the word likely.
+# at the rows of these three words. On the left, *before*, most of their weight is on *the holy
+# ghost*, which the model expects first. On the right, *after*, most of their weight is in the gold
+# cells: at *vino*, for instance, no annotation except that of *came* makes the word likely.
 #
 # Only in the rows of *espíritu* and *santo* does *after* still prefer the neighbour of the gold
 # cell. The encoder reads in both directions, so the annotations of *holy* and *ghost* each know
-# both words, and either can supply the Spanish one (question 7).
+# both words, and either annotation can supply either Spanish word (compare question 7).
 #
 # Your own model is saved. This command translates with it and saves a heatmap of its α:
 
@@ -736,20 +743,20 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # ## A test that cannot fail
 #
 # Why is *before* wrong for two links in five? Our explanation is that the decoder could not know
-# what comes next. The bad clause fits it, but that is one clause. If the explanation is true,
-# *before* should be right where the model expects the reference word, and wrong where the word is a
-# surprise. We can test this prediction in three steps:
+# which word comes next. The bad clause fits this explanation, but it is only one clause. If the
+# explanation is true, *before* should be right more often where the model expects the reference
+# word than where the word is a surprise. We can test this prediction in three steps:
 #
 # 1. For each gold link take P(y_t), the probability that the model gives to the reference word.
 # 2. Sort the links by P(y_t), and cut them into four equal parts, from surprising to expected.
-# 3. In each quarter, find the share of links for which *before* is right. Does it rise from the
-#    first quarter to the last?
+# 3. In each quarter, find the share of links for which *before* is right. Does this share rise from
+#    the first quarter to the last?
 #
-# A test needs **controls**, ways to point that should fail it. Ours know nothing about the words:
-# one puts all of its weight on a position drawn at random, the other on the diagonal. A control
-# goes through the same steps. Its P(y_t) is the probability that the decoder gives to the word when
-# all of the weight is on the control's position. Guess the four shares, for the model and for each
-# control.
+# A test needs **controls**, ways to point that should fail it. Our two know nothing about the
+# words: one puts all of its weight on a position drawn at random, the other on the diagonal. Each
+# control goes through the same steps as the model. Its P(y_t) is the probability that the decoder
+# gives to the word when all of the weight is on the control's position. Guess the four shares, for
+# the model and for each control.
 
 
 # %% tags=["training"]
@@ -791,8 +798,8 @@ circular = [quarters(name, rows[:, n, 0], rows[:, n, 1]) for n, name in enumerat
 assert all(shares[3] > 2 * shares[0] for shares in circular)
 
 # %% [markdown]
-# The model passes: from the first quarter to the last its share triples. But **the controls pass as
-# well, and by larger factors**. How can a position drawn at random know what the model expects?
+# The model passes: from the first quarter to the last its share about triples. But **the controls
+# pass as well, and by larger factors**. How can a random position know what the model expects?
 #
 # It cannot. The mistake is in step 1: P(y_t) depends on the position that was attended to. When a
 # random position happens to be right, it makes the word likely, and the link is sorted into a late
@@ -802,10 +809,10 @@ assert all(shares[3] > 2 * shares[0] for shares in circular)
 #
 # ### A fair test
 #
-# A fair test sorts by a probability that does not depend on the weights. We take the mean over all
-# positions, Σ_j P(y_t | c_t = h_j) / S: how likely the word is, wherever the decoder attends. A
-# control knows nothing about the words, so we expect it to be right for about the same share of
-# links in all quarters. Guess the model's four shares again.
+# A fair test sorts by a probability that does not depend on the weights α_t. We take the mean over
+# all positions, Σ_j P(y_t | c_t = h_j) / S. It measures how likely the word is on average, whatever
+# the decoder attends to. A control knows nothing about the words, so we expect it to be right for
+# about the same share of links in all quarters. Guess the model's four shares again.
 
 # %% tags=["training"]
 print("the same, sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
@@ -826,23 +833,21 @@ axes[0].set_ylabel("share of links that are right")
 show(figure, "06_surprise")
 
 # %% [markdown]
-# In the right panel, the random control rises by only half as much as the diagonal. The diagonal
-# rises by 15 points, although it knows nothing about the words. So expected words are easier to
-# find even by position. To pass the test, *before* has to rise by more than the diagonal.
+# The controls are not as flat as we expected. In the right panel, the random one rises by 8 points
+# and the diagonal by 15, although neither knows anything about the words. So expected words are
+# easier to find even by position, and to pass the test, *before* has to rise by more than the
+# diagonal.
 #
-# It does not: it rises by 12 points. In the third quarter it is ahead, with 74% against 59%. But in
-# the fourth, where the words are most expected, the two are level. So the fair test does **not**
-# show that attention follows the model's expectation. (Nor do five models of four epochs show it:
-# question 8.) Our explanation remains plausible, and unproven.
+# It does not: *before* rises by 12 points. In the third quarter it is ahead of the diagonal, with
+# 74% against 59%. But in the fourth, where the words are most expected, the two are level. So the
+# fair test does **not** show that attention follows the model's expectation. (Nor does it with five
+# models of four epochs: question 8.) Our explanation remains plausible, but unproven.
 #
-# Two facts are certain. The shipped model is right for three links in five before the word is
-# known, and for more than four in five after. And α_t can show at most what the decoder expects,
-# never what it wrote, because the query s_{t−1} has not read y_t. (Nor has the query of lesson 07,
-# which is s_t: it has read only y_{t−1}.) To find which words translate each other, compute
-# p(j | y_t).
+# One fact is certain: α_t can show at most what the decoder expects, never what it wrote, because
+# the query s_{t−1} has not read y_t. To find which words translate each other, compute p(j | y_t).
 #
-# Remember the method, too. A measure that is computed from the thing it is meant to explain needs a
-# control that knows nothing. If the control passes, the test says nothing.
+# Remember the method, too. If a measure is computed from the thing that it is meant to explain, it
+# needs a control that knows nothing. If the control passes, the test says nothing.
 
 # %% [markdown]
 # ## What others call it
@@ -883,13 +888,12 @@ show(figure, "06_surprise")
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001. By what factor must the word be more likely there than at the other
-#    positions, if *after* is to put half of the weight there? Which links can Bayes' rule not
-#    correct?
-# 6. A target word with two gold links can be right for only one of them. What is the best share of
-#    right links possible on the held-out clauses?
-# 7. Train `reverse` with an encoder that reads from left to right only, `bidirectional=False`. The
-#    largest weight may now miss the right digit by one. On which side will it be?
-# 8. Train the four epochs with seeds 0 to 4. By how much does p(j | y_t) point better than α? And
-#    in the fair test, with how many seeds is the share of the last quarter larger than that of the
-#    first, for the model and for the diagonal?
+# 5. A position has α = 0.001, but *after* puts half of the weight there. How many times as likely
+#    must the word be at this position as at the others? Which links can Bayes' rule not correct?
+# 6. If a target word has two gold links, the largest weight of its row can be right for only one of
+#    them. What is the largest possible share of right links on the held-out clauses?
+# 7. Train on `reverse` with an encoder that reads from left to right only, `bidirectional=False`.
+#    The largest weight may now be next to the right digit. On which side of it?
+# 8. Train for four epochs with the seeds 0 to 4. By how many points is the share of right links
+#    larger for p(j | y_t) than for α? And in the fair test, with how many seeds is the share of the
+#    last quarter larger than that of the first, for the model and for the diagonal?
