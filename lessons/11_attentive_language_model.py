@@ -1,24 +1,24 @@
 # %% [markdown]
 # # Lesson 11: a language model that looks back
 #
-# **You will be able to** derive a language model's attention over its own past, and find out by
-# ablation and control whether it is used.
+# **You will be able to** derive the gradients of a language model that attends to its own past, and
+# find out with ablations and a control whether the model uses this attention.
 #
 # **Needs:** lessons 03 and 06. **Time:** 50 minutes to read, about a minute to run.
 #
 # Read ten letters, then twenty dots, and then write down the ten letters. That is easy for you,
 # because you can look back at the page. A recurrent network cannot look back. Everything that it
 # knows about the text must fit into a state of fixed size, and every dot changes that state. Yet
-# the earlier states h_1 … h_{t−1}, in which the letters were still fresh, have all been computed. A
-# recurrent network simply throws them away.
+# the network has computed the earlier states, in which the letters were still fresh. It simply
+# throws them away.
 #
 # Salton, Ross & Kelleher (2017) keep them. Before each prediction, a softmax over *all earlier
-# states* decides which of them to read again. You will derive this mechanism. Then you will train
-# models with and without it, all of about the same size, to copy letters. Guess now how many of the
-# ten letters an LSTM without it gets right.
+# states* decides which of them to read again. You will derive the gradients of this attention. Then
+# you will train models with and without it to copy letters. All models have about the same size.
+# Guess now: how many of the ten letters does an LSTM without attention get right?
 #
-# A second text, the Bible, leads to a question that is asked too rarely: *does the model use its
-# attention?* On the way, you will meet bugs that leave every gradient right.
+# On a real text, the Bible, you will ask a question that is asked too rarely: *does the model use
+# its attention?* On the way, you will meet bugs that no gradient check can find.
 
 # %%
 print("Lesson 11: a language model that looks back", flush=True)
@@ -54,27 +54,29 @@ np.set_printoptions(precision=3, suppress=True)
 #     e_s = v · tanh(h_s W_s + h_t W_q)     score: how useful is state s now?     for s < t
 #     α   = softmax(e)                      weights: positive, they add up to 1
 #     c   = Σ_s α_s h_s                     context vector: what was fetched
-#     y   = tanh(h_t W_x + c W_r + b)       combines state and context; y predicts the word
+#     y   = tanh(h_t W_x + c W_r + b)       state and context, combined for the output layer
 #
 # The paper calls this score *combined*, because it reads both the earlier state and the present
-# one. It also has a simpler score, *single*, which leaves out h_t W_q. So *single* rates each
-# earlier state without knowing what the present state asks for. (The paper writes the last line as
-# tanh(W_c [h; c] + b). Our W_x and W_r are the two parts of its W_c.)
+# one. The paper also has a simpler score, *single*, which leaves out h_t W_q. So *single* rates
+# each earlier state without knowing what the present state asks for. (The paper writes the last
+# line as tanh(W_c [h; c] + b). Our W_x and W_r are the two parts of its W_c.)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | h_t | (H,) | the present state; its query asks for earlier states |
+# | h_t | (H,) | the present state, which asks for earlier states |
 # | M, its rows h_s | (S, H) | memory: the S = t − 1 earlier states |
-# | k_s, q | (A,) | h_s W_s and h_t W_q: key and query |
+# | k_s, q | (A,) | the key h_s W_s of state s, and the query h_t W_q |
 # | x_s | (A,) | tanh(k_s + q), the score's hidden layer, as in lesson 06 |
 # | e, α | (S,) | scores, weights |
 # | c | (H,) | **context vector** |
-# | y | (K,) | what the output layer reads |
+# | y | (K,) | input of the output layer, which predicts the word |
 # | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
 # | W_x, W_r, b | (H, K), (H, K), (K,) | parameters of the last line; W_x reads h_t, not x_s |
 #
-# Three letters differ from lessons 03 and 06: q is now the query *after* its matrix, a will be what
-# the *last* tanh reads, and c is always the context, never the LSTM's cell state.
+# Three letters have another meaning than in lessons 03 and 06: q is the query *after* its matrix,
+# a will be what the *last* tanh reads, and c is always the context, never the LSTM's cell state.
+#
+# The figure shows what each result is computed from.
 
 # %%
 boxes = {
@@ -104,8 +106,8 @@ show(plotting.diagram(boxes, arrows, title="The context goes to the prediction, 
 #
 # W_s turns these states into keys: (2, 0) for *f*, (0, 2) for *g*, and (0, 0) for the dot. The
 # present state is h_t = (0, 1, 0): it asks for the letter in the first position. W_q turns it into
-# the query (0, −3), which the score adds to each key. With v = (3, 3), the score is three times the
-# sum of the two numbers after tanh. Which state will have the largest weight?
+# the query (0, −3), which is added to each key. With v = (3, 3), the score of a state is three
+# times the sum of the two numbers in tanh(k_s + q). Which state will have the largest weight?
 
 
 # %%
@@ -139,12 +141,15 @@ for symbol, one_k, one_x, one_e, weight in zip(read, k, x, e, alpha):
 print("the context is", c)
 
 # %% [markdown]
-# The f has by far the largest weight. The query does not look for a match. It vetoes the other
-# position: its −3 lands on the second number of every key. For *g*, it more than cancels the 2, and
-# nothing is left. For *f*, the 2 is in the first number, where the query is 0, so it still counts.
-# Now look at the first number of the context, 0.761. With all weight on f it would be 1, and with
-# all weight on g it would be −1, so the model has mostly fetched the f. What happens if another
-# state asks for the second letter? And what if both states use *single*, which has no query?
+# The *f* has by far the largest weight. The query does not look for a match. It vetoes the other
+# position: its −3 is added to the second number of every key. In the key of *g*, the second number
+# is the 2, and the −3 more than cancels it. In the key of *f*, the 2 is the first number, to which
+# the query adds 0, so the 2 still counts.
+#
+# Now look at the first number of the context, 0.761. With all weight on *f* it would be 1, and with
+# all weight on *g* it would be −1, so the model has mostly fetched the *f*. What does the model
+# fetch if the present state asks for the second letter instead? And what does it fetch for each of
+# the two questions with *single*, which has no query?
 
 
 # %%
@@ -164,9 +169,9 @@ assert (context(h_t, no_query) == context(wants_second, no_query)).all()
 
 # %% [markdown]
 # With *combined*, the first number of the context is positive for the first question and negative
-# for the second: each question fetches the right letter. *single* is the special case W_q = 0, so
-# it answers every question alike. Now the last of the four lines combines the present state and the
-# context:
+# for the second, so each question fetches the right letter. *single* is the special case W_q = 0,
+# so it fetches the same context for both questions. The last of the four lines combines the present
+# state and the context:
 
 # %%
 W_x = np.array([[0.2, -0.1], [0.3, 0.4], [-0.5, 0.1]])
@@ -184,8 +189,9 @@ print("y =", y)
 #
 # Two sums need names: a = h_t W_x + c W_r + b is what the last tanh reads, and z_s = k_s + q is
 # what the score's tanh reads. We go through the four lines of the forward pass in reverse and
-# compare each gradient with a central difference. To nudge an intermediate result, such as c, the
-# function L can add an array to it: `L(c=…)` is the loss after the array has been added to c.
+# compare each gradient with a central difference. For this we must be able to nudge an intermediate
+# result, such as c, so the function L accepts an array for it: `L(c=…)` is the loss after this
+# array has been added to c.
 
 # %%
 w = np.array([1.0, -2.0])
@@ -207,7 +213,7 @@ def check_gradient(name, ours, loss, array):
 
 
 def moved(name, ours):
-    """Do the same for an intermediate result, to which L adds the array `by`."""
+    """Compare our gradient of an intermediate result, to which L adds the array `by`."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -238,16 +244,16 @@ moved("z", dz)
 # ### Four roles
 #
 # What is the gradient of a state? The present state h_t is used twice: it **predicts** (in a), and
-# it **asks** (its query is q). Each earlier state h_s is used twice, too: it is **found** (by its
-# key k_s), and it is **fetched** (as a value, in c). These are the four *roles* of a state. In a
-# single step, h_t has two of them and h_s has the other two. Each role adds one term to the
+# it **asks** (with its query q). Each earlier state h_s is used twice, too: it is **found** (by its
+# key k_s), and it is **fetched** (as a value, into c). These are the four *roles* of a state. In a
+# single step, h_t has the first two, and each h_s has the last two. Each role adds one term to the
 # gradient:
 #
 #     dh_t = da W_xᵀ  +  dq W_qᵀ            predicts, asks          with dq = Σ_s dz_s
 #     dh_s = dk_s W_sᵀ  +  α_s dc           is found, is fetched    with dk_s = dz_s
 #
-# The query was added to every key, so its gradient dq is a sum over all of them. The gradient of
-# each matrix is, as always, its input times the gradient of its output.
+# The query was added to every key, so its gradient dq is a sum over all keys. The gradient of each
+# matrix is, as always, its input times the gradient of its output.
 
 # %%
 dq = dz.sum(0)                                  # (A,)
@@ -265,9 +271,9 @@ print("one step: every gradient equals its central difference")
 # ## All words at once
 #
 # Must the questions be asked one after another? In lesson 06 they must: each context goes into the
-# decoder's next state, and this state asks the next question. In this model, c goes into y, and
-# *never back into the LSTM*. So the LSTM can first read the text to its end. Once all states exist,
-# all questions can be asked at once.
+# decoder's next state, and this state asks the next question. In this model, c goes only into y,
+# and *never back into the LSTM*. So the LSTM can first read the text to its end. Once all states
+# exist, all questions can be asked at once.
 #
 # The scores become a matrix, with a row for each step t that asks and a column for each state s.
 # Step t may see only the states before it. As a matrix, this rule is a triangle of ones below the
@@ -276,15 +282,16 @@ print("one step: every gradient equals its central difference")
 #
 # In a whole text, each state has all four roles, but at different steps. For example, h_3 predicts
 # and asks at step 3, and is found and fetched at steps 4, 5, 6, … So two terms of the gradient of
-# h_s become sums over all *later* steps t. First, s is found at each later step, so the gradient of
-# its key is now a sum: dk_s = Σ_t dz_ts. Second, s is fetched at each later step, so α_s dc becomes
-# Σ_t α_ts dc_t. Both sums carry the gradient from step t to h_s in **one** jump, however far apart
-# they are.
+# h_s become sums over all *later* steps t. First, h_s is found at each later step, so the gradient
+# of its key is now a sum: dk_s = Σ_t dz_ts. Second, h_s is fetched at each later step, so α_s dc
+# becomes Σ_t α_ts dc_t. Both sums carry the gradient from step t to h_s in **one** jump, however
+# far apart t and s are.
 #
-# The code reads B texts at once. As in lesson 06, `mask` says where a text has a word. Its shape is
-# (T, B), and `visible` combines it with the triangle. A loss may also read the weights α
-# themselves, as the loss of the checks below does. The argument `dalpha` is the gradient that comes
-# from there, and is added to h_s · dc. In training it is 0.
+# The code reads B texts of up to T words at once. All T states are columns of the scores, so here
+# S = T. As in lesson 06, `mask` (T, B) says where a text has a word, and `visible` combines it with
+# the triangle. A loss may also read the weights α directly, as the loss of the checks below does.
+# The gradient from such a loss is the argument `dalpha`, which is added to h_s · dc. In training it
+# is 0.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -293,7 +300,7 @@ print("one step: every gradient equals its central difference")
 # %% tags=["plain"]
 @dataclass(eq=False)
 class PlainReader(Module):
-    """From states h to y, which the output layer reads. The score is combined; single: W_q = 0."""
+    """Compute y, which the output layer reads, from states h. With W_q = 0 the score is single."""
 
     W_s: Array  # (H, A)
     W_q: Array  # (H, A)
@@ -351,7 +358,7 @@ class PlainReader(Module):
 #
 # Is this class correct? We check it in three ways. First, its outputs must equal those of the
 # equations for one step, applied word by word while the memory grows. Second, its gradients must
-# equal central differences. Third, everything must equal the library's results.
+# equal central differences. Third, its outputs, weights and gradients must equal the library's.
 
 # %%
 T = 6
@@ -413,8 +420,8 @@ print("combined and single: outputs, weights and all gradients equal the library
 # %% [markdown]
 # ### What a bug looks like
 #
-# In the class below, the four terms of the gradient of a state are added up wrongly. Read the
-# report before you read the code. Which roles have lost their term?
+# The class below adds up the four terms of a state's gradient wrongly. Read the report before you
+# read the code. Which roles have lost their term?
 
 
 # %%
@@ -432,15 +439,16 @@ class LastRoles(PlainReader):
 report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
-# The gradients of all six parameters are right. They are computed from da, de, dk and dq, and de is
-# computed from dc, so these five should be right as well. Only the gradient of the states is wrong.
-# So either the fetched term, which no parameter's gradient reads, is wrong, or the terms are added
-# up wrongly. The report names the line. This line *assigns* where it should add, so the two terms
-# that were already in `dh`, "it predicts" and "it asks", are lost.
+# Only the gradient of the states is wrong. The gradients of all six parameters are right. They are
+# computed from da, de, dk and dq, and de is computed from dc, so these five gradients should be
+# right as well. That leaves two suspects: the fetched term, from which no parameter's gradient is
+# computed, and the sum of the four terms. It is the sum. The line that the report names *assigns*
+# where it should add, so the two terms that were already in `dh`, "it predicts" and "it asks", are
+# lost.
 #
 # Why is the wrong value in the report exactly 0? It is element [5, …], so it belongs to the state
-# of the last step. No later step looks back at that state, so it is neither found nor fetched. The
-# only two terms that it should have are the two that were lost.
+# of the last step. No later step looks back at that state, so it is neither found nor fetched. Its
+# gradient has only two terms, the two that were lost.
 #
 # ## What no gradient check sees
 #
@@ -448,11 +456,11 @@ report = caught(check, LastRoles(*arrays))
 # `forward`. It cannot know whether this `forward` is the one that you wanted. Here are two bugs in
 # `forward`.
 #
-# The first bug forgets the triangle of the causal mask, so each step sees later states, and with
-# them the word that it should predict. The second bug was published, in the code released with the
-# paper. This code gives one step of the model to a framework that *traces* it. The framework runs
-# the step once, on the first word, records all operations, and replays this record at every later
-# word. But at the first word the past is empty, so the recorded step never looks back.
+# The first bug forgets the triangle of the causal mask. Each step then sees later states, which
+# have read the word that it should predict. The second bug is in the code that was released with
+# the paper. This code gives one step of the model to a framework that *traces* it: the framework
+# runs the step once, on the first word, records all operations, and replays this record at every
+# later word. But at the first word the past is empty, so the recorded step never looks back.
 
 
 # %%
@@ -477,10 +485,10 @@ for name, reader in HISTORY_READOUTS.items():
     print(f"{name}: largest relative error of the gradients {check(reader).worst:.0e}")
 
 # %% [markdown]
-# All gradients are right in all three versions, so test the *forward* pass instead. Which output
+# All gradients are right in all three versions, so we test the *forward* pass instead. Which output
 # depends on which state? The function `influence` changes one state at a time and records which
 # outputs change. In the figure, each column is a state, each row is an output, and blue means that
-# the output changed.
+# the output changes with the state.
 
 
 # %%
@@ -515,14 +523,14 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # %% [markdown]
 # Only the left panel is as it should be: each output depends on its own state and on earlier ones.
 # In the middle, each output depends on all states, even on later ones. On the right, each output
-# depends only on its own state. The traced layer computes y = tanh(h W_x + b). It is one tanh layer
-# on the LSTM's state, and it never looks back. Yet it *trains*, and on real text it does well. A
-# falling loss does not prove that the equations are those of the paper. (One symptom to look for in
-# your own runs is a parameter whose gradient is exactly 0.)
+# depends only on its own state, because the traced layer computes y = tanh(h W_x + b). It is a mere
+# tanh layer on the LSTM's state. Yet it *trains*, and on real text it does well, as you will see.
+# So a falling loss does not prove that the equations are those of the paper. (One symptom to look
+# for in your own runs is a parameter whose gradient is exactly 0.)
 #
 # The traced layer is still useful. It is the same model without attention, so it is the right
-# **control**, the model with which attention is compared. Without the parameters of attention, the
-# control can afford a larger state within the same budget of parameters. Below, the control is
+# **control**, the model with which attention is compared. Because the control has no parameters for
+# attention, it can have a larger state within the same budget of parameters. Below, the control is
 # called *tanh layer*.
 #
 # ## Ten letters, twenty dots
@@ -530,15 +538,15 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Can attention do the task from the beginning of this lesson? A sequence is ten letters, each one
 # of a to h, then twenty dots, then an arrow. At the arrow, the model predicts the first letter.
 # Then it *reads* the correct first letter and predicts the second, and so on. Nothing else is
-# predicted, and there are eight letters, so chance is one in eight.
+# predicted. There are eight letters, so a model that guesses gets one in eight right.
 #
 # With attention, the LSTM does not have to remember the letters. It only has to count: the letters
 # as it reads them, and the steps since the arrow. Then h_t can ask for the letter in the right
-# position. All models are trained on the same 400 batches of 32 sequences. The budget is 20,000
-# parameters for each model, so the models with attention have smaller states.
+# position. All models are trained on the same 400 batches of 32 sequences. Each model may have
+# 20,000 parameters, so the models with attention have smaller states.
 #
-# Write down four guesses, one for each model: the LSTM, the LSTM with a tanh layer (the control),
-# single, and combined.
+# How many of the letters will each model get right? Write down four guesses: for the LSTM, the LSTM
+# with a tanh layer (the control), single, and combined.
 
 # %% tags=["training"]
 TASK = Copying(400, np.random.default_rng(1))
@@ -568,13 +576,13 @@ assert 0.9 > right["single"] > right["LSTM"] + 0.2
 assert right["tanh layer"] < 0.5
 
 # %% [markdown]
-# *combined* gets all letters right, and *single* gets three out of four. The two models without
-# attention do badly. The LSTM gets a quarter of the letters right, two or three of the ten, and the
-# control is at chance, 12.5 %. (Question 3 tries five seeds. *combined* gets all letters right with
-# every seed. The LSTM falls to chance with three of the five.)
+# *combined* gets practically all letters right, and *single* about three out of four. The two
+# models without attention do badly. The LSTM gets about a quarter of the letters right, two or
+# three of the ten, and the control is at chance, 12.5 %. (In question 3, *combined* does as well
+# with each of five seeds, and the LSTM falls to chance with three of the five.)
 #
 # Where do the two models with attention look? The figure shows the weights for one sequence, with a
-# row for each letter to predict and a column for each step of the sequence. Bright cells are large
+# row for each letter to predict and a column for each state in the memory. Bright cells are large
 # weights.
 
 # %% tags=["training"]
@@ -593,18 +601,17 @@ assert on_it > 0.95
 
 # %% [markdown]
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
-# stripes: every row has its weight on the same columns. The reason is that e_s does not depend on
-# the step t that asks. From row to row, only the denominator of the softmax can change, because
-# later rows see more states. So every step gets nearly the same context, a mixture of many states,
-# and the model must extract the right letter from this mixture. That works for three letters out of
-# four.
+# stripes: every row has its weight on the same columns, because e_s does not depend on the step t
+# that asks. From row to row, only the denominator of the softmax changes, because later rows see
+# more states. So every step gets nearly the same context, a mixture of many states. The last tanh
+# must extract the right letter from this mixture, and succeeds for about three letters out of four.
 #
 # ## Is the attention used?
 #
-# A diagonal is only a picture. Does the prediction depend on it? An **ablation** answers this: take
-# the trained model, change nothing but its attention, and measure how much the loss rises. The unit
-# of the loss is the *nat*, because the loss is −log p with the natural logarithm. We change the
-# attention in five ways:
+# A diagonal is only a picture. Does the prediction depend on these weights? An **ablation** answers
+# this: take the trained model, change nothing but its attention, and measure how much the loss
+# rises. The unit of the loss is the *nat*, because the loss is −log p with the natural logarithm.
+# We change the attention in five ways:
 #
 # - **no context**: c = 0;
 # - **equal weights**: the same weight for all visible states;
@@ -612,12 +619,12 @@ assert on_it > 0.95
 # - **hard**: all weight on the state with the largest weight;
 # - **sampled**: all weight on one state, sampled with the weights as probabilities.
 #
-# The change to watch is *equal weights*. If it costs nothing, the softmax does not choose between
-# states. We say that a model *uses* its attention if equal weights cost at least 0.01 nats per
-# token (here a letter, later a word), about one per cent in perplexity. The lower end of the 95 %
-# interval, not only the mean, must reach 0.01. The interval says how much the cost would vary with
-# other test texts, not with other seeds. A model that does not choose may still depend on the
-# *mean* of its past. That is what *no context* shows.
+# The change to watch is *equal weights*. If it costs nothing, the model gains nothing by choosing
+# between states. We say that a model *uses* its attention if equal weights cost at least 0.01 nats
+# per token (here a letter, later a word), which raises the perplexity by about one per cent. Not
+# only the mean cost but also the lower end of its 95 % interval must reach 0.01. This interval says
+# how much the cost would vary with other test texts, not with other seeds. A model that does not
+# choose may still depend on the *mean* of its past, and *no context* shows whether it does.
 #
 # Now guess: which of the five changes will cost *combined* almost nothing?
 
@@ -629,27 +636,28 @@ print(f"the largest weight of a row is {largest.mean():.2f} on average, between 
       f"{largest.min():.2f} and {largest.max():.2f}")
 is_next = np.abs(np.arange(weights.shape[2]) - positions) == 1          # (10, S)
 next_to_it = (weights[-10:] * is_next[:, None]).sum(2)                  # (10, B)
-print(f"the two neighbours of the right letter have {next_to_it.mean():.2f} together")
+print(f"the right letter's two neighbours together have {next_to_it.mean():.2f} on average")
 assert copy_ablation.used and copy_ablation.cost("equal weights").more.low > 2
 assert largest.mean() + next_to_it.mean() > 0.9
 
 # %% [markdown]
-# The attention is used, and heavily: equal weights cost more than four nats per letter. *Shuffled*
-# costs even more than *no context*, because the model now fetches a letter of another text, and is
-# confident of it. *Hard* weights cost almost nothing, because the largest weight is on the right
-# letter. *Sampled* weights cost far more than *hard* ones. The largest weight of a row is about
-# three quarters on average, and nearly all of the rest lies on the two neighbours. So in about one
-# step of four, the sample is a neighbour, and the model usually fetches a wrong letter. (For your
-# own model, `numpy-attention ablate RUN` prints such a table.)
+# *combined* uses its attention, and heavily: equal weights cost about four nats per letter.
+# *Shuffled* costs even more than *no context*, because the model now fetches a letter of another
+# text, and is confident of it. *Hard* weights cost almost nothing, because the largest weight is
+# nearly always on the right letter. But on average this weight is only about three quarters, and
+# nearly all of the rest lies on the two neighbours. So with *sampled* weights, the model fetches a
+# neighbour in about one step of four, and the neighbour is usually a wrong letter. That is why
+# *sampled* costs far more than *hard*. (For your own model, `numpy-attention ablate RUN` prints
+# such a table.)
 #
 # ## The Bible
 #
 # Does attention help on real text, too? Each verse of `bible-en` is a text of its own, and every
 # word is predicted, including the first one and the end of the verse, `</s>`. The vocabulary has
 # 2,000 words, each model may have 200,000 parameters, and training is one pass over 9,600 verses.
-# At the start, the bias of the output layer is set to the logarithms of the word frequencies, so no
-# model has to learn these first. Which model wins: the LSTM, the control or combined? And will
-# combined use its attention?
+# Before training, the bias of the output layer is set to the logarithms of the word frequencies, so
+# that no model has to learn these first. Which model will win: the LSTM, the control or combined?
+# And will combined use its attention?
 
 # %% tags=["training"]
 WORDS = 2000
@@ -690,8 +698,8 @@ def paired(name, other):
 
 against_lstm = paired("combined", "LSTM")
 against_control = paired("combined", "tanh layer")
-print(f"combined minus the LSTM:    {signed(against_lstm)} nats per word")
-print(f"combined minus the control: {signed(against_control)} nats per word")
+print(f"loss of combined minus that of the LSTM:    {signed(against_lstm)} nats per word")
+print(f"loss of combined minus that of the control: {signed(against_control)} nats per word")
 bible_ablation = ablated("Bible, combined", models["combined"], verses.held_out)
 
 # %% tags=["training"]
@@ -706,39 +714,42 @@ title = ("How much each model depends on its attention: equal weights cost "
 show(draw_costs(panels, (1, 70), title), "11_ablation")
 
 # %% [markdown]
-# The LSTM wins with a perplexity of 50.81. The control reaches 52.07, and combined 52.48. What does
-# combined do with its attention? The right panel of the figure shows what each change costs:
+# The LSTM wins, by about one point of perplexity. Combined is last, less than one point behind the
+# control. So what does combined do with its attention? In the figure, the left panel shows the
+# costs for copying again. The right panel shows them for the Bible:
 #
-# - **Equal weights** cost next to nothing, so the softmax hardly chooses. What combined reads is
-#   almost the mean of all earlier states of the verse, something like its topic.
+# - **Equal weights** cost next to nothing, so combined gains hardly anything by choosing. It could
+#   as well read the mean of all earlier states of the verse, something like the verse's topic.
 # - **No context** costs several times as much, and **shuffled** costs almost as much as no context.
 #   So the model does depend on the past of *this* verse.
-# - **Hard** weights cost even more, because one state cannot replace the mean of all.
+# - **Hard** weights cost even more than no context, because one state cannot replace the mean of
+#   all.
 #
-# The printed verdict is "unused", but only just: equal weights cost 0.010 nats, and the threshold
-# of 0.01, the dotted line, lies inside the interval. Another seed (question 4), or even another
-# processor, can turn the verdict into "used". Read the number, not the verdict.
+# Is the attention used? Equal weights cost so close to the threshold of 0.01 nats, the dotted line,
+# that another seed (question 4) or even another processor can change the printed verdict. Read the
+# number, not the verdict.
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
 # it predicts no worse than combined. A model that was trained with a context relies on it, and
 # stumbles when we take it away. A model that was trained without a context has learned to do
-# without. **The ablation measures what this model depends on. The control measures what the
+# without. **The ablation measures what the trained model depends on. The control measures what the
 # mechanism is worth.** You need both.
 #
 # ### With more training
 #
 # The models above were small, and were trained for only seconds. Does the order change with larger
-# models and more training? Guess, then compare with three sets of recorded runs (test perplexities,
-# from `results/claims.md`):
+# models and more training? Guess, then compare with three sets of recorded runs. (All numbers are
+# test perplexities, from `results/claims.md`.)
 #
-# - *Bible*: ten times as many parameters, and about six times as many words in the vocabulary. The
-#   text is no longer cut into verses but read on, in chunks of 35 words. This set-up is ours, not
-#   the paper's. 4 epochs, one seed.
-# - *Penn Treebank*: English newspaper text, on which the paper tests its models, too. Models of 2
-#   layers of 200 units, smaller than the paper's, but trained sentence by sentence, as in the
-#   paper. 13 epochs, the mean of three seeds.
-# - *Penn Treebank, 2 × 650*: only the LSTM with which Salton et al. compare their models, on
-#   running text. 39 epochs, one seed. It took six hours on one core.
+# - *Bible*: The models have ten times as many parameters, and a vocabulary about six times as
+#   large. The text is no longer cut into verses. It is read on from verse to verse, in chunks of 35
+#   words. Training takes 4 epochs, with one seed. This set-up is ours, not the paper's.
+# - *Penn Treebank*: The text is English newspaper text, on which the paper, too, tests its models.
+#   Our models are smaller (2 layers of 200 units), but like the paper's, they are trained sentence
+#   by sentence. Training takes 13 epochs, and each perplexity is the mean of three seeds.
+# - *Penn Treebank, 2 × 650*: The only model is the LSTM with which Salton et al. compare theirs. It
+#   has 2 layers of 650 units and reads running text. Its 39 epochs, with one seed, took six hours
+#   on one core.
 
 # %% tags=["training"]
 LONGER = {
@@ -760,28 +771,28 @@ for text, recorded in LONGER.items():
 # with one seed. Without a control, attention would have got all the credit.
 #
 # Four things changed at once (size, vocabulary, training, and text that runs on across verses), so
-# we cannot say which of them reversed the order. Within the set, though, the comparison with the
-# control is fair.
+# we cannot say which of them reversed the order. But among the recorded models of the Bible, the
+# comparison with the control is fair.
 #
-# On the Penn Treebank, attention is three points *worse* than its control, and worse with each of
+# On the Penn Treebank, combined is three points *worse* than its control, and worse with each of
 # the three seeds. It does not even beat the LSTM.
 #
 # The LSTM of 2 × 650 units reaches 77.17, close to the 75.96 that Salton et al. quote for it. That
-# is thirty points better than the small LSTM, but it took five times as many parameters, dropout,
-# more epochs, and a state that is carried from sentence to sentence. Between models of the same
-# size and training, perplexities in this lesson differ by less than four points. So here the size
-# and the training of a model mattered far more than its attention.
+# is more than thirty points better than the small LSTM, but it took five times as many parameters,
+# dropout, more epochs, and a state that is carried from sentence to sentence. Within each of the
+# other two sets, the perplexities differ by less than four points. So in these runs, the size and
+# the training of a model mattered far more than its attention.
 #
 # ## One more silent fault
 #
 # Can a bug also be in the measurement? Tracing was one silent fault of the paper's released code.
-# Another is in how it counts words: the **first word of each sentence is counted but not
+# The code has another in how it counts words: the **first word of each sentence is counted but not
 # predicted**. This word adds nothing to the loss, but the loss is divided by one word too many, so
 # the perplexity is too low.
 #
-# A simple test catches this fault. A model that knows nothing gives each word the probability p =
-# 1/V, so it must have a perplexity of V. Does it? The code below counts the words of the Bible in
-# both ways.
+# A simple test catches this fault. A model that knows nothing gives each of the V words of the
+# vocabulary the probability 1/V, so its perplexity must be V. Is it? The code below counts the
+# words of the Bible in both ways.
 
 # %% tags=["training"]
 total, first, words = measured["LSTM"]
@@ -796,9 +807,9 @@ print(f"  first word counted, not predicted:  LSTM {flattered:.2f}, a model that
 assert flattered < 0.95 * honest
 
 # %% [markdown]
-# Counted in the wrong way, a model that knows nothing beats V = 2,000, which is impossible. And the
-# LSTM seems to gain more than the whole gap between our three models, though not a single
-# prediction has changed.
+# Counted in the wrong way, a model that knows nothing has a perplexity far below V = 2,000, which
+# is impossible. And the LSTM seems to improve by more than the whole gap between our three models,
+# although not a single prediction has changed.
 #
 # Before you believe a number, ask four questions:
 #
@@ -812,10 +823,11 @@ assert flattered < 0.95 * honest
 #
 # | here | elsewhere |
 # |---|---|
-# | found and fetched | key and value roles |
-# | sees only what came before | causal attention |
-# | single, combined | content-only score; additive attention with the query |
-# | is the attention used? | ablation; attention is not explanation (Jain & Wallace 2019) |
+# | the roles asks, is found, is fetched | query, key, value |
+# | attention that sees only what came before | causal attention |
+# | the score *single* | attention pooling, a score without a query |
+# | the score *combined* | additive attention |
+# | is the attention used? | is attention explanation? (Jain & Wallace 2019) |
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -826,8 +838,8 @@ assert flattered < 0.95 * honest
 # | `analysis` | ablations, and intervals for differences between models |
 # | `plotting` | diagrams, heatmaps, what each change of the attention costs |
 # | `Combined` | the library's score with a query |
-# | `Single` | its score without one |
-# | `KeyValueReadout` | its layer that turns states into y, which the output layer reads |
+# | `Single` | the library's score without a query |
+# | `KeyValueReadout` | the library's layer that computes y from the states |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `Array` | an array, in type hints |
@@ -838,26 +850,26 @@ assert flattered < 0.95 * honest
 #
 # 1. Put h_t into its own memory, so that step t sees all states s ≤ t. Does the gradient check
 #    pass? What does `influence` show? Which test of this lesson notices the change?
-# 2. Suppose that `backward` has `de = alpha * dalpha`. The report then says that element [1, 0, 0]
-#    of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
+# 2. Suppose that `backward` has the bug `de = alpha * dalpha`. The report then says that element
+#    [1, 0, 0] of de should be 0. Why 0? What do W_s, W_q and v learn from a text of two words?
 # 3. Train the four models to copy, with the seeds 1 to 5. Which of the four results change by more
 #    than ten points from seed to seed?
-# 4. Train the three models of the Bible with the seeds 8 and 9, too. Which statements of the text
-#    hold for all three seeds?
-# 5. Train *combined* with twenty dots and test it with ten, nineteen and forty. Does its largest
-#    weight still point at the right letter?
+# 4. Train the three models of the Bible with the seeds 8 and 9, too. Which statements about these
+#    models hold for all three seeds?
+# 5. Train *combined* with twenty dots, and test it with ten, nineteen and forty dots. Is its
+#    largest weight still on the right letter?
 # 6. Show that for *single* the context c_t is a ratio of two running sums. What does c_t then cost,
 #    in time and memory?
 # 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
-# 8. (After lesson 12.) Does cutting the state into parts make a model worse? With 2 million
-#    parameters, lesson 12's models, whose states have one, two or three parts, reach perplexities
-#    of 117, 120 and 127. Its 4-gram of states (three parts, no attention) reaches 126. (Recorded:
-#    Penn Treebank, recipes `daniluk-*`.) What else could explain this order? Hint: `within_budget`
-#    (from `numpy_attention.models.budget`), called with a vocabulary of 10,000, gives the size n of
-#    each model's word vectors.
-# 9. Question 8 needs a control. Given 200,000 parameters and V = 2,000, the models with one, two
-#    and three parts have three different sizes n. Train this lesson's control (*tanh layer*) on the
-#    Bible with word vectors and states of each size n, without regard to the budget. Which n is
-#    best?
+# 8. (After lesson 12.) Does cutting the state into parts make a model worse? Lesson 12's models
+#    have states of one, two or three parts. With 2 million parameters, they reach perplexities of
+#    117, 120 and 127. Its 4-gram of states (three parts, no attention) reaches 126. (All were
+#    recorded on the Penn Treebank, with the recipes `daniluk-*`.) What else could explain this
+#    order? Hint: `within_budget` (from `numpy_attention.models.budget`) gives the size n of each
+#    model's word vectors. Call it with a vocabulary of 10,000 words.
+# 9. (After question 8.) Test the other explanation with a control. With 200,000 parameters and V =
+#    2,000, the models with one, two and three parts have three different sizes n. For each n, train
+#    this lesson's control (*tanh layer*) on the Bible, with word vectors and states of n numbers,
+#    without regard to the budget. Which n is best?
