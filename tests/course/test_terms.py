@@ -39,7 +39,7 @@ LETTERS = {
 EXCEPTIONS = {
     ("06", "x"): "hidden layer, before and after its tanh; x is not a word",
     ("07", "D"): "The length of an annotation, which was D in lesson 06, is N here, because D is "
-                 "the paper's letter for the window.",
+                 "the paper's letter for how far a window reaches.",
     ("08", "A"): "In lesson 06, A was the size of the score's hidden layer.",
     ("08", "h"): "number of heads, **h** in the paper",
     ("09", "h"): "A layer has **h** heads.",
