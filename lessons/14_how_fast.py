@@ -21,9 +21,10 @@
 # Write down a guess now. Does the first version take twice, three times, five or ten times as long
 # as the floor?
 #
-# **Your numbers and ours.** Next to the times, speeds and ratios of your run, the output has others
-# in round brackets. These were recorded on one core of an Intel Xeon (*the Xeon*), and so were the
-# times, speeds and ratios in the text. On another processor, other changes may save most.
+# **Your numbers and ours.** Times depend on the machine. Next to the numbers of your run, the
+# output has others in round brackets. We recorded these on one core of an Intel Xeon, *the Xeon*,
+# in several runs. The times and speeds in the text are the Xeon's, too. On another processor, other
+# changes may save most.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -34,17 +35,16 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from course import caught, show
-from speed_parts import (blas_in_use, check_parts_add_up, draw_panels, draw_rates, draw_waterfall,
-                         falls, in_turns, kernels_of, listed, medians, panel_rates, print_profile,
-                         print_savings, products_of, rate, ratio, repeats, rest_of,
-                         with_and_without)
+from speed_parts import (blas_in_use, check_parts_add_up, draw_rates, draw_waterfall, falls,
+                         in_turns, kernels_of, listed, medians, panel_rates, print_profile,
+                         print_ranking, print_savings, print_shares, products_of, ranked, rate,
+                         ratio, repeats, rest_of, with_and_without)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
 from numpy_attention.gradcheck import gradcheck, randomize
-from numpy_attention.kernels.elementary import exp, row_max, row_sum
-from numpy_attention.kernels.gates import lstm, lstm_backward
-from numpy_attention.kernels.updates import sgd, squared_norm
+from numpy_attention.kernels import elementary
+from numpy_attention.kernels.gates import lstm_backward
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.module import Array, Module
 from numpy_attention.products import aligned
@@ -97,7 +97,7 @@ show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 # %% [markdown]
 # ## Forward
 #
-# The obvious version has one line per gate, forward and backward. (Lesson 03 derives these lines.)
+# The obvious version has one line per gate, forward and backward. Lesson 03 derives these lines.
 
 
 # %%
@@ -176,7 +176,7 @@ class Recurrence(Module):
 
 
 # %% [markdown]
-# Check it with tiny sizes and in float64. (`numpy-attention step 14` shows every array of it.)
+# Check it in float64, with tiny sizes. The command `numpy-attention step 14` shows every array.
 
 # %%
 xs = np.random.default_rng(4).standard_normal((4, 3, 2))        # T = 4, B = 3, H = 2
@@ -185,10 +185,13 @@ randomize(small, np.random.default_rng(5))
 print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# The whole training step adds three things. First, each word of the texts becomes a row of E.
-# Second, from each state, the output layer computes a probability p for each of the V words; the
-# loss is −log p of the word that came next. (`scale` is 1/B, for the loss per text.) Third, the
-# update clips the gradient's norm (lesson 02), and subtracts the learning rate times the gradient.
+# The whole training step adds three things:
+#
+# - Before the recurrence, each word of the texts becomes a row of E.
+# - After it, the *output layer* turns each state into a probability p for each of the V words. The
+#   loss is −log p of the word that came next. `scale` is 1/B, for the loss per text.
+# - The *update* clips the gradient's norm, as in lesson 02, and subtracts the learning rate times
+#   the gradient from the weights.
 
 
 # %% tags=["plain"]
@@ -279,8 +282,8 @@ print(check(FirstWritten))
 # order, so a machine that is busy for a while slows them all alike. It measures CPU time in one
 # thread. The time printed is the median over the rounds.
 #
-# A **profile** gives the share of each part: of three methods (`predict` is the output layer), of
-# the rest of `loss_and_grad` (the rows of E), and of the rest of the step (the update).
+# A **profile** gives the share of each part of the step: the recurrence, `forward` and `backward`;
+# the output layer, `predict`; the rows of E; and the update.
 
 
 # %% tags=["training"]
@@ -302,24 +305,24 @@ time_versions(FirstWritten)
 print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# Which part would you make faster first? These are the seven changes, the simplest first:
+# Which part would you make faster first? These are the seven changes, the hardest last:
 #
-# | change | version | what is new |
-# |---|---|---|
-# | 1 | `InputsAtOnce` | one product for the inputs of all time steps |
-# | 2 | `WeightsAtOnce` | one product for each weight gradient, after the loop |
-# | 3 | `WordsAtOnce` | the output layer (products, softmax, loss) for all time steps at once |
-# | 4 | `UInPanels` | the recurrent weights in panels (strips of columns) |
-# | 5 | `CompiledGates` | all gates of a time step in one compiled loop |
-# | 6 | `OnePassSoftmax` | softmax, loss and gradient in one pass, in place |
-# | 7 | `OnePassUpdate` | the update in one pass |
+# | change | version | part | what is new |
+# |---|---|---|---|
+# | 1 | `InputsAtOnce` | forward | one product for the inputs of all time steps |
+# | 2 | `WeightsAtOnce` | backward | one product for each weight gradient, after the loop |
+# | 3 | `WordsAtOnce` | predict | products, softmax and loss of all time steps at once |
+# | 4 | `CompiledGates` | forward, backward | all gates of a time step in one compiled loop |
+# | 5 | `OnePassSoftmax` | predict | softmax, loss and gradient in one pass, in place |
+# | 6 | `OnePassUpdate` | update | one pass once the norm is known |
+# | 7 | `UInPanels` | forward, backward | the recurrent weights in panels, strips of columns |
 #
 # A change can hardly save more than its part takes. Write down a second guess: which change will
 # save most, and which least?
 #
 # From here on, one check per version is enough: **each version must give what the previous version
 # gave**, up to the rounding of float32. We compare the loss, every gradient, and the weights after
-# two updates. (One update would not reveal a gradient that is never reset to 0.)
+# two updates. One update would not reveal a gradient that is never reset to 0.
 
 
 # %%
@@ -353,30 +356,22 @@ def check_same(kind, before):
 #
 # Can any product leave the loop? x_t W can, because it does not depend on the state. All T · B rows
 # of x go through W in one product, before the first time step. Only h_{t−1} U has to wait.
-#
-# The new version also fetches U through a method, `laid_out`, which for now returns it unchanged,
-# so that change 4 can replace it.
 
 
 # %% tags=["plain"]
 class InputsAtOnce(FirstWritten):
     def forward(self, xs):
         of_inputs = as_rows(xs) @ self.W + self.b              # (T · B, 4H)
-        U = self.laid_out(self.U, xs.shape[1])
         h = np.zeros_like(xs[0])
         c = np.zeros_like(xs[0])
         hs = [h]
         kept = []
         for a in np.split(of_inputs, len(xs)):
-            h, c, of_step = gates(a + h @ U, c)
+            h, c, of_step = gates(a + h @ self.U, c)
             hs.append(h)
             kept.append(of_step)
         hs = np.stack(hs)                           # (T + 1, B, H): the first one is 0
         return hs[1:], (xs, hs, kept)
-
-    def laid_out(self, W, rows):
-        """A weight matrix, ready for products x W with this many rows: here, W itself."""
-        return W
 
 
 check_same(InputsAtOnce, FirstWritten)
@@ -385,8 +380,10 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 # %% [markdown]
 # The number of multiplications is the same, so what is there to gain? A product of 20 rows fetches
 # all of W, and uses each of its numbers 20 times. A product of 400 rows uses each number 400 times.
-# But a core has a small, fast memory, its **cache** (not the `cache` of a backward pass), often of
-# one or two megabytes. W (640 KB) fits into it. So how much will this change save?
+#
+# But a core has a small, fast memory, often of one or two megabytes: a **cache**, unrelated to the
+# `cache` of a backward pass. W fits into it, so fetching W again is cheap. How much will this
+# change save? We time changes 1 to 3 together, after change 3.
 #
 # ## 2. The weight gradients can wait
 #
@@ -397,7 +394,7 @@ print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
 #     ∂L/∂U = Σ_t h_{t−1}ᵀ da_t
 #     ∂L/∂b = Σ_t da_t                       dX = dA Wᵀ
 #
-# The product sums over its inner index, and that index now runs over all (t, text) pairs, so it
+# A product sums over its inner index. That index now runs over all (t, text) pairs, so the product
 # does the sum over t as well. This saves memory traffic: in the loop, each `grads.W += …` made an
 # array as large as W, read it again, read `grads.W`, and wrote the sum back.
 #
@@ -417,22 +414,21 @@ class WeightsAtOnce(InputsAtOnce):
     def back_in_time(self, dhs, cache):
         """∂L/∂h of all time steps (T, B, H) → all da (T, B, 4H)."""
         xs, hs, kept = cache
-        U_T = self.laid_out(self.U.T, xs.shape[1])
         dh = np.zeros_like(xs[0])
         dc = np.zeros_like(xs[0])
         das = []
         for t in reversed(range(len(xs))):
             da, dc = gates_backward(dhs[t] + dh, dc, kept[t])
             das.append(da)
-            dh = da @ U_T
+            dh = da @ self.U.T
         return np.stack(das[::-1])
 
 
 check_same(WeightsAtOnce, InputsAtOnce)
 
 # %% [markdown]
-# In the loop, hs[t] is the state that step t began with. After the loop, there are T + 1 states,
-# but da has only T steps. Which T states belong to the steps? Here is an easy mistake:
+# There are T + 1 states in hs, and T steps in da. Which states belong to the steps? Here is an easy
+# mistake:
 
 
 # %%
@@ -457,9 +453,17 @@ report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 # ## 3. All words at once
 #
 # Must the output layer be in the loop? No: no state depends on h_t Sᵀ, and in the backward pass,
-# the output layer needs nothing from the recurrence. So it can take all T · B states at once. S is
-# by far the largest weight matrix in a product: in the loop, each of the T steps makes an array as
-# large as S, and adds it to `grads.S`.
+# the output layer needs nothing from the recurrence. So it can take all T · B states at once.
+#
+# > **Exercise.** Write this version before you look at the next cell: a subclass of `WeightsAtOnce`
+# > with a new `predict`, in five lines and without a loop over t.
+# >
+# > - *Given:* hs (T, B, H), targets (T, B), `scale` and `grads`. `self.softmax_loss` takes any
+# >   number of rows, and `as_rows(hs)` is hs as (T · B, H).
+# > - *Returned:* the loss, summed over all words, and ∂L/∂hs (T, B, H). *Added:* the gradients of S
+# >   and d, to `grads.S` and `grads.d`.
+# > - *Test:* `check_same` of your class and `WeightsAtOnce` prints a line. If it raises an
+# >   AssertionError, the message names the first part that differs.
 
 
 # %%
@@ -480,34 +484,205 @@ millions = T * B * V / 1e6
 print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
-# The price is memory: z exists for all time steps at once. (The library has blocks of 512 rows.)
+# S is by far the largest weight matrix in a product. In the loop, each of the T steps made an array
+# as large as S, and added it to `grads.S`. The price of having no loop is memory: z exists for all
+# time steps at once. The library therefore takes blocks of 512 rows.
 #
 # What have the three changes saved? Each line compares a version with the one above it, in the same
-# rounds, because a version may be slower a minute later. Each round gives one ratio. Printed are
-# their median and, in square brackets, their interquartile range. (A median of ratios differs a
-# little from the ratio of the medians.) If the range contains 1, the run cannot tell them apart.
+# rounds, because any version may be slower a minute later. Each round gives one ratio of their
+# times. Printed are the median of these ratios and, in square brackets, their interquartile range.
+# If the range contains 1, the run cannot tell the two versions apart. The round brackets have what
+# a change saved on the Xeon, and the times before and after it.
 
 # %% tags=["training"]
 time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
+print_profile(created(WordsAtOnce, V, H), inputs, targets, 15)
 
 # %% [markdown]
 # On the Xeon, `InputsAtOnce` was about as fast as the first version. Change 2 saved 4.4 ms, and
 # change 3 saved 11.9. One reason is the memory traffic, which costs most for S, because S does not
 # fit into a cache of one or two megabytes.
 #
-# ## 4. Few rows at full speed: U in panels
+# The second profile shows how much changes 4 to 7 can still save.
 #
-# (In a hurry? Skip to change 5.) What is left in the loop? The gates, and two products of 20 rows,
-# with U in the forward pass and with Uᵀ in the backward pass. The arithmetic per row does not
-# depend on the number of rows. Guess: per row, how much faster are 1,000 rows than 20, or 10?
+# ## 4. One compiled loop for all gates
 #
-# A product of n rows takes 2 n · H · 4H operations: each row meets each entry of U in one
-# multiplication and one addition. Speeds are in GFLOP/s, 10⁹ operations per second. (`products_of`
-# repeats a short product, to make it long enough for the clock.)
+# Besides its two products, the loop contains only the gates. A single σ takes four NumPy calls, and
+# each makes a new array. A time step makes some fifty calls, each for only B · H numbers.
 #
-# Speeds depend on **BLAS**, the library that computes NumPy's products, and on its **kernels**,
-# inner loops for one kind of processor. The line `BLAS: …` names yours. The Xeon used OpenBLAS's
-# SkylakeX kernels, which need AVX-512. With others, you may not find what follows.
+# A **kernel** is Python that numba compiles to machine code. It can compute everything for one
+# number before it goes on to the next. Intermediate results stay in the processor's registers, so
+# they need no arrays. `elementary.sigmoid` and `elementary.tanh` take one number.
+
+
+# %%
+@njit
+def lstm(a, c, h_next, c_next):
+    """a (B, 4H) becomes the gates [i f g o]; writes h_next and c_next (B, H), from c (B, H)."""
+    H = c.shape[1]
+    for b in range(len(c)):
+        i = a[b, :H]
+        f = a[b, H:2 * H]
+        g = a[b, 2 * H:3 * H]
+        o = a[b, 3 * H:]
+        for j in range(H):
+            i[j] = elementary.sigmoid(i[j])
+            f[j] = elementary.sigmoid(f[j])
+            g[j] = elementary.tanh(g[j])
+            o[j] = elementary.sigmoid(o[j])
+            c_next[b, j] = f[j] * c[b, j] + i[j] * g[j]
+            h_next[b, j] = o[j] * elementary.tanh(c_next[b, j])
+
+
+# %% [markdown]
+# The kernel of the backward pass, `lstm_backward`, does the same for the lines of `gates_backward`.
+# It is in `numpy_attention/kernels/gates.py`. `check_same` compares both with the NumPy gates.
+#
+# The new version makes the arrays for all time steps before the loop, and step t writes its part of
+# them. It fetches U through a method, `laid_out`, so that change 7 can replace it. How much will it
+# save?
+
+
+# %% tags=["plain"]
+class CompiledGates(WordsAtOnce):
+    def forward(self, xs):
+        a = (as_rows(xs) @ self.W + self.b).reshape(*xs.shape[:2], -1)         # (T, B, 4H)
+        hs = np.zeros((len(xs) + 1, *xs[0].shape), xs.dtype)
+        cs = np.zeros_like(hs)
+        U = self.laid_out(self.U, xs.shape[1])
+        for t in range(len(xs)):
+            a[t] += hs[t] @ U
+            lstm(a[t], cs[t], hs[t + 1], cs[t + 1])
+        return hs[1:], (xs, hs, cs, a)                      # a has become i f g o of all t
+
+    def back_in_time(self, dhs, cache):
+        xs, hs, cs, kept = cache
+        U_T = self.laid_out(self.U.T, xs.shape[1])
+        da = np.empty_like(kept)
+        dh = np.zeros_like(xs[0])
+        dc = np.zeros_like(xs[0])
+        for t in reversed(range(len(xs))):
+            dc_before = np.empty_like(dc)
+            lstm_backward(dhs[t], dh, dc, kept[t], cs[t], cs[t + 1], da[t], dc_before)
+            dh = da[t] @ U_T
+            dc = dc_before
+        return da
+
+    def laid_out(self, W, rows):
+        """A weight matrix, ready for products x W with this many rows: here, W itself."""
+        return W
+
+
+check_same(CompiledGates, WordsAtOnce)
+
+# %% tags=["training"]
+time_versions(WordsAtOnce, CompiledGates)
+
+# %% [markdown]
+# On the Xeon, we timed the library's kernels, and panels were the fourth change. There, the
+# compiled gates saved 1.6 of 29.1 ms. A thousand NumPy calls per training step are gone, but their
+# arrays, 16 KB each, were small enough for the cache.
+#
+# ## 5. Softmax and loss in one pass
+#
+# Outside the loop, there are few calls, but the arrays are large. `softmax_loss` makes one pass
+# after another over arrays as large as z: for z + d, its maximum, the difference, e, its sum, p,
+# the copy, and the product with `scale`. Such an array takes 4.8 MB, more than most cores' caches,
+# but a single row of z takes 12 KB. So this kernel takes one row at a time, does all of this to it
+# in the cache, and overwrites it with its gradient. Guess what this saves.
+
+
+# %%
+@njit
+def cross_entropy(z, d, wanted, scale, losses):
+    """z (N, V), without its bias, becomes ∂(scale · loss)/∂z; losses (N,) become −log p."""
+    for n in range(len(z)):
+        row = z[n]
+        row += d
+        top = elementary.row_max(row)
+        z_wanted = row[wanted[n]]
+        for v in range(len(row)):
+            row[v] = elementary.exp(row[v] - top)
+        total = elementary.row_sum(row)
+        losses[n] = math.log(total) + top - z_wanted            # = −log(e^(z_wanted − top) / total)
+        row *= scale / total
+        row[wanted[n]] -= scale
+
+
+# %%
+class OnePassSoftmax(CompiledGates):
+    def softmax_loss(self, z, wanted, scale):
+        losses = np.empty(len(z))
+        cross_entropy(z, self.d, wanted, z.dtype.type(scale), losses)
+        return losses.sum(), z                              # z has become ∂(scale · loss)/∂z
+
+
+check_same(OnePassSoftmax, CompiledGates)
+
+# %% tags=["training"]
+time_versions(CompiledGates, OnePassSoftmax)
+
+# %% [markdown]
+# ## 6. One pass for the update
+#
+# The arrays of the update are even larger than z. A training step sets the gradient g to 0, squares
+# it into a new array, adds up the squares, makes a clipped copy of g, writes rate times this copy
+# to another array, and subtracts that array from the weights w.
+#
+# The norm needs no new array, because `g @ g` is the sum of the squares. Once it is known, one pass
+# is enough for everything else. Clipping only changes the rate.
+
+
+# %%
+@njit
+def sgd(w, g, rate):
+    """w −= rate · g, then g = 0."""
+    for k in range(len(w)):
+        w[k] -= rate * g[k]
+        g[k] = 0
+
+
+# %% [markdown]
+# Does change 6 save more than change 5, or less? Count the reads and writes of whole arrays in both
+# versions, and guess.
+
+
+# %%
+class OnePassUpdate(OnePassSoftmax):
+    def train_step(self, inputs, targets, grads):
+        """grads must be 0 before the step, and is 0 after it."""
+        loss = self.loss_and_grad(inputs, targets, grads)
+        norm = np.sqrt(grads.vector @ grads.vector)
+        sgd(self.vector, grads.vector, self.dtype.type(RATE * min(1, CLIP / norm)))
+        return loss
+
+
+check_same(OnePassUpdate, OnePassSoftmax)
+print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
+
+# %% tags=["training"]
+time_versions(OnePassSoftmax, OnePassUpdate)
+
+# %% [markdown]
+# In NumPy, the softmax makes about 14 reads and writes for each of z's 1.2 million numbers, and the
+# kernel makes two. The update makes about 11 for each of the 1.5 million weights, and now makes
+# five. So change 5 saves 14 million, and change 6 saves 9 million. On the Xeon, they saved 4.7 and
+# 2.7 ms, which is roughly the same ratio.
+#
+# ## 7. Few rows at full speed: U in panels
+#
+# The last change is the hardest. In a hurry? Skip to *The library, and the floor*.
+#
+# Two products of 20 rows are left in the loop: h_{t−1} U in the forward pass, and da_t Uᵀ in the
+# backward pass. The arithmetic per row is the same for any number of rows. Guess: per row, how much
+# faster is a product of 1,000 rows than one of 20, or of ten?
+#
+# Speeds are in GFLOP/s, 10⁹ operations per second. A product of n rows takes 2 n · H · 4H
+# operations, because each row meets each entry of U in one multiplication and one addition.
+#
+# **BLAS** is the library that computes NumPy's products, with kernels for each kind of processor.
+# The line `BLAS: …` names yours. The Xeon used OpenBLAS's SkylakeX kernels, which need AVX-512.
+# With others, you may not find what follows.
 
 # %%
 ROWS = (1, 5, 10, 20, 50, 200, 1000)
@@ -515,32 +690,26 @@ numbers = np.random.default_rng(5)
 U = numbers.standard_normal((H, 4 * H), np.float32)
 states = numbers.standard_normal((max(ROWS), H), np.float32)
 slopes = numbers.standard_normal((max(ROWS), 4 * H), np.float32)
-KINDS = {"h @ U": (states, U), "da @ U.T": (slopes, U.T)}
 
 # %%
 print(blas_in_use())
-sides = {(name, n): products_of(x[:n], W) for name, (x, W) in KINDS.items() for n in ROWS}
-seconds = in_turns(sides, 9, np.random.default_rng(6))
-rates = {name: {n: rate(seconds[name, n], n, U.size) for n in ROWS} for name in KINDS}
-for name in KINDS:
-    print(f"{name}, rows: GFLOP/s   ", listed(rates[name]))
-of_h = rates["h @ U"]
-print(f"per row, a product of 1,000 rows is {of_h[1000] / of_h[20]:.1f} times as fast as one of "
-      f"20, and {of_h[1000] / of_h[10]:.1f} times as fast as one of 10 (Xeon 1.8, 2.8)")
-title = f"Ten rows are {'slower' if of_h[10] < of_h[5] else 'faster'}, per row, than five (h @ U)"
-show(draw_rates(rates, title, "rows of the product"), "14_rows")
+# products_of repeats a short product, to make it long enough for the clock
+seconds = in_turns({n: products_of(states[:n], U) for n in ROWS}, 9, np.random.default_rng(6))
+rates = {n: rate(seconds[n], n, U.size) for n in ROWS}
+print("h @ U, rows: GFLOP/s   ", listed(rates))
+print(f"per row, a product of 1,000 rows is {rates[1000] / rates[20]:.1f} times as fast as one of "
+      f"20, and {rates[1000] / rates[10]:.1f} times as fast as one of 10 (Xeon 1.8, 2.8)")
+title = f"Ten rows are {'slower' if rates[10] < rates[5] else 'faster'}, per row, than five"
+show(draw_rates({"h @ U": rates}, title, "rows of the product"), "14_rows")
 
 # %% [markdown]
-# ### Packing
+# ### Why does a product of ten rows run at a third of the speed?
 #
-# On the Xeon, 1,000 rows were nearly twice as fast per row as 20, and nearly three times as fast as
-# ten. Why? BLAS does not read U where it is. First it copies U, block by block, into the order in
-# which its inner loop reads it. This **packing** takes the same time for any number of rows. With a
-# thousand rows it hardly matters, but with ten it may take longer than the multiplications. For
-# `U.T`, a *view* whose rows are columns of U, packing may take longer still. (So is S: 2 T times
-# per training step in the loop, for h Sᵀ and dz S, and only twice after change 3.)
+# BLAS does not read U where it is. First it copies U, block by block, into the order in which its
+# inner loop reads it. This **packing** takes the same time for any number of rows. With a thousand
+# rows it hardly matters. With ten, it may take longer than the multiplications.
 #
-# If packing is the reason, the time of a product, plotted against its rows, is a straight line:
+# If packing is the reason, the time of a product is a straight line over its rows:
 #
 #     time = packing + rows · time per row
 #
@@ -549,28 +718,25 @@ show(draw_rates(rates, title, "rows of the product"), "14_rows")
 # predict the speeds of the others. Where will it fail?
 
 # %%
-time_of = {n: np.median(seconds["h @ U", n]) / repeats(n) for n in ROWS}
+time_of = {n: np.median(seconds[n]) / repeats(n) for n in ROWS}
 of_row = (time_of[1000] - time_of[20]) / (1000 - 20)
 packing = time_of[20] - 20 * of_row
 print(f"a row takes {1e6 * of_row:.2f} µs, packing {1e6 * packing:.0f} µs, as much as "
       f"{packing / of_row:.0f} rows   (Xeon 1.96, 34, 17)")
-recorded = {200: "150, 157", 50: "121, 127", 10: "59, 57", 5: "36, 74", 1: "9, not recorded"}
+recorded = {200: "150, 157", 50: "121, 127", 10: "59, 57", 5: "36, 74"}
 for n, xeon in recorded.items():
     predicted = 2 * n * U.size / (packing + n * of_row) / 1e9
-    print(f"rows: {n}   the line predicts {predicted:.0f} GFLOP/s, measured {of_h[n]:.0f}   "
+    print(f"rows: {n}   the line predicts {predicted:.0f} GFLOP/s, measured {rates[n]:.0f}   "
           f"(Xeon {xeon})")
 
 # %% [markdown]
 # On the Xeon, the line was close at 200, 50 and ten rows. Five rows are the surprise: they were
-# much *faster* than the line predicts, and faster per row than ten. They need the same call and the
-# same U, so it is packing that they do without. (One row is faster than the line for another
-# reason: BLAS treats it as a product with a vector, and never packs.)
+# twice as fast as the line predicts, and faster per row than ten. They need the same call and the
+# same U, so it is packing that they do without.
 #
-# ### A limit in OpenBLAS
-#
-# For processors with AVX-512, OpenBLAS has *small-matrix kernels*, which read a matrix where it is,
-# without packing. It uses them for products of at most 10⁶ multiplications. Five rows times U take
-# 5 · 200 · 800 = 800,000, but ten rows take 1,600,000.
+# Why does BLAS not pack for five rows? For processors with AVX-512, OpenBLAS has *small-matrix
+# kernels*, which read a matrix where it is. It uses them for products of at most 10⁶
+# multiplications. Five rows times U take 5 · 200 · 800 = 800,000, but ten rows take 1,600,000.
 #
 # Test this claim: multiply ten rows by a matrix of 200 rows with more and more columns. At how many
 # columns must the speed drop?
@@ -589,7 +755,7 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 
 # %% [markdown]
 # If the speed drops sharply at 500 columns, with a ratio far above 1, your BLAS has small-matrix
-# kernels, as on the Xeon. If not, change 4 may save nothing.
+# kernels, as on the Xeon. If not, change 7 may save nothing.
 #
 # ### Panels
 #
@@ -604,13 +770,10 @@ print(f"the limit is at {SMALL // (10 * H)} columns; per column, the product wit
 # Making panels is packing, too. But BLAS packs U for each of the T products, and we make its panels
 # once per training step, because U stays the same until the update.
 #
-# U has 800 columns, which is twelve and a half panels, so the last 32 columns get a separate
-# product. A panel of Uᵀ has 4H = 800 rows, so its product would take 20 · 800 · 64 = 1,024,000
-# multiplications, just too many. So we cut it into two parts, and add their products:
-#
-#     x W = [x′ x″] [W′; W″] = x′ W′ + x″ W″          W′ above W″
-#
-# (Wider panels need more parts.)
+# Two details remain. U has 800 columns, which is twelve and a half panels, so the last 32 columns
+# get a separate product. And a panel of Uᵀ has 800 rows, which makes 20 · 800 · 64 = 1,024,000
+# multiplications, just too many. We cut it into an upper and a lower part, and add their products:
+# x W = x′ W′ + x″ W″.
 
 
 # %% tags=["plain"]
@@ -648,187 +811,57 @@ class Panels:
 
 
 # %% [markdown]
-# `x @ Panels(W, B)` must equal `x @ W`. Check this for U and U.T, with our H and with a larger one:
+# `x @ Panels(W, B)` must equal `x @ W`. Check this for U and its transpose `U.T`, and then measure.
+# Guess: for how many rows are panels faster, and for how many slower? The panels are made before
+# the clock starts.
 
 # %%
-LARGE = 1024
-large = numbers.standard_normal((LARGE, 4 * LARGE), np.float32)
 FEW = (1, 5, 10, 20, 50, 200)
-inputs_of = {}                                      # {size: (U, states, slopes)}
-for size, matrix in ((H, U), (LARGE, large)):
-    h = numbers.standard_normal((max(FEW), size), np.float32)
-    da = numbers.standard_normal((max(FEW), 4 * size), np.float32)
-    inputs_of[size] = (matrix, h, da)
-    for x, W in ((h, matrix), (da, matrix.T)):
-        for n in FEW:
-            y = x[:n] @ W
-            assert np.abs(x[:n] @ Panels(W, n) - y).max() < 1e-5 * np.abs(y).max()
-    print(f"H = {size}: panels give the plain products; the panels of U.T have "
-          f"{len(Panels(matrix.T, B).parts)} parts at {B} rows, and "
-          f"{len(Panels(matrix.T, 200).parts)} at 200")
-
-# %% [markdown]
-# Guess: for how many rows are panels faster, and for how many are they slower? (The panels are made
-# before the clock starts.)
+for x, W in ((states, U), (slopes, U.T)):
+    for n in FEW:
+        y = x[:n] @ W
+        assert np.abs(x[:n] @ Panels(W, n) - y).max() < 1e-5 * np.abs(y).max()
+print(f"panels give the plain products; those of U.T have {len(Panels(U.T, B).parts)} parts at "
+      f"{B} rows, and {len(Panels(U.T, 200).parts)} at 200")
 
 # %%
-measured = {}
-for size, arrays in inputs_of.items():
-    measured[size] = with_and_without(*arrays, FEW, Panels)
-    panel_rates(size, measured[size], FEW)
-show(draw_panels(measured, FEW), "14_panels")
+seconds = with_and_without(U, states, slopes, FEW, Panels)
+rates = panel_rates(U.size, seconds, FEW)
+gain = ratio(seconds["h @ panels", 10], seconds["h @ U", 10]).split()[0]
+title = f"Ten rows: panels make h @ U {gain} times as fast"
+show(draw_rates(rates, title, "rows of the product"), "14_panels")
 
 # %% [markdown]
-# On the Xeon, ten rows became 1.63 to 3.82 times as fast, depending on the product, and 20 rows
-# became 1.16 to 1.74 times as fast. At 200 rows, panels were slower. A likely cause, which we have
-# not measured: they then have 3 parts for U and 11 for Uᵀ (H = 200), and each further part is an
-# extra product and an added array. Products that are never packed have nothing to gain: those of
-# one row, and those of five with H = 200. With H = 1,024, five rows are packed, and may gain most.
+# On the Xeon, ten rows became 1.63 times as fast with U and 3.82 times with `U.T`, and 20 rows
+# became 1.23 and 1.74 times as fast. `U.T` gains more: it is a *view* whose rows are columns of U,
+# so packing it may take longer. BLAS does not pack for one row or for five, so panels cannot help
+# there. At 200 rows, panels were slower, perhaps because they then have many more parts.
 #
-# In the training step, change 4 is one line. The products in the loop are little more than a tenth
-# of all operations (question 3). Guess the gain of the whole step.
+# In the training step, change 7 is one line. Question 3 shows that the products in the loop are
+# little more than a tenth of all operations. Guess what panels save.
 
 
 # %%
-class UInPanels(WordsAtOnce):
+class UInPanels(OnePassUpdate):
     def laid_out(self, W, rows):
         return Panels(W, rows)
 
 
-check_same(UInPanels, WordsAtOnce)
+check_same(UInPanels, OnePassUpdate)
+check_same(UInPanels, FirstWritten)         # seven small differences could have added up
+print(check(UInPanels))
 
 # %% tags=["training"]
-time_versions(WordsAtOnce, UInPanels)
+time_versions(OnePassUpdate, UInPanels)
 
 # %% [markdown]
-# This saved 1.3 of 30.4 ms on the Xeon. (The library has panels only with small-matrix kernels.)
-#
-# ## 5. One compiled loop for all gates
-#
-# Besides its two products, the loop contains only the gates. A single σ takes four NumPy calls, and
-# each makes a new array. A time step makes some fifty calls, each for only B · H numbers.
-#
-# A compiled loop (a kernel) does all of this for one number, and then for the next. Intermediate
-# results stay in the processor's registers, so they need no arrays. A kernel is Python that numba
-# compiles to machine code. (`lstm` and its backward pass are in `numpy_attention/kernels/gates.py`;
-# section 6 shows another kernel.) The new version makes the arrays for all time steps before the
-# loop, and step t writes its part of them.
-
-
-# %% tags=["plain"]
-class CompiledGates(UInPanels):
-    def forward(self, xs):
-        a = (as_rows(xs) @ self.W + self.b).reshape(*xs.shape[:2], -1)         # (T, B, 4H)
-        kept = np.empty_like(a)                             # i f g o of all t
-        hs = np.zeros((len(xs) + 1, *xs[0].shape), xs.dtype)
-        cs = np.zeros_like(hs)
-        U = self.laid_out(self.U, xs.shape[1])
-        for t in range(len(xs)):
-            lstm(a[t], hs[t] @ U, cs[t], kept[t], hs[t + 1], cs[t + 1])
-        return hs[1:], (xs, hs, cs, kept)
-
-    def back_in_time(self, dhs, cache):
-        xs, hs, cs, kept = cache
-        U_T = self.laid_out(self.U.T, xs.shape[1])
-        da = np.empty_like(kept)
-        dh = np.zeros_like(xs[0])
-        dc = np.zeros_like(xs[0])
-        for t in reversed(range(len(xs))):
-            dc_before = np.empty_like(dc)
-            lstm_backward(dhs[t], dh, dc, kept[t], cs[t], cs[t + 1], da[t], dc_before)
-            dh = da[t] @ U_T
-            dc = dc_before
-        return da
-
-
-check_same(CompiledGates, UInPanels)
-
-# %% tags=["training"]
-time_versions(UInPanels, CompiledGates)
-
-# %% [markdown]
-# On the Xeon, this change saved 1.6 of 29.1 ms. A thousand NumPy calls per training step are gone,
-# but their arrays, 16 KB each, were small enough for the cache.
-#
-# ## 6. Softmax and loss in one pass
-#
-# Outside the loop, there are few calls, but the arrays are large. `softmax_loss` makes one pass
-# after another over arrays as large as z: for z + d, its maximum, the difference, e, its sum, p,
-# the copy, and the product with `scale`. Such an array (4.8 MB) is larger than most cores' caches,
-# but a single row of z (12 KB) fits. So this kernel takes one row at a time, does all of this to it
-# in the cache, and overwrites it with its gradient. (`njit` compiles it.) Guess what this saves.
-
-
-# %%
-@njit
-def cross_entropy(z, d, wanted, scale, losses):
-    """z (N, V), without its bias, becomes ∂(scale · loss)/∂z; losses (N,) become −log p."""
-    for n in range(len(z)):
-        row = z[n]
-        row += d
-        top = row_max(row)
-        z_wanted = row[wanted[n]]
-        for v in range(len(row)):
-            row[v] = exp(row[v] - top)
-        total = row_sum(row)
-        losses[n] = math.log(total) + top - z_wanted            # = −log(e^(z_wanted − top) / total)
-        row *= scale / total
-        row[wanted[n]] -= scale
-
-
-# %%
-class OnePassSoftmax(CompiledGates):
-    def softmax_loss(self, z, wanted, scale):
-        losses = np.empty(len(z))
-        cross_entropy(z, self.d, wanted, z.dtype.type(scale), losses)
-        return losses.sum(), z                              # z has become ∂(scale · loss)/∂z
-
-
-check_same(OnePassSoftmax, CompiledGates)
-
-# %% tags=["training"]
-time_versions(CompiledGates, OnePassSoftmax)
-
-# %% [markdown]
-# ## 7. One pass for the update
-#
-# The arrays of the update are even larger than z. A training step sets the gradient g to 0, squares
-# it into a new array, adds up the squares, makes a clipped copy of g, writes rate times this copy
-# to another array, and subtracts that array from the weights w. But once the norm is known, one
-# pass is enough: it reads w and g, writes w, and leaves 0 in g. Clipping only changes the rate.
-#
-# Does change 7 save more than change 6, or less? Count the reads and writes of whole arrays in both
-# versions, and guess.
-
-
-# %%
-class OnePassUpdate(OnePassSoftmax):
-    def train_step(self, inputs, targets, grads):
-        """grads must be 0 before the step, and is 0 after it."""
-        loss = self.loss_and_grad(inputs, targets, grads)
-        norm = np.sqrt(squared_norm(grads.vector))
-        rate = RATE * min(1, CLIP / norm)
-        sgd(self.vector, grads.vector, self.dtype.type(rate))
-        return loss
-
-
-check_same(OnePassUpdate, OnePassSoftmax)
-check_same(OnePassUpdate, FirstWritten)     # seven small differences could have added up
-print(check(OnePassUpdate))
-print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
-
-# %% tags=["training"]
-time_versions(OnePassSoftmax, OnePassUpdate)
-
-# %% [markdown]
-# In NumPy, the softmax makes about 14 reads and writes for each of z's 1.2 million numbers, and the
-# kernel makes two. The update makes about 11 for each of the 1.5 million weights, and its kernels
-# make five. So change 6 saves 14 million, and change 7 saves 9 million. On the Xeon, they saved 4.7
-# and 2.7 ms, which is roughly the same ratio.
+# On the Xeon, panels saved 1.3 of 30.4 ms. The products in the loop became much faster, but they
+# are a small part of the whole.
 #
 # ## The library, and the floor
 #
-# The library's `LanguageModel` has all seven changes. We give it our weights:
+# The library's `LanguageModel` has all seven changes, with panels only if BLAS has small-matrix
+# kernels. We give it our weights:
 
 
 # %%
@@ -848,7 +881,7 @@ for name, array in by_our_names(library).items():
 batch = TextBatch(inputs, targets, np.arange(B))
 theirs = library.zeros_like()
 loss, _ = library.loss_and_grad(batch, None, 1 / B, theirs)
-found = parts_after_a_step(OnePassUpdate)
+found = parts_after_a_step(UInPanels)
 assert np.allclose(loss, found["loss"], rtol=1e-6)
 for name, gradient in by_our_names(theirs).items():
     ours = found[f"d{name}"]
@@ -858,7 +891,7 @@ print("the library's model gives the same loss and gradients")
 # %% [markdown]
 # Which products make up the floor? Each product y = x W of the forward pass needs two more in the
 # backward pass, dx = dy Wᵀ and dW = xᵀ dy. Inside the loop, the floor uses panels, as version 7
-# does. (If panels are slower on your machine, the true floor is a little lower.)
+# does. If panels are slower on your machine, the true floor is a little lower.
 
 
 # %%
@@ -890,8 +923,8 @@ def products(B):
 
 
 # %%
-VERSIONS = (FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce, UInPanels, CompiledGates,
-            OnePassSoftmax, OnePassUpdate)
+VERSIONS = (FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce, CompiledGates, OnePassSoftmax,
+            OnePassUpdate, UInPanels)
 
 
 # %% tags=["training"]
@@ -902,13 +935,17 @@ def run_of_library():
 
     def run():
         library.loss_and_grad(batch, None, 1 / B, grads)
-        norm = np.sqrt(squared_norm(grads.vector))
+        norm = np.sqrt(grads.vector @ grads.vector)
         optimizer.update(library.vector, grads.vector, {}, 1, factor=min(1, CLIP / norm))
     return run
 
 
+# %% tags=["training"]
+names = [kind.__name__ for kind in VERSIONS]
 runs = {kind.__name__: run_of(kind) for kind in VERSIONS} | {"the library": run_of_library()}
-parts = {"products": products(B)} | kernels_of(T, B, H, V, created(FirstWritten, V, H).vector)
+weights = created(UInPanels, V, H).vector
+kernels = kernels_of(lstm, cross_entropy, sgd, T, B, H, V, weights)
+parts = {"products": products(B)} | kernels
 seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
 print_savings(seconds, list(runs))
 ms = medians(seconds)
@@ -918,22 +955,24 @@ print(f"the floor      {floor:5.1f} ms (Xeon 17.0)")
 # %% tags=["training"]
 first = ms["FirstWritten"]
 last = ms["the library"]
-taken = falls(ms, list(runs))
-check_parts_add_up(first, [*taken.values(), last])
-best = max(taken, key=taken.get)
+check_parts_add_up(first, [*falls(ms, list(runs)).values(), last])
 print(f"the first version takes {first / floor:.1f} times as long as the floor, the library's "
-      f"version {last / floor:.2f} times")
-print(f"largest saving: {best}, {taken[best] / (first - last):.0%} of all the time that was saved; "
-      f"smallest: {min(VERSIONS[1:], key=lambda kind: taken[kind.__name__]).__name__}")
-title = f"From {first / floor:.1f} to {last / floor:.1f} times the floor; largest saving: {best}"
+      f"version {last / floor:.2f} times (Xeon 2.8, 1.19)")
+print_ranking(seconds, names)
+best = ranked(seconds, names)[0]
+title = f"From {first / floor:.1f} to {last / floor:.2f} times the floor; largest gain: {best}"
 show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 
 # %% [markdown]
-# Return to your two guesses, and to the profile. On the Xeon, the first version took less than
-# three times as long as the floor, because BLAS did much of the work from the start. Change 3 saved
-# most, more than two fifths of all that was saved, with five lines of NumPy. There, change 1 saved
-# least, if anything. The library, which also handles padding and layers, was about as fast as
-# version 7.
+# *Your first guess.* On the Xeon, the first version took less than three times as long as the
+# floor, because BLAS did much of the work from the start.
+#
+# *Your second guess.* On the Xeon, change 3 gained most, with five lines of NumPy, and change 1
+# gained least, if anything. The first profile suggested it: `predict` took more than half of the
+# time, and the two largest gains, changes 3 and 5, are in it. Change 6 saved fewer milliseconds
+# than change 2, but from a shorter time, so its ratio was larger.
+#
+# The library, which also handles padding and layers, was about as fast there as version 7.
 #
 # The savings depend on the processor, on the model (question 5), and on the order of the changes: a
 # loop that is gone cannot be made faster (question 1).
@@ -942,26 +981,24 @@ show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 #
 # How much could still be saved? At most everything except the products. Compute their share of
 # version 7's time from the output above. Then guess how the rest is split between softmax, update,
-# gates and everything else. (The softmax, update and gate kernels were timed on their own, in the
-# same rounds; everything else is the remainder.)
+# gates and everything else. We timed the kernels on their own, in the same rounds.
 
 
 # %% tags=["training"]
-of_last = ms["OnePassUpdate"]
-shares = {name: ms[name] / of_last for name in parts}
+shares = {name: ms[name] / ms["UInPanels"] for name in parts}
 shares["the rest"] = rest_of(shares)
 check_parts_add_up(1, shares.values())
-print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in shares.items()),
-      "in all 100%  (Xeon: products 84.6%)")
+print_shares("UInPanels", shares)
 
 # %% [markdown]
-# *The rest* is rows of E, adding to the gradients, sums over rows for the biases, making the
-# panels, new arrays, and Python between the calls. Inside a training step, the products also find
-# less of their data in the cache. (If the rest is below 0, the parts took longer on their own.) If
-# the rest is larger than the three kernels together, profile it next.
+# *The rest* is rows of E, sums over rows, new arrays, making the panels, and Python between the
+# calls. Inside a training step, the products also find less of their data in the cache. A rest
+# below 0 means that the parts took longer on their own. If the rest is larger than the three
+# kernels together, profile it next.
 #
-# The products' share was 84.6% on the Xeon. Near 100%, better code *around* the products does not
-# help any more. Faster products do, as in change 4, or a model with fewer or smaller ones.
+# The products' share was 84.6% on the Xeon. The larger it is, the less you can still save with
+# better code *around* the products. What helps then is faster products, as in change 7, or a model
+# with fewer or smaller ones.
 
 # %% [markdown]
 # ## What others call it
@@ -986,13 +1023,8 @@ print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in s
 # | `as_rows` | (T, B, …) as (T · B, …) |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `randomize` | gives every parameter random values |
-# | `lstm`, compiled | all gates of a time step |
-# | `lstm_backward`, compiled | their backward pass |
-# | `exp` | e^x, for use in a kernel |
-# | `row_max` | the maximum of a row, for use in a kernel |
-# | `row_sum` | the sum of a row, for use in a kernel |
-# | `squared_norm`, compiled | Σ g² |
-# | `sgd`, compiled | w −= rate · g, then g = 0 |
+# | `elementary` | e^x, tanh and σ of one number, maximum and sum of a row, for use in a kernel |
+# | `lstm_backward`, compiled | the backward pass of all gates of a time step |
 # | `LanguageModel` | the library's model |
 # | `SGD` | its optimizer |
 # | `TextBatch` | a window of text, as the library's models read it |
@@ -1002,8 +1034,8 @@ print("of the time of version 7:", *(f"{name} {share:.1%}," for name, share in s
 # %% [markdown]
 # ## Questions
 #
-# 1. Make change 6 in the first version, inside the loop, with 20 rows per call. Does it save more
-#    there than after change 5, or less? Why?
+# 1. Make change 5 in the first version, inside the loop, with 20 rows per call. Does it save more
+#    there than after change 4, or less? Why?
 # 2. Why can h_{t−1} U never be computed for all t at once, although a Transformer's products can?
 #    Which products of lesson 06's decoder have to stay in its loop?
 # 3. Count the operations of a training step from `shapes_of_products`. What share of them is in the

@@ -8,9 +8,7 @@ from matplotlib import pyplot as plt
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention import plotting
-from numpy_attention.kernels.gates import lstm, lstm_backward
-from numpy_attention.kernels.softmax import cross_entropy
-from numpy_attention.kernels.updates import sgd, squared_norm
+from numpy_attention.kernels.gates import lstm_backward
 
 # Of a curve: its colour, one for each product, its line and its marker
 STYLES = {"h @ U": (0, "-", 0), "h @ panels": (0, "--", 1),
@@ -19,14 +17,23 @@ STYLES = {"h @ U": (0, "-", 0), "h @ panels": (0, "--", 1),
 COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
            "too close to tell": "0.75"}
 
-# Speed with panels ÷ speed without, for U and for U.T, on the Xeon: {(H, rows): …}
-PANELS_ON_XEON = {(200, 10): "1.63 and 3.82", (200, 20): "1.23 and 1.74",
-                  (1024, 10): "1.80 and 2.19", (1024, 20): "1.16 and 1.38"}
+# Speed with panels ÷ speed without, for U and for U.T, on the Xeon: {rows: …}
+PANELS_ON_XEON = {10: "1.63 and 3.82", 20: "1.23 and 1.74"}
 
-# Milliseconds per training step on the Xeon
-MS_ON_XEON = {"FirstWritten": 47.1, "InputsAtOnce": 46.7, "WeightsAtOnce": 42.3,
-              "WordsAtOnce": 30.4, "UInPanels": 29.1, "CompiledGates": 27.5,
-              "OnePassSoftmax": 22.8, "OnePassUpdate": 20.1, "the library": 20.3}
+# Milliseconds per training step on the Xeon, before and after a change. There, panels were the
+# fourth change, not the seventh, and all kernels were the library's.
+MS_ON_XEON = {"InputsAtOnce": (47.1, 46.7), "WeightsAtOnce": (46.7, 42.3),
+              "WordsAtOnce": (42.3, 30.4), "UInPanels": (30.4, 29.1), "CompiledGates": (29.1, 27.5),
+              "OnePassSoftmax": (27.5, 22.8), "OnePassUpdate": (22.8, 20.1),
+              "the library": (20.1, 20.3)}
+
+# Percent of a version's training step on the Xeon. Those of the first two versions are from another
+# run: medians of 60 rounds of `print_profile`, while other programs kept the machine busy.
+SHARES_ON_XEON = {
+    "FirstWritten": {"forward": 10, "predict": 58, "backward": 22, "rows of E": 2, "update": 8},
+    "WordsAtOnce": {"forward": 14, "predict": 49, "backward": 22, "rows of E": 2, "update": 13},
+    "UInPanels": {"products": 84.6},
+}
 
 # The processor's time of this thread does not contain that of other programs. Windows counts it too
 # coarsely, so the time of day has to do there.
@@ -65,7 +72,7 @@ def in_turns(sides, rounds, rng):
 
 def print_profile(model, inputs, targets, rounds):
     """Print which share of the model's training step each of its parts takes."""
-    seconds = dict.fromkeys(("predict", "forward", "backward", "loss_and_grad", "train_step"), 0.0)
+    seconds = dict.fromkeys(("forward", "predict", "backward", "loss_and_grad", "train_step"), 0.0)
     grads = model.zeros_like()
 
     def timed(name, method):
@@ -86,8 +93,16 @@ def print_profile(model, inputs, targets, rounds):
     rows_and_parts = seconds.pop("loss_and_grad")
     seconds["rows of E"] = rows_and_parts - sum(seconds.values())
     seconds["update"] = whole - rows_and_parts
-    print("of its time:", ", ".join(f"{name} {each / whole:.0%}"
-                                    for name, each in seconds.items()))
+    print_shares(type(model).__name__, {name: each / whole for name, each in seconds.items()})
+
+
+def print_shares(version, shares):
+    """Print {part: its share of the version's time}, and the Xeon's in round brackets."""
+    print(f"of the time of {version}:")
+    recorded = SHARES_ON_XEON[version]
+    for name, share in shares.items():
+        xeon = f"   (Xeon {recorded[name]}%)" if name in recorded else ""
+        print(f"    {name:<10} {100 * share:5.1f}%{xeon}")
 
 
 def repeats(rows):
@@ -127,38 +142,38 @@ def with_and_without(matrix, h, da, few, panels_of):
     return in_turns(sides, 5, np.random.default_rng(8))
 
 
-def curves_of(size, seconds, few):
-    """{name: {rows: GFLOP/s}} from what `with_and_without` measured for H = size."""
-    return {name: {n: rate(seconds[name, n], n, 4 * size**2) for n in few} for name in STYLES}
+def panel_rates(entries, seconds, few):
+    """Print the speeds that `with_and_without` measured, and compare them.
 
-
-def panel_rates(size, seconds, few):
-    """Print the speeds that `with_and_without` measured for H = size, and compare them."""
-    for name, curve in curves_of(size, seconds, few).items():
-        print(f"H = {size}, {name}, rows: GFLOP/s   ", listed(curve))
-    for n in (5, 10, 20):
-        print(f"H = {size}, {n} rows, speed with panels ÷ speed without:",
+    entries: the numbers in U. Returns {name: {rows: GFLOP/s}}.
+    """
+    curves = {name: {n: rate(seconds[name, n], n, entries) for n in few} for name in STYLES}
+    for name, curve in curves.items():
+        print(f"{name}, rows: GFLOP/s   ", listed(curve))
+    for n in PANELS_ON_XEON:
+        print(f"{n} rows, speed with panels ÷ speed without:",
               ratio(seconds["h @ panels", n], seconds["h @ U", n]), "for U,",
               ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "for U.T",
-              f"(Xeon {PANELS_ON_XEON.get((size, n), 'not recorded')})")
+              f"(Xeon {PANELS_ON_XEON[n]})")
+    return curves
 
 
-def kernels_of(T, B, H, V, w):
+def kernels_of(lstm, cross_entropy, sgd, T, B, H, V, w):
     """{name: function} that run the kernels of a training step by themselves, with weights w."""
     z = np.zeros((T * B, V), np.float32)
     losses = np.empty(T * B)
     wanted = np.zeros(T * B, int)
     d = np.zeros(V, np.float32)
     g = np.zeros_like(w)
-    a, u, kept, da = np.zeros((4, B, 4 * H), np.float32)
+    a, da = np.zeros((2, B, 4 * H), np.float32)
     h, c, c_next, dh, dc, dc_before = np.zeros((6, B, H), np.float32)
 
     def gates():
         for _ in range(T):
-            lstm(a, u, c, kept, h, c_next)
-            lstm_backward(h, dh, dc, kept, c, c_next, da, dc_before)
+            lstm(a, c, h, c_next)
+            lstm_backward(h, dh, dc, a, c, c_next, da, dc_before)
     return {"softmax": lambda: cross_entropy(z, d, wanted, np.float32(1 / B), losses),
-            "update": lambda: sgd(w, g, np.float32(squared_norm(g))), "gates": gates}
+            "update": lambda: sgd(w, g, np.float32(g @ g)), "gates": gates}
 
 
 def medians(seconds):
@@ -199,13 +214,36 @@ def print_savings(seconds, versions):
     """
     ms = medians(seconds)
     for before, name in zip([None, *versions], versions):
-        line = f"{name:<14} {ms[name]:5.1f} ms (Xeon {MS_ON_XEON[name]})"
+        line = f"{name:<14} {ms[name]:5.1f} ms"
+        if name == "FirstWritten":
+            line += f" (Xeon {MS_ON_XEON['InputsAtOnce'][0]})"
         if before:
             saved = round(ms[before] - ms[name], 1) + 0.0           # not -0.0
-            line += (f"   saves {saved:4.1f} ({MS_ON_XEON[before] - MS_ON_XEON[name]:.1f})   "
+            old, new = MS_ON_XEON[name]
+            line += (f"   saves {saved:4.1f} (Xeon {old - new:.1f}: {old} to {new})   "
                      f"{ratio(seconds[name], seconds[before])} times as fast: "
                      f"{verdict(seconds[name], seconds[before])}")
         print(line, flush=True)
+
+
+def ranked(seconds, versions):
+    """Versions that follow another, from the largest gain to the smallest.
+
+    The gain is the median over the rounds of the previous version's time ÷ this version's time.
+    """
+    gains = {name: np.median(seconds[before] / seconds[name])
+             for before, name in zip(versions, versions[1:])}
+    return sorted(gains, key=gains.get, reverse=True)
+
+
+def print_ranking(seconds, versions):
+    """Print the changes as a table, from the largest gain to the smallest."""
+    print("change              times as fast as the previous version")
+    for name in ranked(seconds, versions):
+        number = versions.index(name)
+        old, new = MS_ON_XEON[name]
+        print(f"{number} {name:<17} {ratio(seconds[name], seconds[versions[number - 1]])}   "
+              f"(Xeon {old / new:.2f})", flush=True)
 
 
 def rest_of(shares):
@@ -256,10 +294,9 @@ def label(ax, row, right, text):
     ax.annotate(text, (right, row), (4, 0), textcoords="offset points", va="center")
 
 
-def draw_rates(rates, title, xlabel, ax=None):
+def draw_rates(rates, title, xlabel):
     """Curves {name: {rows: GFLOP/s}}; → Axes."""
-    if ax is None:
-        _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+    _, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
     for name, curve in rates.items():
         colour, line, marker = STYLES[name]
         ax.plot(curve.keys(), curve.values(), label=name, linestyle=line,
@@ -272,17 +309,3 @@ def draw_rates(rates, title, xlabel, ax=None):
     ax.grid(alpha=0.3)
     ax.legend()
     return ax
-
-
-def draw_panels(measured, few):
-    """draw_rates of each {H: seconds}, next to each other on one scale; → Figure."""
-    figure, axes = plt.subplots(1, len(measured), figsize=(11, 4), layout="constrained",
-                                sharey=True)
-    curves = {size: curves_of(size, seconds, few) for size, seconds in measured.items()}
-    for ax, (size, seconds) in zip(axes, measured.items()):
-        gain = ratio(seconds["h @ panels", 10], seconds["h @ U", 10])
-        draw_rates(curves[size], f"H = {size:,}, 10 rows: panels make h @ U {gain.split()[0]} "
-                   "times as fast", "rows of the product", ax)
-    highest = max(max(curve.values()) for rates in curves.values() for curve in rates.values())
-    axes[0].set_ylim(0, 1.05 * highest)         # of all axes, which share it
-    return figure
