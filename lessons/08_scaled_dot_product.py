@@ -7,15 +7,15 @@
 # **Needs:** lesson 07. **Time:** 55 minutes to read, about a minute to run.
 #
 # In lesson 07 the same annotation was both key and value, and the target words attended one after
-# another. Vaswani et al. (2017) separate the roles: one matrix makes the **queries**, one the
-# **keys** and one the **values**. All queries attend at once, and their scores are divided by √d_k,
-# where d_k is the length of a key. Several such attentions, called **heads**, work in parallel.
-# Transformers are built from these heads (lesson 09).
+# another. Vaswani et al. (2017) separate the roles: one matrix makes the **queries**, a second the
+# **keys**, and a third the **values**. All queries attend at once, and their scores are divided by
+# √d_k, where d_k is the length of a key. Several such attentions, called **heads**, work in
+# parallel. Transformers are built from these heads (lesson 09).
 #
-# You will compute this attention for two words, and derive its backward pass. Then you will test a
+# You will compute this attention for two words and derive its backward pass. Then you will test a
 # popular claim: *without the division, the gradient vanishes*. In one case, leaving out the
-# division makes the gradient three times as *large*. Does the model then learn better? In the
-# second half you will build many heads, and meet a bug that no gradient check can see.
+# division makes the gradient three times as *large*. Does a model then learn better? In the second
+# half you will build many heads, and meet a bug that no gradient check can see.
 
 # %%
 print("Lesson 08: scaled dot-product attention, and many heads", flush=True)
@@ -46,13 +46,13 @@ np.set_printoptions(precision=3, suppress=True)
 # ## Three roles
 #
 # Why three kinds of vectors? Looking up a word in a dictionary involves three things: your word,
-# the headwords, and their explanations. In attention they are the query, the keys and the values.
+# the headwords, and their explanations. In attention these are the query, the keys and the values.
 #
 # Let the matrix X have a row of d_model numbers for each target word, and M a row of D numbers for
 # each source word. Attention from one sequence to another, as in lessons 06 and 07, is
 # **cross-attention**. If M is X, the words of a sequence attend to each other: **self-attention**.
-# In the table, q, k and v are matrices with a row for each word. In a product q · k, they are
-# single rows: one query and one key.
+# In the table, q, k and v are matrices with a row for each word. But in a product q · k, the
+# letters mean single rows: one query and one key.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
@@ -60,19 +60,18 @@ np.set_printoptions(precision=3, suppress=True)
 # | q = X W_q + b_q | (T, d_k) | **queries**: what each target word looks for |
 # | k = M W_k | (S, d_k) | **keys**: what each source word can be found by |
 # | v = M W_v + b_v | (S, d_v) | **values**: what each source word contributes when it is found |
-# | e = q kᵀ / √d_k | (T, S) | scores: every query with every key |
+# | e = q kᵀ / √d_k | (T, S) | scores: every query is compared with every key |
 # | A = softmax(e), each row | (T, S) | weights: each row adds up to 1 |
 # | Y = A v | (T, d_v) | what each query has found |
 # | W_o, b_o | (d_v, O), (O,) | one more layer on top, with O outputs: Y W_o + b_o |
 # | `heads` | | number of heads, **h** in the paper |
 #
-# (The paper writes Q, K and V for q, k and v. The exercises write E for e, h for `heads`, and d for
-# the number of columns of q. Some functions below do so, too. In lesson 06, A was the size of the
-# score's hidden layer.)
+# (The paper writes Q, K and V for q, k and v. The exercises and some functions below write E for e,
+# and d for the number of columns of q. In lesson 06, A was the size of the score's hidden layer.)
 #
-# In the first figure, random matrices turn each of two words into a query, a key and a value, and
-# each query is compared with each key. Negative numbers are red, positive ones blue. The second
-# figure shows the whole computation.
+# In the first figure, two words attend to each other. Random matrices turn each word into a query,
+# a key and a value, and each query is compared with each key. Negative numbers are red, positive
+# ones blue. The second figure shows the whole computation, from X and M to the output.
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4],
@@ -114,9 +113,9 @@ show(plotting.diagram(boxes, arrows, title="One head: queries from X, keys and v
 # ## Forward
 #
 # For now we leave out the matrices W, and write down q, k and v ourselves. The three source words,
-# *the blue student*, each have a key of d_k = 2 numbers and a value of three. The target word
-# *étudiant* has the query (0.3, 1.6). Compare it with the keys in the code: which weight will be
-# the largest?
+# *the blue student*, each have a key of d_k = 2 numbers and a value of d_v = 3. The target word
+# *étudiant* has the query (0.3, 1.6). Compare this query with the keys in the code: which word will
+# get the largest weight?
 
 
 # %%
@@ -137,10 +136,10 @@ for word, key, score, weight in zip(words, k, one_e, alpha):
 print("  étudiant finds", alpha @ v)
 
 # %% [markdown]
-# *student* has the largest weight, because its key is the most similar to the query. Now add a
-# second target word, *bleu*. Its weights do not depend on what *étudiant* has found, so it need not
-# wait. The two queries become the rows of a matrix, and two matrix products serve both at once: one
-# gives the scores, the other what each query finds.
+# *student* gets the largest weight, because its key is large where the query is large. Now add a
+# second target word, *bleu*. Its weights do not depend on what *étudiant* finds, so *bleu* need not
+# wait. The two queries become the rows of a matrix q. One matrix product then computes all scores,
+# and another what each query finds.
 
 # %%
 q = np.array([[0.3, 1.6],           # étudiant
@@ -155,16 +154,17 @@ print("row 0 equals the weights computed for étudiant by itself")
 # %% [markdown]
 # ## Backward
 #
-# Given the **upstream gradient** dY, we walk through the three lines in reverse. Each line is
+# Given the **upstream gradient** dY, we walk through the lines of Y, A and e in reverse. Each is
 # either a matrix product or lesson 06's softmax, applied to each row:
 #
 #     Y = A v             dv = Aᵀ dY          dA = dY vᵀ
 #     A = softmax(e)      de = A ∘ (dA − rowsum(A ∘ dA))
 #     e = q kᵀ / √d_k     dq = de k / √d_k    dk = deᵀ q / √d_k
 #
-# The forward pass multiplies the scores by 1 / √d_k, so the backward pass multiplies by it, too. To
-# check the gradients, we need a loss whose gradient is dY: the sum of dY ∘ Y (∘ multiplies element
-# by element). As in lesson 07, `L(A=d)` is the loss when d is added to A.
+# (∘ multiplies element by element.) The forward pass multiplies q kᵀ by 1 / √d_k, so the backward
+# pass multiplies dq and dk by the same factor. To check the gradients, we need a loss whose
+# gradient with respect to Y is dY. The sum of dY ∘ Y will do. As in lesson 07, `L(A=d)` is the loss
+# when d is added to A.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.
@@ -201,10 +201,10 @@ check_gradient("dk", dk, L, k)
 check_gradient("dv", dv, L, v)
 
 # %% [markdown]
-# How does this work for a batch? The same lines hold with any number of axes in front: the queries
-# of B sentences are q (B, T, d_k). `swapaxes(-1, -2)` transposes the last two axes and leaves the
-# others as they are. The mask `visible` is False wherever a query must not attend to a word. The
-# score becomes −∞ there, and so the weight is exactly 0.
+# The same lines hold for a batch, with more axes in front: the queries of B sentences are an array
+# q (B, T, d_k). In place of a transpose, `swapaxes(-1, -2)` swaps only the last two axes. Sentences
+# differ in length, so a batch needs a mask: `visible` is False wherever a query must not attend to
+# a word. There the score becomes −∞, so the weight is exactly 0.
 
 
 # %%
@@ -257,10 +257,10 @@ for ours, theirs in zip(attention_backward(dY, dA, cache), library.backward(dY, 
 print("attention over queries, keys and values: outputs and gradients equal the library's")
 
 # %% [markdown]
-# ### How a bug looks
+# ### What a bug looks like
 #
-# In the backward pass, the division is easily forgotten, as it is in `undivided`. Which of the
-# three gradients dq, dk and dv will be right?
+# It is easy to forget the division in the backward pass, and `undivided` does. Which of the three
+# gradients dq, dk and dv will still be right?
 
 
 # %%
@@ -277,23 +277,24 @@ def undivided(dY, dA, cache):
 report = caught(check, undivided)
 
 # %% [markdown]
-# Only dv is right: its line has no scale to forget. For q and k the report names the wrong lines,
-# calls the mistake a factor, and shows the wrong and the right value of one element. Divide the
-# wrong value by the right one. Do you recognize the quotient, given that d_k = 6? It is √d_k,
-# because the missing factor is `scale` = 1 / √d_k.
+# Only dv is right: its line has no scale to forget. For q (`input[0]`) and k (`input[1]`), the
+# report names the line, calls the mistake a factor, and shows the wrong and the right value of one
+# element. Divide the wrong value by the right one. Do you recognize the quotient, given that
+# d_k = 6? It is √d_k, because the missing factor is `scale` = 1 / √d_k.
 #
 # ## One head, with its matrices
 #
-# So far, q, k and v were given. The layer computes them from X and M, here for one sentence.
-# The forward pass is the table of symbols, line by line. The backward pass goes through each matrix
-# as in lesson 01. X is used once, for q, but M twice, for k and for v, so dM is a sum of two terms:
+# So far, q, k and v were given. A whole head computes them from X and M, here for one sentence. Its
+# forward pass follows the table of symbols, line by line. Its backward pass goes through each
+# matrix product as in lesson 01. X is used once, for q. But M is used twice, for k and for v, so dM
+# is a sum of two terms:
 #
 #     q = X W_q + b_q     dW_q = Xᵀ dq      db_q = Σ_t dq_t      dX = dq W_qᵀ
 #     k = M W_k           dW_k = Mᵀ dk                           dM = dk W_kᵀ
 #     v = M W_v + b_v     dW_v = Mᵀ dv      db_v = Σ_j dv_j      dM += dv W_vᵀ
 #
-# Keys have no bias, because a bias b_k would add the same number, q · b_k, to all scores of a
-# query, and leave the softmax unchanged. (The paper's layer has no biases at all.)
+# Keys have no bias, because a bias b_k would add the same number, q · b_k / √d_k, to all scores of
+# a query, and this changes no weight. (The paper's layer has no biases at all.)
 
 
 # %%
@@ -336,11 +337,14 @@ print(str(report).splitlines()[0])
 #     q · k / √d_k         mean 0, variance 1, whatever d_k is
 #
 # The scores q · k have a standard deviation of √d_k, so with a large d_k they are far apart, and
-# the largest gets nearly all of the weight. But where A is near 0 or 1, the slope of the softmax is
-# near 0. The paper *suspects* that this makes gradients extremely small. Does it? We draw 2,000
-# random queries with ten random keys each. The matrix ∂α/∂q carries gradients from the weights back
-# to a query, and we measure its norm ‖∂α/∂q‖, the root of the sum of its squared elements. Guess
-# how the norm changes as d_k grows, with the division and without.
+# the largest gets nearly all of the weight. But where the weights are near 0 or 1, the slope of the
+# softmax is near 0. So the paper *suspects* that with a large d_k, gradients become extremely
+# small. The popular claim has dropped the words "with a large d_k". Which of the two is right?
+#
+# We draw 2,000 random queries with ten random keys each. Let α be the weights of one query. The
+# matrix ∂α/∂q carries gradients from the weights back to the query, and we measure its norm
+# ‖∂α/∂q‖, the root of the sum of its squared elements. Guess how the norm changes as d_k grows,
+# with the division and without.
 
 
 # %%
@@ -368,12 +372,13 @@ for d_k in WIDTHS:
               f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
 
 # %% [markdown]
-# Without the division the variance is close to d_k, as the argument says. With the division, every
-# column is nearly constant. The surprise is in the medians without the division: as d_k rises from
-# 1 to 16, the median gradient does not fall, but *grows*. The slope of the softmax does fall, but
-# it is multiplied by the keys, and a key's length is about √d_k. So the paper's suspicion is right
-# only for large d_k, where the median does vanish. (The mean does not, because in a few queries the
-# two largest scores are almost equal, and these have very large gradients.)
+# Without the division the variance is close to d_k, as the argument says. With the division, no
+# column changes much. The surprise is in the medians without the division: as d_k rises from 1 to
+# 16, the median gradient does not fall, but *grows*. Up to there the slope of the softmax hardly
+# shrinks, and it is multiplied by the keys, whose length grows like √d_k. So the paper is right:
+# with a large d_k, the median does vanish. The popular claim is wrong at d_k = 16, and even at 64,
+# the paper's own size. (The mean does not vanish, because in a few queries the two largest scores
+# are almost equal, and the gradients of these queries are very large.)
 
 # %%
 plain_medians = np.array(medians["q · k"])
@@ -397,26 +402,27 @@ ax.legend(loc="lower left")
 show(ax, "08_gradient")
 
 # %% [markdown]
-# So here is a puzzle. At d_k = 16 the median gradient is three times as large without the division.
-# If the division only kept gradients from vanishing, a model with d_k = 16 could do without it. Can
-# it? Write down what you expect.
+# So here is a puzzle. At d_k = 16 the median gradient is three times as large without the division
+# as with it. If the division only kept gradients from vanishing, a model with d_k = 16 could do
+# without it. Can it? Write down what you expect.
 #
 # ## With and without the division
 #
 # We give lesson 07's translator one head with d_k = 16, and train it on `grammar-en-fr` with and
 # without the division. The paper's argument assumes that q and k have variance 1. Nothing in our
-# translator makes sure of this, so we measure the variances of q and k before training, and rescale
-# W_q and W_k until both variances are 1.
+# translator makes sure of this, so before training we rescale W_q and W_k until both
+# variances are 1.
 #
 # But these two models differ in two ways: in whether the scores are divided *during* training, and
-# in their variance *at the start*, which is about 1 with the division and about 16 without. To
-# separate these causes, we train two more models, with W_q and W_k rescaled once more. In one, the
-# scores are not divided but start with variance 1. In the other, they are divided but start with
-# variance 16. If the division matters, the two divided models will behave alike. If the start
-# matters, the two models that start with variance 1 will behave alike. Which do you expect?
+# in the variance of the scores *at the start*, which is about 1 with the division and about 16
+# without. To separate the two causes, we train two more models, with W_q and W_k rescaled once
+# more. In one, the scores are not divided but start with variance 1. In the other, they are divided
+# but start with variance 16. If the division matters, the two divided models will behave alike. If
+# the start matters, the two models that start with variance 1 will behave alike. Which do you
+# expect?
 #
-# (You may skip `create`. It rescales W_q and W_k so that the scores of 500 pairs start with a given
-# variance.)
+# (You may skip `create`. It rescales W_q and W_k so that the scores of 500 pairs start with about
+# the given variance.)
 
 # %% tags=["training"]
 EPOCHS = 3
@@ -520,26 +526,27 @@ show(ax, "08_start")
 # %% [markdown]
 # The start decides. If the scores *begin* small, a model trains as well without the division as
 # with it. If they begin large, the model falls far behind, and dividing them during training does
-# not save it. A vanishing gradient hardly explains this: at d_k = 16, the random queries had a
-# *larger* gradient without the division.
+# not save it. A vanishing gradient hardly explains this, because at d_k = 16 the random queries had
+# a *larger* gradient without the division.
 #
 # What is wrong with a large start, then? Compare the largest α before and after training.
 # Afterwards it is close to 1 in all four models: this task *rewards* a nearly one-hot softmax, so
 # being sure is not a fault in itself. But in the two models that start with variance 16, the
 # largest α is about 0.7 even before training, and the word that gets it is arbitrary. Our
-# explanation: they must unlearn these random choices before they can learn where to attend. So the
-# division earns its place at the start: if q and k have variance 1, then for any d_k it keeps a
-# model from being sure before the model has learned anything.
+# explanation is that these two models must unlearn their random choices before they can learn where
+# to attend. So the division earns its place at the start. If q and k have variance 1, then for any
+# d_k it keeps a model from being sure before the model has learned anything.
 #
-# Two doubts are left to you. Does the harm really come from the sharp start, or from W_q and W_k,
-# which are larger and so change more slowly relative to their size (question 3)? And is the start
-# all that matters at d_k = 256, where the gradient does vanish (question 5)?
+# Two doubts are left to you. Does the harm really come from being sure too early? It could also
+# come from W_q and W_k, because larger matrices change more slowly relative to their size
+# (question 3). And is the start all that matters at d_k = 256, where the median gradient does
+# shrink (question 5)?
 #
-# Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k: the query is
-# the decoder's state itself, 120 numbers between −1 and 1. The package has records of such a
-# decoder with and without the division (`results/claims.md`, recipes `clauses-scaled-dot` and
-# `clauses-dot`). Both versions were trained for six epochs on 75,000 clauses of the Bible, with
-# three seeds each:
+# Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k. Its query is
+# the decoder's state itself, and its keys are the annotations. Each has 120 numbers between
+# −1 and 1. The package has records of such a decoder with and without the division, trained for six
+# epochs on 75,000 clauses of the Bible with three seeds each (`results/claims.md`, recipes
+# `clauses-scaled-dot` and `clauses-dot`):
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
@@ -548,17 +555,16 @@ for name, perplexity in RECORDED.items():
     print(f"  {name:<11} {perplexity:.2f}")
 
 # %% [markdown]
-# In that decoder, the division makes the model *worse*. Perhaps its scores begin small enough
-# without it. So do not divide out of habit: measure the variance of the scores before training.
+# Here the division makes the model *worse*. Perhaps its scores begin small enough without it. So do
+# not divide out of habit: measure the variance of the scores before training.
 #
 # ## Many heads
 #
 # One softmax can pick out one thing at a time, or blend several into an average. How can a layer
-# attend to several things at once? We cut q, k and v into `heads` blocks of d_k columns each.
-# (Together they have d = `heads` · d_k columns.) Each block is a head, which attends by itself and
-# divides by √d_k, the root of its own number of columns. Then the results of the heads are put side
-# by side again, and W_o mixes them. Here it is in code that is easy to read, with slices and a
-# loop:
+# attend to several things at once? Let q, k and v have d = `heads` · d_k columns each, and cut them
+# into `heads` blocks of d_k columns. A head takes one block of each, attends by itself, and divides
+# by √d_k, the root of its own number of columns. Then the results of the heads are put side by side
+# again, and W_o mixes them. Here it is in plain code, with slices and a loop:
 
 # %%
 all_q = X @ W_q + b_q                           # (T, heads · d_k)
@@ -576,10 +582,10 @@ assert np.allclose(by_loop, known[0])
 print("three heads by slices: the output equals the library's")
 
 # %% [markdown]
-# A loop over heads is slow. One batched product computes all heads if the axis of heads comes
-# *before* the axis of words, (B, heads, T, d_k), as if the heads were more sentences. Watch what
-# happens to two words of six numbers, where the first digit of a number gives the word and the
-# second the column:
+# A loop over heads is slow. One batched product can compute all heads, as if they were more
+# sentences. For this, the axis of heads must come *before* the axis of words: (B, heads, T, d_k).
+# Watch how a reshape and a transpose do this with two words of six numbers each. The first digit of
+# a number is its word, the second its column:
 
 # %%
 x = np.array([[[10, 11, 12, 13, 14, 15],
@@ -590,11 +596,10 @@ for number, head_columns in enumerate(heads[0]):
     print(f"  head {number} has {head_columns.tolist()}")
 
 # %% [markdown]
-# Each head has its two columns of *both* words. In the layer below, `split` does this, and `join`
-# reverses it. Each is the other's backward pass, because both only move numbers to other places,
-# and the gradients must move back. Here is the whole layer, for a batch. Besides its output, it
-# returns the mean of the heads' weights; `dweights` is the gradient of the loss with respect to
-# this mean.
+# Each head has its two columns of *both* words. In the layer below, `split` makes this cut, and
+# `join` reverses it. Both only move numbers to other places, and the gradients must move back, so
+# each is the other's backward pass. Here is the whole layer, for a batch. It returns its output and
+# the mean of the heads' weights; `dweights` is the gradient of the loss with respect to this mean.
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start multi-head`.
@@ -673,15 +678,15 @@ check_same(plain, library, X, M, visible)
 print("many heads: outputs, weights and all gradients equal the library's")
 
 # %% [markdown]
-# > **Exercise.** One line of working code is wrong; find it from its report alone:
+# > **Exercise.** One line of this lesson's attention is wrong. Find it from its report alone:
 # > `numpy-attention exercise start find-in-heads`.
 #
 # ## A bug that no gradient check can see
 #
-# Leave out the transpose: reshape (B, T, heads · d_k) straight to (B, heads, T, d_k). Every shape
-# fits. If `join` leaves out its transpose as well, it still reverses `split`, and the backward pass
-# is still the derivative of the forward pass. It is the forward pass that is not what we meant, and
-# a gradient check cannot know what we meant. See what the heads get:
+# Suppose that `split` leaves out the transpose, and reshapes (B, T, heads · d_k) straight to
+# (B, heads, T, d_k). Every shape fits. If `join` leaves out its transpose as well, it still
+# reverses `split`, so the backward pass is still the derivative of the forward pass. But the
+# forward pass is not what we meant, and a gradient check cannot know that. See what the heads get:
 
 
 # %%
@@ -714,10 +719,10 @@ for layer, title, ax in ((plain, "with the transpose: a head has two columns", a
 show(figure, "08_split")
 
 # %% [markdown]
-# The gradient check passes, although head 0 has only numbers from word 1, and head 1 has numbers
-# from both. What finds this bug is a *law*, a statement that must be true for all inputs. Here is
-# one: if no query may see a source word, then changing that word changes no output. `leak` changes
-# such a word, and measures how far the outputs move.
+# The gradient check passes, although head 0 has nothing from word 2, and head 1 mixes the last
+# columns of word 1 with the first of word 2. A *law* finds this bug: a statement that must be true
+# for all inputs. Here is one: if no query may see a source word, then changing that word changes no
+# output. `leak` changes such a word, and measures how far the outputs move.
 
 
 # %%
@@ -741,9 +746,9 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 #
 # ## What the heads attend to
 #
-# Does each head learn to point at the right word? We train on `grammar-en-fr` once more, with four
-# heads of 16 numbers each. The loss does not ask this of any single head, since it depends only on
-# the sum of what all four contribute. The library's layer returns only the mean of the heads'
+# Does each head learn to point at the right word? The loss does not ask any single head to do so,
+# because it depends only on the sum of what all heads contribute. We train on `grammar-en-fr` once
+# more, with four heads of 16 numbers each. The library's layer returns only the mean of the heads'
 # weights, so we give its trained parameters to our layer, which shows the weights of each head.
 
 # %% tags=["training"]
@@ -786,11 +791,11 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 
 # %% [markdown]
 # Compare the titles of the heatmaps with the last line of the output. When the model writes *ne* or
-# *pas*, the right word is *not*. Head 1 nearly always has its largest weight there, head 2 only
-# some of the time, and the other two heads hardly ever. The mean of all four has its largest weight
-# on "not" far less often than head 1 has. A heatmap of the layer shows this mean, and so it hides
-# what one head knows. So look at the heads one by one. (Which of them knows the word "not" depends
-# on the seed.)
+# *pas*, the right word is *not*. In this run, head 1 nearly always has its largest weight there,
+# head 2 only some of the time, and the other two heads seldom. The mean of all four heads
+# points at *not* far less often than head 1 does. A heatmap of the layer shows only this mean, so
+# it hides what one head knows. So look at the heads one by one. (Which head knows *not* depends on
+# the seed.)
 
 # %% [markdown]
 # ## What others call it
@@ -800,7 +805,7 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # | cross-attention | encoder-decoder attention |
 # | q, k, v, e (matrices) | Q, K, V, and QKᵀ/√d_k, in Vaswani et al. |
 # | number of `heads` | h in the paper (h = 8, d_model = 512, d_k = d_v = 64) |
-# | divided scores | scaled dot-product attention |
+# | score q · k / √d_k | scaled dot product |
 # | scores e | attention logits |
 # | the mask `visible` | attention mask, key padding mask |
 # | W_o | output projection |
@@ -814,7 +819,7 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # | `metrics` | how many translations are right, and whether attention points at the right word |
 # | `plotting` | diagrams, colours, heatmaps |
 # | `ScaledDotProductAttention` | the library's attention over queries, keys and values |
-# | `MultiHeadAttention` | its layer of many heads |
+# | `MultiHeadAttention` | the library's layer of many heads |
 # | `load_parallel` | draws sentence pairs of a corpus |
 # | `phenomena` | which links of a pair show a swapped adjective, a negation, … |
 # | `gradcheck` | compares a backward pass with central differences |
@@ -831,17 +836,18 @@ print(f"The mean of the heads is right for {metrics.pointing_accuracy(by_library
 # ## Questions
 #
 # 1. Keys have no bias, because b_k would change no weight. What does the queries' bias b_q do? Can
-#    it be left out, too?
+#    it be left out without loss, too?
 # 2. Show that the scores of one head have the form of lesson 07's *general*. What is their W_a?
-#    Which matrices W_a are not possible in this way?
-# 3. Multiply W_q and W_k by two each, and divide all scores by four, so that W_q and W_k are large
-#    but the scores still start with variance 1. Does the model train like those that start with
-#    variance 1, or like those with 16?
-# 4. Train the undivided model with variance 16 for eight epochs. Does it catch up?
-# 5. Repeat the four models with d_k = 256, variances 1 and 256. Does only the start matter?
+#    Which matrices W_a can no head have?
+# 3. Take the divided model with variance 1. Double W_q and W_k, and divide all scores by four, so
+#    that the matrices are large but the scores still start with variance 1. Does this model train
+#    like those that start with variance 1, or like those that start with 16?
+# 4. Train the undivided model that starts with variance 16 for eight epochs. Does it catch up with
+#    the divided model that starts with variance 1?
+# 5. Train the four models with d_k = 256 and variances of 1 and 256. Is the start all that matters?
 # 6. Test two more laws. If a target word changes, the outputs of the other target words stay the
-#    same. And if the source words and the columns of `visible` are put into another order together,
-#    the outputs stay the same. Which of the two finds the bug in the scrambled layer?
-# 7. Change W_q, b_q and W_k of a head so that no output changes. How many numbers can you choose
-#    freely?
-# 8. Do four heads of 16 translate better than one of 64? Train for three epochs, with five seeds.
+#    same. And if the source words and the columns of `visible` are reordered together, all outputs
+#    stay the same. Which law finds the bug in the scrambled layer?
+# 7. How can you change W_q, b_q and W_k of a head so that no output changes? How many numbers can
+#    you choose freely?
+# 8. Do four heads of 16 translate better than one of 64? Train for three epochs with five seeds.
