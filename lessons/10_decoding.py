@@ -8,13 +8,13 @@
 #
 # A trained translator gives you the probability of each possible next word, given the words written
 # so far. Which *sentence* should it write? With a vocabulary of V words there are V^T sentences of
-# T words, too many to score them all. Choosing one of them is called decoding. You can search for a
-# probable sentence, or sample one; this lesson does both, in that order.
+# T words, too many to score. Choosing one of them is called decoding. You can search for a probable
+# sentence, or you can sample one. This lesson does both, in that order.
 #
-# Decoding changes no parameters, so it needs no gradient check. What can go wrong is the
-# bookkeeping, and it goes wrong silently, because a search with a bug still writes words. We will
-# plant such a bug: one wrong word in the code of a beam search will mix up the model's states, and
-# the search will claim probabilities that the model never gave. Guess now: does BLEU find that bug?
+# Decoding changes no parameters, so it needs no gradient check. But its bookkeeping can go wrong,
+# and you may not notice, because a search with a bug still writes sentences. We will plant such a
+# bug: one extra word in the code of a beam search will mix up the model's states, so that the
+# search claims probabilities that the model never gave. Guess now: does BLEU find that bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -46,23 +46,23 @@ np.set_printoptions(precision=3, suppress=True)
 #
 #     log p(y | x) = Σ_t log p(y_t | y_1 … y_{t−1}, x)
 #
+# A *prefix* is the beginning of a translation. A prefix that has ended, usually with `</s>`, is a
+# **hypothesis**. The translation in the corpus is the **reference translation**. Our corpus will be
+# the Bible, *the book* for short.
+#
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x | (S, 1) | ids of the source sentence |
 # | y, its words y_t | (T,) | the sentence written, with `</s>` at its end |
-# | `width` | | **beam width**, how many prefixes are kept (k or B in papers) |
+# | `width` | | **beam width**: how many prefixes beam search keeps (k or B in papers) |
 # | V | | size of the vocabulary |
 # | log p | (width, V) | log-probability of each next word after each prefix; l for short |
-# | totals | (width, V) | Σ log p of each prefix, extended by each word |
-# | q | (V,) | a word is sampled from this distribution; in lessons 06 to 09, q is a query |
+# | totals | (width, V) | log p of each prefix + log p of each next word |
+# | q | (V,) | distribution that words are sampled from; in lessons 06 to 09, q is a query |
 # | τ, β = 1 / τ | | **temperature** of the sampling, and its inverse |
 #
-# A *prefix* is the beginning of a translation. A prefix that has ended is a **hypothesis**. The
-# translation in the corpus is the **reference translation**. Our corpus will be the Bible, "the
-# book" for short.
-#
-# To begin, here is a translator so small that you can read all of it: one dictionary, which
-# translates *the old house* into Spanish. For each prefix, it gives the possible next words and
+# We begin with a translator so small that you can read all of it. It is a dictionary that
+# translates *the old house* into Spanish: for each prefix, it gives the possible next words and
 # their p. (After a prefix that is not listed, `</s>` has p = 1.) The first word, *el* or *la*, is
 # nearly a coin toss. After *la*, the model is fairly sure how to go on. After *el*, it is not.
 
@@ -107,8 +107,8 @@ def every_sentence(p, written=(BOS,)):
 
 # %% [markdown]
 # **Greedy search** writes the most probable word at each step. Follow it through the dictionary:
-# which sentence does it write? And which *sentence* is the most probable? The next cell lists all
-# of them, the most probable first.
+# which sentence does it write? (At a tie, take the word that is listed first.) Is that the most
+# probable *sentence*? The next cell lists all sentences, the most probable first.
 
 # %%
 sentences = every_sentence(p_of_house)
@@ -128,10 +128,11 @@ print(f"greedy writes {text(greedy_ids)}: p = {sentences[greedy_ids]:.3f}; "
 #
 # ## A beam of two, by hand
 #
-# How can a search leave itself a way back? **Beam search** keeps several prefixes instead of one.
-# With a width of two, the first step keeps *el* with 0.55 (row 0) and *la* with 0.45 (row 1). Each
-# can be followed by any of the V words, and the p of each of the 2 · V longer prefixes is a
-# product. Which two products are the largest?
+# How can a search leave itself a way back? **Beam search** keeps several prefixes instead of one:
+# it has `width` *slots*, each with room for one prefix. With a width of two, the first step keeps
+# *el* with 0.55 (row 0) and *la* with 0.45 (row 1). Each can be followed by any of the V words,
+# which gives 2 · V longer prefixes. The p of each is a product: p of the prefix times p of the next
+# word. Which two products are the largest?
 
 # %%
 kept = [(BOS, words.index("el")), (BOS, words.index("la"))]
@@ -147,17 +148,20 @@ print("the two that are kept come from rows", rows)
 assert rows == [1, 0]
 
 # %% [markdown]
-# *la casa* has overtaken *el viejo*. The new leader comes from row 1, which was behind one step
-# ago, and the second from row 0: the prefixes have *crossed*. The model has one state per row, so
-# the states must cross, too.
+# *la* was behind *el*, but now *la casa* leads. The new row 0, *la casa*, comes from the old row 1,
+# and the new row 1, *el viejo*, comes from the old row 0: the prefixes have *crossed*. The model
+# has one state per row, so the states must cross, too.
 #
 # > **Exercise.** Put the states into the new order, for several sentences at once:
 # > `numpy-attention exercise start reorder-states`.
 #
-# A prefix that writes `</s>` has *ended*. It is set aside, and its slot stays empty: once one of
-# five prefixes has ended, the next step keeps only four. When all five have ended, the most
+# A prefix that writes `</s>` has *ended*. It is set aside, and no other prefix gets its slot: once
+# one of five prefixes has ended, the next step keeps only four. When all five have ended, the most
 # probable one wins. (Some libraries, such as fairseq, give the slot to another prefix, so that the
-# beam stays full until five have ended: question 1.) As a diagram, one step looks like this:
+# beam stays full until five have ended: question 1.)
+#
+# The diagram shows one step. `next` asks the model for log p of each next word, and `take` puts the
+# states into the new order:
 
 # %%
 boxes = {
@@ -180,11 +184,11 @@ show(plotting.diagram(boxes, arrows, title="One step of beam search: extend ever
 # ## Both searches in full
 #
 # In code, a search calls two methods of a model. `start` reads the source and returns the first
-# state. `next` takes the state and the last word of each prefix, one per row. It returns log p of
-# every possible next word, the attention weights (which we do not need), and the new state. When
-# prefixes cross, `take` puts the rows of a state into the new order. The class `Small` turns a
-# function like `p_of_house` into such a model. Its state is just the list of all words written so
-# far.
+# state. `next` takes the last word of each prefix and the state, which has one row per prefix. It
+# returns log p of every possible next word, the attention weights (which we do not need), and the
+# new state. The state has a method, too: `take` puts its rows into the new order. The class `Small`
+# turns a function like `p_of_house` into such a model. Each row of its state is just the list of
+# all words written so far.
 #
 # > **Exercise.** Write a beam search yourself, then compare it with the one below:
 # > `numpy-attention exercise start beam`.
@@ -223,8 +227,8 @@ source = pair_batch([[4]], [[4]]).source        # any source (S, 1): this model 
 
 # %% [markdown]
 # A `Prefix` holds its ids, the log p of each word, and the row of the prefix that it extends. A
-# prefix that reaches a length limit counts as ended, even without `</s>`; otherwise a search might
-# never stop.
+# prefix that reaches a length limit counts as ended, even without `</s>`, because otherwise a
+# search might never stop.
 
 
 # %%
@@ -307,10 +311,10 @@ assert text(plain_beam(house, source, 2)[0].ids) == "la casa vieja </s>"
 #
 # 1. **A beam of width 1 is greedy search.** Both write the same sentence.
 # 2. **The claims of a search are the model's own.** A search returns a sentence and claims a log p
-#    for each of its words. Feed this sentence to the model, word by word: it must give each word
-#    the log p that the search claimed.
+#    for each of its words. Feed this sentence to the model, word by word: the model must give each
+#    word the log p that the search claimed.
 # 3. **A beam with room for everything finds the best sentence.** If the beam has a slot for every
-#    possible sentence, it drops nothing.
+#    possible sentence, it drops no prefix, so it cannot miss the most probable sentence.
 
 
 # %%
@@ -341,9 +345,10 @@ def room_for_all_finds_the_best(search, model, source):
 
 
 # %% [markdown]
-# Law 3 can be tested only on translators so small that we can list all their sentences. The house
-# is one; we draw 60 more at random. Each knows three words, writes sentences of one to three words,
-# and has a new random p after each prefix. So each can write 3 + 9 + 27 = 39 sentences.
+# Law 3 can be tested only on translators so small that we can list all their sentences. The
+# translator of the house is one, and we draw 60 more at random. Each of them knows three words,
+# writes sentences of one to three words, and has a new random p after each prefix. So each can
+# write 3 + 9 + 27 = 39 sentences.
 
 
 # %%
@@ -380,10 +385,11 @@ print(f"of {len(randoms)} translators, the correct search obeys laws 1, 2 and 3 
 assert kept_laws(plain_beam) == [len(randoms)] * 3
 
 # %% [markdown]
-# ### What bugs look like
+# ### Which law catches which bug?
 #
-# Do these laws catch bugs? Here are four, each a change to one line of `plain_beam`, made by
-# `with_bug`. Which law will catch which bug? A hint: one of the four obeys all three laws.
+# Do these laws catch bugs? Here are four bugs, each in one line of `plain_beam`: `with_bug`
+# replaces the first piece of code by the second. Which law will catch which bug? A hint: one of the
+# four bugs obeys all three laws.
 
 # %%
 bugs = {
@@ -411,8 +417,8 @@ for name, search in bugs.items():
 # for everything drops no prefix, however badly it ranks them. Question 2 asks for a law that
 # catches this bug.
 #
-# Does law 2 also lead you to the wrong line? Let *rows put in order* translate the house, and
-# compare what it claims with the model's own p:
+# Does law 2 also lead you to the wrong line? Let *rows put in order* translate *the old house* with
+# a width of two, and compare each p that it claims with the model's own:
 
 
 # %%
@@ -428,19 +434,19 @@ def report_claims(search, model, width):
 report_claims(bugs["rows put in order"], house, 2)
 
 # %% [markdown]
-# The claims for *la* and *casa* are true, and the first false claim is the one for `</s>`. So the
-# third call of `next` did not predict what follows *la casa*. Its input, *casa*, was right, so its
-# state must have been wrong, and the state is chosen in the lines with `rows` and `take`. Law 2 has
-# led us to the bug. By hand we found the rows [1, 0]; the bug sorts them into [0, 1], and pairs
-# *casa* with the state of *el*. The model then predicted what follows *el casa*, a prefix that the
-# search never wrote, and its answer was `</s>`.
+# The claims for *la* and *casa* are true, but the claim for `</s>` is false. So the third call of
+# `next` did not predict what follows *la casa*. Its input word, *casa*, was right, so its state
+# must have been wrong. The state is chosen in the lines with `rows` and `take`, so law 2 has led us
+# to the bug. By hand we found the rows [1, 0]. The bug sorts them into [0, 1], which pairs *casa*
+# with the state of *el*. The model then predicted what follows *el casa*, a prefix that the search
+# never wrote. The dictionary does not list it, so `</s>` got p = 1.
 #
 # ### Is a wider beam always at least as good?
 #
-# A beam with room for everything is at least as good as any other, by law 3. But what if we add
-# just one slot? How often will the wider beam find a *less* probable sentence? Guess, then count,
-# first for the 60 translators above, then for 60 larger ones, which know eight words and write
-# sentences of up to five.
+# By law 3, a beam with room for everything is at least as good as any other. But what if we add
+# just one slot? How often will the wider beam find a *less* probable sentence? Guess, then count
+# for widths from 1 to 6: first for the 60 translators above, then for 60 larger ones, which know
+# eight words and write sentences of up to five words.
 
 # %%
 larger = [random_translator(seed, known=8, longest=5) for seed in range(60)]
@@ -451,16 +457,16 @@ for name, translators in (("the 60 above", randoms), ("60 larger ones", larger))
     print(f"{name}: one more slot is worse in {worse.sum()} of {worse.size} cases")
 
 # %% [markdown]
-# So the first 300 cases had no exception, and yet they proved nothing. How can a wider beam be
-# worse? It extends more prefixes, and their extensions can push out a prefix that the narrower beam
-# keeps and follows to a better sentence. That is why law 3 asks for room for *everything*.
+# The first 300 cases had no exception, and yet they proved nothing. How can a wider beam be worse?
+# It extends more prefixes, and their extensions can push out a prefix that the narrower beam keeps
+# and extends to a better sentence. That is why law 3 asks for room for *everything*.
 #
 # ## A trained translator to search with
 #
-# Now for a real model: RNNsearch (lesson 06), trained for three epochs on clauses of the Bible with
+# Now for a real model. We train RNNsearch (lesson 06) for three epochs on clauses of the Bible with
 # up to seven tokens, from English to Spanish. We test only on clauses in which the model knows
-# every word, on both sides, because no search can make up for unknown words. First we check that
-# our two searches find the same sentences as the library's, word for word.
+# every word, English and Spanish, because no search can make up for unknown words. First we check
+# that our two searches find the same sentences as the library's, word for word.
 
 # %% tags=["training"]
 SEED = 1
@@ -472,7 +478,7 @@ alone = [translator.batches([pair]).batch([0]).source for pair in test]     # ea
 decode = translator.target_vocabulary.decode
 vocabulary = translator.target_vocabulary
 tokens = [vocabulary.token(id) for id in range(len(vocabulary))]
-NEVER = [PAD, BOS, UNK]
+NEVER = [PAD, BOS, UNK]         # no search may write these
 
 
 def bleu(ids_of_each):
@@ -500,11 +506,11 @@ print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of gr
       "the library's")
 
 # %% [markdown]
-# ## Does BLEU find it?
+# ## Does BLEU find the bug?
 #
 # Back to the question from the beginning. We let two of the four bugs translate all test clauses:
-# *rows put in order*, which mixes up the states, and *the past not counted*. Guess for each of
-# them: is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
+# *rows put in order*, which mixes up the states, and *the past not counted*. For each bug, guess:
+# is its BLEU below greedy's, between greedy's and the correct beam's, or above both?
 
 
 # %% tags=["training"]
@@ -527,20 +533,20 @@ for name in ("right", "rows put in order", "the past not counted"):
 assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu + 5
 
 # %% [markdown]
-# *Rows put in order*, the bug that mixes up states, could have been published. It beats greedy, so
-# without a correct beam to compare with, you would report a nice gain. Yet most of its beams make
-# false claims, and law 2 finds them at once. (Why is the damage so mild? Perhaps because all states
-# have read the same source.) *The past not counted* makes no false claims, and nothing but its
-# lower BLEU gives it away.
+# *Rows put in order* could have been published. It beats greedy, so without a correct beam to
+# compare with, you would report a nice gain. Yet most of its beams make false claims, and law 2
+# finds them at once. (Why is the damage so mild? Perhaps because all states have read the same
+# source.) *The past not counted* makes no false claims. Here, only a BLEU below the correct beam's
+# gives it away.
 #
 # BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
 # shows only that a search works, not that it is the search you meant.
 #
 # ## What a wider beam finds
 #
-# What do you gain from a wider beam? For four widths, the table gives BLEU, the mean log p, and the
-# mean number of words. Below it are the three clauses where beam 5 gains the most log p over
-# greedy.
+# What do you gain from a wider beam? For four widths, the table gives BLEU, the mean log p of the
+# translations, and their mean number of words. Below it are the three clauses where beam 5 gains
+# the most log p over greedy.
 
 
 # %% tags=["training"]
@@ -574,11 +580,12 @@ for n in np.argsort(-gain)[:3]:
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
-# A wider beam finds more probable sentences, and shorter ones. (A **length penalty** favours longer
-# ones: question 9.) BLEU rises at first, but hardly moves from width 5 to width 10.
+# On average, a wider beam finds more probable sentences, and shorter ones. (A **length penalty**
+# favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but which of
+# the two widths is better depends on the seed (question 8).
 #
-# Would a still wider beam find the book's translations? No. To the model, these *reference
-# translations* are even less probable than what greedy writes:
+# Would a still wider beam find the book's translations? Hardly. On average, the model gives them
+# even less probability than greedy's translations:
 
 # %% tags=["training"]
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
@@ -589,20 +596,24 @@ print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So when the beam misses the book's translation, this is nearly always a **model error**: the model
-# prefers another sentence. A **search error**, in which the model prefers the book's translation
-# but the search fails to find it, is rare. A better search would only find sentences that the model
+# So when the beam misses the book's translation, the cause is nearly always a **model error**: the
+# model prefers another sentence. A **search error** is rare: the model prefers the book's
+# translation, but the search misses it. A better search would mostly find sentences that the model
 # likes even more. To come closer to the book, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
 # What does a whole beam look like? Among the clauses that beam 5 translates exactly as the book
 # does, we draw the one where it gains the most log p over greedy. The tree grows from left to
-# right. The number on each line is the log p of the word that the line leads to. Thick lines lead
-# to the winner. Green boxes are prefixes that have ended, with their totals. White boxes with
-# dotted lines are prefixes that were kept for one step and then dropped. Follow greedy, which takes
-# the largest number at each step. Does the beam drop greedy's sentence on the way, or keep it to
-# the end?
+# right, one word per step:
+#
+# - The number on a line is the log p of the word that the line leads to.
+# - Thick lines lead to the winner.
+# - Green boxes are prefixes that have ended, with their totals.
+# - White boxes with dotted lines are prefixes that were kept for one step and then dropped.
+#
+# Follow greedy, which takes the number nearest to zero at each step. Does the beam drop greedy's
+# sentence on the way, or keep it to the end?
 
 # %% tags=["training"]
 of_five = best(ended[5])
@@ -620,32 +631,33 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
       f"the beam keeps the first {long} of greedy's {len(lost.ids)} words, </s> included")
 
 # %% [markdown]
-# At some step, the winner takes a word that is less probable than greedy's word, and the later
-# words make up for it. That is what the beam is for: it keeps a prefix that is behind until that
-# prefix can overtake.
+# Where the two sentences part, the winner takes a less probable word than greedy does, but its
+# later words make up for it. That is what the beam is for: it keeps a prefix that is behind until
+# that prefix can overtake.
 #
 # ## Sampling
 #
-# A search writes the same sentence every time. To get *different* ones, we sample each word, from p
-# or from a changed distribution q. Three knobs change it:
+# A search writes the same sentence every time. To get *different* sentences, we sample each word,
+# either from p or from a distribution q that three knobs make from p:
 #
-#     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: the most probable word
-#                                                         τ = 1: the model's own p; τ → ∞: any word
-#     top-k            the top_k most probable words
-#     nucleus          the most probable words, until their p add up to top_p or more
+#     temperature τ    q_v ∝ exp(l_v / τ), l = log p      τ → 0: only the most probable word
+#                                                         τ = 1: the model's own p
+#                                                         τ → ∞: all words equally probable
+#     top-k            only the top_k most probable words
+#     nucleus          only the most probable words, until their p add up to top_p or more
 #                      (Holtzman et al. 2020, section 3.1)
 #
 # A higher temperature should spread the choice more evenly over the words. Does it always? The
 # entropy H = −Σ q log q measures the spread, so the question is the sign of ∂H/∂τ.
 #
-# The inverse β = 1/τ is easier to work with. Let Z = Σ exp(β l), so that log q = β l − log Z, and
+# The inverse β = 1/τ is easier to work with. Let Z = Σ exp(β l), so that log q = β l − log Z. We
 # write ⟨…⟩ for a mean over q, such as ⟨l⟩ = Σ q l. First, what does β do to log Z and to q?
 #
 #     ∂log Z/∂β = Σ l exp(β l) / Z = ⟨l⟩
 #     ∂q_v/∂β   = q_v ∂log q_v/∂β = q_v (l_v − ⟨l⟩)
 #
-# When β rises, words whose l is above the mean become more probable, the others less. So the mean
-# of l rises, too, and its slope is a variance:
+# When β rises, words whose l is above the mean become more probable, and those below it less
+# probable. So the mean of l rises, too, and its slope is a variance:
 #
 #     ∂⟨l⟩/∂β   = Σ q (l − ⟨l⟩) l = ⟨l²⟩ − ⟨l⟩² = Var(l)
 #
@@ -656,8 +668,8 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
 #     ∂H/∂β     = ⟨l⟩ − ⟨l⟩ − β Var(l) = −β Var(l)
 #     ∂H/∂τ     = ∂H/∂β · (−1/τ²) = Var(l) / τ³
 #
-# A variance is never negative, so a higher temperature always spreads the choice. (If all p are
-# equal, it changes nothing.) Central differences confirm the formula:
+# A variance is never negative, so a higher temperature always spreads the choice, unless all p are
+# equal: then it changes nothing. Central differences confirm the formula:
 
 # %%
 logs = np.log([0.6, 0.3, 0.1])        # l, of each word
@@ -709,9 +721,9 @@ ways = {"τ = 1": {}, "τ = 0.5": {"temperature": 0.5}, "top-k 3": {"top_k": 3},
         "nucleus 0.7": {"top_p": 0.7}}
 
 # %% [markdown]
-# Is our `cut` right? With each setting in `ways`, we sample 10,000 times from eight words with the
-# library's `choose`, and compare the share of each word with our q. No share may be off by more
-# than five standard deviations.
+# Is our `cut` right? With each setting in `ways`, the library's `choose` samples 10,000 times from
+# eight words, and we compare the share of each word with our q. No share may be off by more than
+# five standard deviations.
 
 # %%
 DRAWS = 10_000
@@ -725,13 +737,13 @@ for name, how in ways.items():
     print(f"  {name:<12} {(q > 0).sum()} words left, shares off by {off.max():.3f} at most")
 
 # %% [markdown]
-# ## What sampling chooses from
+# ## How many words are left
 #
-# How do top-k and nucleus differ? Both keep the most probable words, but not equally many. We
-# compare them on the first word of two test clauses. For one of them, the model is nearly sure of
-# this word: it is the clause whose entropy is nearest to 0.6. For the other, the model is in doubt:
-# it is the clause whose entropy is nearest to 3. How many words will top-k 3 and nucleus 0.7 keep
-# in each case?
+# How do top-k and nucleus differ? Both keep the most probable words, but not the same number of
+# them. We compare both on the first word of two test clauses. In one clause, the model is nearly
+# sure of this word (the entropy of p is close to 0.6). In the other, it is in doubt (the entropy is
+# close to 3). How many words will top-k 3 and nucleus 0.7 keep in each case? The figure has a row
+# for each clause and a column for each setting.
 
 # %% tags=["training"]
 starts = []
@@ -754,14 +766,15 @@ print(f"words left by the nucleus: {few} and {many}")
 assert few < 3 < many
 
 # %% [markdown]
-# Top-k always keeps three words, which is too many where one is right, and too few where many are.
-# The nucleus adapts to the model's doubt.
+# Top-k 3 always keeps three words, which is too many where one word is right, and too few where
+# many are. The nucleus adapts to the model's doubt.
 #
 # ## Searching and sampling compared
 #
 # Which is better, searching or sampling? With each setting of the knobs, we translate every test
-# clause four times. BLEU and log p are means over the four. The column *different* gives the share
-# of clauses for which the first two of the four translations differ.
+# clause four times. BLEU and log p are means over the four, and log p is always the model's own,
+# not that of q. The column *different* gives the share of clauses for which the first two of the
+# four translations differ.
 
 # %% tags=["training"]
 print(f"  {'':<14} BLEU   mean log p   different")
@@ -781,14 +794,15 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 
 # %% [markdown]
 # Sampling at τ = 1 follows the model's own distribution. Its translations are the most varied, but
-# its BLEU is far below greedy's: a sentence takes several steps, and each of them has a small
+# its BLEU is far below greedy's, because a sentence takes several steps, and each step has a small
 # chance of a bad word. The other three settings give up some variety for better translations.
 #
-# But look at the column of log p. The book's mean is close to that of samples at τ = 1, and far
-# from that of either search. This is what we expect if the model is well **calibrated**, that is,
-# as uncertain as it has reason to be: to such a model, the reference translation looks like one
-# more sample. A search looks for the most probable sentence instead (the **mode**), which is not a
-# typical one. So if you want one good translation, search. If you want many different ones, sample.
+# But look at the column of log p. The book's mean is close to the samples' mean at τ = 1, and far
+# below the means of both searches. This is what we expect if the model is well **calibrated**, that
+# is, as uncertain as it has reason to be: to such a model, the book's translation looks like one
+# more sample. A search, however, looks for the most probable sentence (the **mode**), which is not
+# a typical one. So if you want one good translation, search. If you want many different ones,
+# sample.
 
 # %% [markdown]
 # ## What others call it
@@ -796,10 +810,12 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # | here | elsewhere |
 # |---|---|
 # | width | beam width, beam size, k, B |
-# | the model prefers another sentence to the book's | model error, not search error |
+# | a prefix that has ended | finished or completed hypothesis |
 # | `score(a)` (question 9) | length normalization, length penalty |
 # | nucleus | top-p sampling |
-# | (left out) | min-p sampling, repetition penalty: two more changes to p before sampling |
+#
+# This lesson leaves out two other ways to change p before sampling: min-p and the repetition
+# penalty.
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -825,22 +841,22 @@ assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.
 # 1. Change the search so that an ended prefix frees its slot and the beam stays full. How early may
 #    this search stop without changing which sentence wins?
 # 2. *The past not counted* passes all three laws. Find a fourth law that catches it.
-# 3. How wide must a beam be to find the best sentence of every translator that is as small as the
-#    random ones, with three words and sentences of one to three words? Is 39 needed?
+# 3. Consider all possible translators with three words and sentences of one to three words, not
+#    only our 60. How wide must a beam be to find the best sentence of every one? Is 39 needed?
 # 4. Suppose that p of the next word depends only on its position, and not on the words before it.
 #    Prove that greedy finds the best sentence if all sentences have the same length. Where does
 #    `</s>` break the proof?
-# 5. Derive ∂⟨l⟩/∂τ. Is the expected log p of a sampled word always lower at a higher temperature?
-#    And is the expected log p of a whole sampled sentence always lower, too?
+# 5. Derive ∂⟨l⟩/∂τ. Can a higher temperature raise the expected log p of a sampled word? Can it
+#    raise the expected log p of a whole sampled sentence?
 # 6. When `<unk>` is forbidden, the p of the other words do not add up to 1. Renormalize them in
 #    `plain_beam`, so that they do. Which law breaks? Do the winners change?
 # 7. Sample 20 translations of each clause and keep the most probable. Is that as good as a beam of
 #    5?
 # 8. Another bug gives every prefix the state of the first row. Must its BLEU be lower than the
-#    correct beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which of all these bugs does
-#    BLEU find?
+#    correct beam's? Try the widths 5 and 10, and the seeds 1 to 3. Which of the bugs, this one and
+#    those of the lesson, does BLEU find?
 # 9. Each further word adds a negative number to log p, so short sentences have an advantage. To
 #    reduce it, Wu et al. (2016, equation 14) divide log p(y | x) by f(|y|)^a. Here |y| is the
-#    number of words, with `</s>`, and f(n) = (5 + n) / 6. Prove that for a fixed set of sentences,
-#    raising the exponent a never makes a shorter sentence win. Then rank the hypotheses of the
+#    number of words, with `</s>`, and f(n) = (5 + n) / 6. Take a fixed set of sentences, and prove
+#    that the winner never gets shorter when the exponent a rises. Then rank the hypotheses of the
 #    beams of 5 and of 10 with a = 0, 1, 2 and 4 (`best` takes a). Does BLEU rise?
