@@ -7,7 +7,7 @@
 # **Needs:** lesson 08. **Time:** 50 minutes to read, about a minute to run.
 #
 # Does a translator that has the heads of lesson 08 still need recurrence? Vaswani et al. (2017)
-# took it out. But a recurrent network does four jobs:
+# built one without. But a recurrent network does four jobs:
 #
 # 1. It connects the words: the vector of a word depends on the words around it.
 # 2. It keeps the order, because it reads the words one after another.
@@ -15,10 +15,10 @@
 # 4. It makes the next word cheap: one step from the last state is enough.
 #
 # In this lesson, other parts take over these jobs, one at a time, until a translator works without
-# recurrence. The gain is that in training, no word waits for the word before it.
+# recurrence. The gain comes in training: no word has to wait for the word before it.
 #
-# Guess now: how could a decoder pass every gradient check, and still read the answer during
-# training?
+# Guess now: how could a decoder pass every gradient check, and still read the answer (the word that
+# it has to predict) during training?
 
 # %%
 print("Lesson 09: the Transformer", flush=True)
@@ -44,29 +44,30 @@ np.set_printoptions(precision=3, suppress=True)
 # ## The plan: a stream and its parts
 #
 # A Transformer has no recurrent state. Instead, a matrix x (T, **d_model**), the stream, flows
-# through it, with one row per word. Each part f of a layer reads the stream and *adds* its result
-# to it: x + f(x). This is a **residual connection** (or **skip connection**). It has two
-# advantages: f does not have to reproduce what x already contains, and the gradient has a path
-# around f. There are two kinds of parts:
+# through it, with one row per word. A Transformer is made of layers, and a layer is made of parts.
+# Each part f reads the stream and *adds* its result to the stream: x + f(x). This addition is a
+# **residual connection** (or **skip connection**). It has two advantages: f does not have to
+# reproduce what x already contains, and the gradient has a path around f. There are two kinds of
+# parts:
 #
 # - *Heads* carry information from word to word. In **self-attention**, all words of a sentence
-#   attend to each other. This takes over job 1.
+#   attend to each other. Heads take over job 1.
 # - *Feed-forward* parts compute with one word at a time: a matrix product, max(0, …), and another
 #   matrix product. The max computes what no weighted sum can, such as a logical "and".
 #
 # An encoder layer has two parts, and a decoder layer has three. The encoder is a stack of **N**
-# layers (`layers` in the code), and so is the decoder. Most symbols are the paper's:
+# layers (`layers` in the code), and so is the decoder.
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | x | (T, d_model) | input of a layer (for the first layer: see job 2) |
-# | y, z | (T, d_model) | the stream after a layer's first part, and after its second |
-# | heads(x, m) | (T, d_model) | queries from x; keys and values from m, any matrix of S rows |
-# | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2, with d_ff numbers per word in between |
+# | x | (T, d_model) | input of a layer (job 2 shows the first layer's) |
+# | y, z, out | (T, d_model) | the stream after a layer's first part, its second and its third |
+# | heads(x, m) | (T, d_model) | attention: queries from x; keys and values from m (S, d_model) |
+# | FF(x) | (T, d_model) | max(0, x W_1 + b_1) W_2 + b_2; max(0, …) has d_ff columns |
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
 #
-# As in the paper's Figure 1, the encoder is on the left. Each orange box adds the result of a part
-# to the stream and normalizes the sum.
+# The figure is arranged like Figure 1 of the paper, with the encoder on the left. Each orange box
+# adds the result of a part to the stream and normalizes the sum.
 
 # %%
 boxes = {
@@ -93,23 +94,23 @@ show(plotting.diagram(boxes, arrows, title="One of N encoder layers and one of N
                       "Curved arrows: residual connections"), "09_architecture")
 
 # %% [markdown]
-# Each encoder layer hands its z to the next as x, and the last z is M. Decoder layers hand on `out`
-# in the same way. The output layer reuses E (V, d_model), the decoder's embedding table with a row
-# for each of V words (**weight tying**).
+# The z of each encoder layer is the x of the next, and the last z is M. In the same way, each
+# decoder layer's `out` is the x of the next. The output layer reuses E (V, d_model), the decoder's
+# embedding table with a row for each of V words (**weight tying**).
 #
 # ## Job 1: connect the words
 #
 # Through heads, a word collects what the words around it contribute. But how do several heads add
 # to one stream? Lesson 08 put their outputs, Y_1, Y_2, …, side by side and multiplied the result by
-# W_o. Column c of [Y_1, Y_2, …] meets only row c of W_o, and each column comes from one head. So
-# the product is a *sum*:
+# W_o. Column c of [Y_1, Y_2, …] is multiplied by row c of W_o only, and each column comes from one
+# head. So the product is a *sum*:
 #
 #     [Y_1, Y_2, …] W_o  =  Y_1 W_o^1 + Y_2 W_o^2 + …          W_o^i: the rows for head i
 #
-# Each head adds its own term to the stream. A layer has **h** heads. Each has queries q, keys k and
-# values v with d_k = d_model / h numbers per word, scores e and weights A. `attend` computes the
-# term of one head, for one sentence, with the equations of lesson 08. `visible` (T, S) is True
-# where a query may see a key.
+# Each head adds its own term to the stream. A layer has **h** heads. Each head has its own queries
+# q, keys k and values v, with d_k = d_model / h numbers per word, and its own scores e and weights
+# A. `attend` computes the term of one head for one sentence, with the equations of lesson 08.
+# `visible` (T, S) is True where a query may see a key.
 
 
 # %%
@@ -167,7 +168,8 @@ def attend_backward(dout, head, cache, grads):
 
 
 # %% [markdown]
-# `PlainHeads` adds up the terms of all heads, and in the backward pass their gradients.
+# `PlainHeads` adds up the terms of all heads. Its backward pass adds up the heads' gradients of x,
+# and those of m.
 
 
 # %%
@@ -189,7 +191,7 @@ class PlainHeads(Module):
 
 # %% [markdown]
 # We check two heads with random parameters and a random mask. Our sentence is *my wolf eats your
-# cow*. For now, x and m are random numbers.
+# cow*. For now, each of its words has a row of random numbers in x, and m is random, too.
 
 
 # %%
@@ -228,13 +230,14 @@ print(str(check(heads, x, m, visible)).splitlines()[0])
 # %% [markdown]
 # ## Forward: layer normalization
 #
-# Job 1 is done. Before job 2, we build the layer, which needs a norm. Every part adds to the
-# stream, so its numbers would grow from layer to layer. **Layer normalization** (Ba, Kiros & Hinton
-# 2016) prevents that. In each row x, it subtracts the mean and divides by the standard deviation:
+# Job 1 is done. Before job 2, we build the layer, which needs a norm: because every part adds to
+# the stream, the stream's numbers would grow from layer to layer. **Layer normalization** (Ba,
+# Kiros & Hinton 2016) prevents this. In each row, here called x, it subtracts the mean and divides
+# by the standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
-# (ε = 10⁻⁵ keeps s above 0.) The row in the next cell has five numbers, with μ = 2 and s = 2. So
+# (ε = 10⁻⁵ keeps s above 0.) The row in the next cell has five numbers, with μ = 2 and s ≈ 2. So
 # x_1 = 5 becomes x̂_1 = (5 − 2) / 2 = 1.5. If x_1 rises by a small δ, does x̂_1 rise by δ / 2?
 
 # %%
@@ -250,27 +253,28 @@ print("x̂ =", x_hat_of(row))
 # %% [markdown]
 # ## Backward: layer normalization
 #
-# x̂_1 does not rise by δ / 2: when x_1 rises, the mean and s move, too. The derivative of the mean
-# is ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
+# x̂_1 does not rise by δ / 2, because μ and s change with x_1. The derivative of the mean is
+# ∂μ/∂x_i = 1 / d_model. For s, differentiate both sides of s² = mean((x − μ)²) + ε. Here [i = j]
 # is 1 if i = j, and otherwise 0:
 #
 #     2 s ∂s/∂x_i = mean over j of 2 (x_j − μ) ([i = j] − 1 / d_model) = 2 (x_i − μ) / d_model
 #     ∂s/∂x_i     = x̂_i / d_model
 #
-# In the first line, −1 / d_model contributes nothing, as Σ_j (x_j − μ) = 0. Only j = i remains.
+# In the first line, −1 / d_model contributes 0, because Σ_j (x_j − μ) = 0. Only j = i remains.
 #
 # Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
-# one (only if i = j), one through μ and one through s. The first line below has one term for each.
-# The last line multiplies by the upstream gradient dx̂_j and sums over j. (∘: element by element.)
+# one (only if i = j), one through μ and one through s. The first line below has one term for each
+# path. The last line multiplies by the upstream gradient dx̂_j and sums over j. (∘ multiplies
+# element by element.)
 #
 #     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
 #     dx_i = Σ_j dx̂_j ∂x̂_j/∂x_i = (dx̂_i − mean(dx̂) − x̂_i mean(dx̂ ∘ x̂)) / s
 #
-# Two changes of x leave x̂ as it is. One adds a constant to all of x: a step along the vector of
-# ones. The other stretches x around its mean. It is a step along x − μ, which is s x̂ and so has
-# the direction of x̂. Therefore, the loss has no slope in these two directions. (Because of ε, the
-# stretch changes x̂ a little.)
+# We can test this formula, because two changes of x leave x̂ as it is. One adds a constant to all
+# of x, which is a step along the vector of ones. The other stretches x around its mean, which is a
+# step along x − μ = s x̂, in the direction of x̂. The loss has no slope in these two directions, so
+# dx should have no component along them. (Because of ε, the stretch changes x̂ a little.)
 #
 # > **Exercise.** Write this backward pass: `numpy-attention exercise start layer-norm`.
 
@@ -340,13 +344,13 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx, and calls it
-# only a part of the Jacobian (the matrix of all ∂x̂_j/∂x_i): one of the three terms is missing.
+# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx. It finds only
+# a part of the Jacobian (the matrix of all ∂x̂_j/∂x_i) there: one of the three terms is missing.
 #
 # ## A whole encoder layer
 #
 # As in the paper, the norm comes *after* each sum (**post-norm**). In the backward pass, only two
-# things are new. A sum x + f(x) passes its gradient, `dsum`, to both of its terms, x and f(x). And
+# things are new. First, a sum x + f(x) passes its gradient, `dsum`, to both x and f(x). Second,
 # max(0, a) passes its gradient on where a > 0, and 0 elsewhere.
 #
 # When you read `forward`, count how many times x is used. How many gradients of x must `backward`
@@ -419,18 +423,19 @@ check_same_encoder(layer, x)
 print("one layer: its output, dx and the gradients of all its parameters equal the library's")
 
 # %% [markdown]
-# `backward` adds up three gradients of x. One is dsum, because x is a term of the first sum. The
-# heads return the other two: dx_q from the queries, and dx_kv from the keys and values.
+# `backward` adds up three gradients of x. One is dsum, the gradient of the first sum, because x is
+# a term of this sum. The heads return the other two: dx_q from the queries, and dx_kv from the keys
+# and values.
 # (`numpy-attention step 9` shows every array of this layer, line by line.)
 #
 # ### What the residual connection is for
 #
 # What goes wrong without residual connections, where y = LN(heads(x, x)) and z = LN(FF(y))? We send
-# twenty random words through six untrained layers. After each layer, we measure how different the
-# words still are: the share mean((x − x̄)²) / mean(x²), where x̄ is the mean of the twenty words.
-# It is 0 if all words are the same, and 1 if they have nothing in common (x̄ = 0). Guess: after how
-# many layers without residual connections are the words practically the same, with a share below
-# one in a million? (As a control, we also leave out the heads: x replaces heads(x, x).)
+# twenty random words through six untrained layers. After each layer, x is the new stream, and we
+# measure how different its rows still are: the share mean((x − x̄)²) / mean(x²), where x̄ is the
+# mean row. This share is 0 if all rows are the same, and 1 if they have nothing in common, x̄ = 0.
+# Guess: after how many layers without residual connections are the words practically the same, with
+# a share below one in a million? (As a control, we also replace heads(x, x) by x.)
 
 
 # %%
@@ -463,14 +468,14 @@ for name, residual in (("with", 1), ("without", 0)):
     assert min(control) > 0.1
 
 # %% [markdown]
-# Without residual connections, less than 1% is left after three layers, and less than one part in
-# ten million after four. This is **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output
-# of a head is an average of the same twenty values, and averages differ less than the values that
-# they average. In the next layer, similar words have similar queries, so their averages differ even
-# less. The heads cause this collapse: without heads, a seventh to a third is left after six layers.
+# Without residual connections, the share is below 1% after three layers, and below one in ten
+# million after four. This is **rank collapse** (Dong, Cordonnier & Loukas 2021). Every output of a
+# head is an average of the same twenty values, and averages differ less than the values that they
+# average. In the next layer, similar words have similar queries, so their averages differ even
+# less. The heads cause this collapse: without heads, the share is above a tenth after six layers.
 #
 # Residual connections do not prevent the collapse in this untrained stack, but they slow it down:
-# after six layers, about 1% is left.
+# after six layers, the share is still about 1%.
 #
 # ## Job 2: keep the order
 #
@@ -486,8 +491,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 
 # %% [markdown]
 # No word's output changes! The layer cannot tell who eats whom, because a head computes a sum over
-# words, and a sum does not depend on the order of its terms. So x must also contain the word's
-# position p. The paper adds a **positional encoding** of p to the word's embedding:
+# words, and a sum does not depend on the order of its terms. So a word's row of x must also contain
+# the word's position p. The paper adds a **positional encoding** of p to the word's embedding:
 #
 #     x = √d_model E[word] + PE(p)
 #
@@ -498,8 +503,8 @@ print(f"each word has the same output in “{' '.join(sentence)}” and in "
 #     ω_i = 10000^(−2i / d_model)      PE(p)_2i = sin(ω_i p)      PE(p)_(2i+1) = cos(ω_i p)
 #
 # Why sines and cosines? Each pair is the hand of a clock. From position p to position p + offset,
-# the hand turns by the angle ω_i · offset, *whatever p is*. So for each pair there is one matrix R
-# that turns the pair at any p into the pair at p + offset. With a = ω_i p and b = ω_i · offset:
+# the hand turns by the angle ω_i · offset, *whatever p is*. So for each pair and each offset, one
+# matrix R turns the pair at any p into the pair at p + offset. With a = ω_i p and b = ω_i · offset:
 #
 #     [sin(a + b), cos(a + b)] = [sin a, cos a] R         R = [cos b, −sin b; sin b, cos b]
 #
@@ -525,15 +530,16 @@ for p in (2, 50):
     assert np.allclose(PE[p, :2] @ R, PE[p + offset, :2])
 
 # %% [markdown]
-# One R turned the first pair of PE(2) and of PE(50). What can a head do with this? The dot product
-# of two encodings also depends only on the offset, and it is largest at offset 0:
+# The same R turned the first pair of PE(2) and that of PE(50). What can a head do with such an R?
+# The dot product of two encodings also depends only on the offset, and it is largest at offset 0:
 #
 #     PE(p) · PE(p + offset) = Σ_i cos(ω_i · offset)
 #
-# This product alone cannot tell before from after, as cos(−b) = cos b. But suppose that W_q and W_k
-# of a head both pick out the same few pairs of PE, and that W_q also applies R for the offset −3 to
-# each pair. Then the query at p looks like a key at p − 3, and has its largest product there: it
-# asks for "the word three before me". The figure shows PE and these products for two positions p.
+# This product alone cannot tell before from after, because cos(−b) = cos b. But suppose that W_q
+# and W_k of a head pick out the same few pairs of PE, and that W_q also applies R for the offset −3
+# to each pair. Then the query at p looks like the key at p − 3, so its product with that key is the
+# largest: the query asks for "the word three before me". The figure shows PE on the left, and the
+# product for two positions p on the right.
 
 # %%
 products = PE @ PE.T
@@ -541,7 +547,7 @@ assert np.allclose(products[1:, 1:], products[:-1, :-1])    # both positions mov
 show(positions_picture(PE), "09_positions")
 
 # %% [markdown]
-# We add PE to x and shuffle again. All words move except *eats*. Does its output change?
+# We add PE to x and shuffle again. All words move except *eats*. Does the output of *eats* change?
 
 # %%
 straight, _ = layer.forward(x + positions(T, d_model))
@@ -559,16 +565,16 @@ assert changes.min() > 1e-3
 #
 # In training, a decoder reads the reference translation, not its own output (**teacher forcing**).
 # A Transformer's decoder gets the whole reference at once. But the output at position t has to
-# predict word t + 1, and a query at t could simply attend to this word. The **causal mask**, a
+# predict word t + 1, and the query at t could simply attend to word t + 1. The **causal mask**, a
 # triangle of ones, lets the query at t see only the positions j ≤ t.
 #
 # > **Exercise.** Write the masked softmax: `numpy-attention exercise start causal-mask`.
 #
 # A decoder layer also reads the source, through one more part in the middle: heads whose queries
 # come from the target, and whose keys and values come from M (**cross-attention**). When you read
-# `decode`, look for the lines that use x, y, z and M: how many gradients add up for each? (Going
-# backward, each use of `heads` returns two gradients: one through its queries, and one through its
-# keys and values together.) The argument `residual` is for an experiment below.
+# `decode`, look for the lines that use x, y, z and M: for each of the four, how many gradients add
+# up? (The backward pass of heads returns two gradients: one through the queries, and one through
+# the keys and values together.) The argument `residual` is for an experiment below.
 
 
 # %%
@@ -599,7 +605,7 @@ check_same_decoder(decoder, decode, x, m)           # with m as M
 print("the decoder layer: its output equals the library's")
 
 # %% [markdown]
-# Each use of an array adds one term to its gradient:
+# Each use of an array adds one term to the array's gradient:
 #
 #     array   used in                                      its gradient
 #     x       first sum; queries; keys and values          dx = dsum_1 + dx_q + dx_kv
@@ -608,16 +614,16 @@ print("the decoder layer: its output equals the library's")
 #     M       keys and values of cross-attention           dM
 #
 # (dsum_1 is the gradient of the first sum. Cross-attention returns dy_q and dM, and FF returns
-# dz_FF.) All N decoder layers read the same M, so the encoder gets the sum of their N gradients.
+# dz_FF.) All N decoder layers read the same M, so the encoder gets the sum of their N gradients dM.
 # You will write this backward pass in question 3.
 #
 # ### What no gradient check sees
 #
 # Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
 # gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
-# output. We change one word j at a time and see which outputs move: first in the encoder layer,
-# whose mask we can choose, then in `decode`. (Here our sentence plays the target, and the masked
-# encoder layer plays the decoder.)
+# output. We change one word j at a time and see which outputs move. Our five words make 10 cases of
+# a word and an earlier output. We begin with the encoder layer, whose mask we can choose: it plays
+# the decoder, and our sentence plays the target. Then we test `decode` itself.
 
 
 # %%
@@ -654,13 +660,14 @@ assert (moves == np.tri(T)).all()
 # answer. With a triangle one place too wide, the layer reads *cow* to predict *cow*, a word that
 # will not exist yet when the model translates. The backward pass is still the derivative of the
 # forward pass, but the forward pass computes the wrong function. No gradient check can catch this
-# bug; the law does. Test the law for every decoder that you build. The triangle takes over job 3.
+# bug, but the law does. Test the law for every decoder that you build; our `decode` obeys it. The
+# triangle takes over job 3.
 #
 # ### The whole model
 #
 # Now we assemble a translator, with N = 1 and one E for source, target and output. The decoder
-# reads a start token, `<s>`, and then the words so far, so its last row predicts the next word.
-# (The output layer's bias is 0 before training, so we leave it out.)
+# reads a start token, `<s>`, and then the words so far. So the last row of `out` predicts the next
+# word. (We leave out the output layer's bias, because it is 0 before training.)
 
 # %%
 vocabulary = "<s> </s> my wolf eats your cow mon loup mange ta vache".split()
@@ -688,7 +695,7 @@ def next_word(model, source, so_far, residual=1):
 
 
 # %% [markdown]
-# All weights are random. Does this model prefer any word after `<s>` *mon loup*?
+# This model is not trained. Does it prefer any word after `<s>` *mon loup*?
 
 # %%
 P = next_word(new_model(0), sentence, "<s> mon loup".split())
@@ -697,8 +704,8 @@ print("after <s> mon loup:", ", ".join(f"{vocabulary[word]} {P[word]:.0%}" for w
 
 # %% [markdown]
 # The model prefers *loup*, the word just read. Is that chance? We try twenty models and every
-# prefix, with the decoder's residual connections and without. In what share of cases will the most
-# probable word be the one just read? Guess both.
+# prefix of the target, with the decoder's residual connections and without them. In what share of
+# the cases will the most probable word be the one just read? Guess both shares.
 
 # %%
 target = "<s> mon loup mange ta vache".split()
@@ -713,15 +720,16 @@ for name, residual in (("with", 1), ("without", 0)):
     assert (np.mean(repeats) > 0.5) == (residual == 1)
 
 # %% [markdown]
-# Usually, an untrained model repeats the word it has just read: the residual connections carry
-# √d_model E[word] to the output layer, which compares the stream with E. Without them, the model
-# repeats this word hardly more often than by chance.
+# Usually, an untrained model repeats the word it has just read. The residual connections carry
+# √d_model E[word] to the output layer, which multiplies the stream by each row of E, and the row of
+# the same word gives the largest product. Without residual connections, the model repeats the word
+# hardly more often than by chance.
 #
 # ## Job 4: make the next word cheap
 #
-# For the next word, a recurrent decoder takes one step from its last state. Our `next_word` runs on
-# all words again. Guess how many rows have gone through W_k of the decoder's self-attention after
-# ten words.
+# For the next word, a recurrent decoder takes one step from its last state, but our `next_word`
+# runs on all words again. Guess: after ten words, how many rows have gone through a W_k of the
+# decoder's self-attention?
 #
 # By the law of job 3, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
@@ -763,18 +771,18 @@ print(f"word by word equals all at once, with 10 rows through W_k instead of {su
 #
 # Can these parts replace recurrence? Our small Transformer has N = 2, h = 4 and d_model = 64, where
 # the paper has N = 6, h = 8 and d_model = 512. It learns from 8,000 artificial sentence pairs, the
-# `grammar-en-fr` of lessons 07 and 08: `trained` gives the library's Transformer 500 steps of Adam,
-# with 64 pairs in each.
+# `grammar-en-fr` of lessons 07 and 08. `trained` gives the library's Transformer 500 steps of Adam,
+# with 64 pairs per step.
 #
 # As in the paper (equation 3), the learning rate first rises (**warm-up**) and then falls:
 #
 #     learning rate(step) = min(1 / √step, step / warmup^1.5) / √d_model
 #
-# Its peak, at step = warmup (here 200), is 1 / √(d_model warmup). The code calls it `rate`.
+# Its peak, at step = warmup (here 200), is 1 / √(d_model warmup). The code calls this peak `rate`.
 # (`smoothing` belongs to question 8.)
 #
-# Lesson 07's recurrent network, with the dot score, learnt from the same pairs, and about 99% of
-# its translations of held-out sentences were exactly right. What will the Transformer's share be?
+# A recurrent network with lesson 07's dot score learnt from the same pairs, and about 99% of its
+# translations of held-out sentences were exactly right. What will the Transformer's share be?
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -797,26 +805,28 @@ layers = len(translator.model.encoder) + len(translator.model.decoder)
 print(f"one after another, in training on this pair: {steps} steps of a recurrent network, or "
       f"{layers} layers of this Transformer")
 print("recorded runs on the same pairs: share of held-out sentences that are exactly right")
-print("  a GRU with lesson 07's dot   about 99% of 400, after 5 epochs (seed 1)")
+print("  a GRU with the dot score     about 99% of 400, after 5 epochs (seed 1)")
 print("  this Transformer             80% to 91% of 300, after 4 epochs (seeds 0 to 2)")
 print("                               89% to 96% of 300, after 8 epochs (seeds 0 to 2)")
 
 # %% [markdown]
-# So the four jobs can be done without recurrence: most of the translations are exactly right. But
-# with only 8,000 short pairs, the recurrent network, after five epochs, still translates better
-# than the Transformer after eight. The Transformer's advantage is in training: on the pair above, a
-# recurrent network takes 18 steps, one after another, and this Transformer computes four layers,
-# however long the sentences are.
+# Most of the translations are exactly right, so the four jobs can be done without recurrence. But
+# with only 8,000 short pairs, the recurrent network after five epochs still translates better than
+# the Transformer after eight. The Transformer's advantage is in training: on the pair above, a
+# recurrent network takes 18 steps, one after another, but this Transformer computes only four
+# layers, one after another, however long the sentences are.
 #
 # What was the warm-up for? At the start of training, the gradients near the output of a post-norm
-# model are large, and full steps can ruin it. Most later models are **pre-norm**: they compute
-# x + f(LN(x)), and can be trained without a warm-up (Xiong et al. 2020). Question 5 trains both.
+# model are large, so steps at the full learning rate can ruin the model. Most later models are
+# **pre-norm**: they compute x + f(LN(x)), and can be trained without a warm-up (Xiong et al. 2020).
+# Question 5 trains both kinds.
 #
 # ## What each head attends to
 #
 # Does each head of cross-attention point at the word that is being translated? For each head, we
 # measure the share of target words whose largest weight is on the right source word. Guess: which
-# heads point better, those of layer 1 or those of layer 2?
+# heads point better, those of layer 1 or those of layer 2? The figure shows the weights for the
+# pair above, with a white frame around each right word.
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
@@ -834,9 +844,9 @@ show(heads_picture(its_heads, right, test[shown], title), "09_heads")
 #
 # ## Which head is needed
 #
-# Layer 2 of the decoder has four heads of self-attention and four of cross-attention. Without which
-# of the eight does the translation suffer most? Guess. We remove one head at a time, by setting its
-# rows of W_o to 0.
+# Layer 2 of the decoder has four heads of self-attention and four of cross-attention. We remove one
+# head at a time, by setting its rows of W_o to 0. Guess: is the head that is needed most one of
+# self-attention or one of cross-attention?
 
 
 # %% tags=["training"]
@@ -863,14 +873,15 @@ assert min(own) < min(cross)
 
 # %% [markdown]
 # The head that is needed most belongs to self-attention: without it, fewer than half of the
-# translations are right. If pointing were what a head of cross-attention is needed for, the best
-# pointer should cost the most. Compare the two lists: in each of our three runs (on two
-# processors), the best pointer cost the least. So how well a head points does not tell us how much
-# the translation needs it. (This is one model and 300 sentences. Question 6 tries other seeds.)
+# translations are right. And if heads of cross-attention were needed for their pointing, removing
+# the best pointer should cost the most. Compare the two lists: in each of our three runs (on two
+# processors), removing it cost the least. So how well a head points does not tell us how much the
+# translation needs it. (This is one seed and 300 sentences. With another seed, the best of the four
+# pointers cost the most, but one that was almost as good cost the least: see question 6.)
 #
 # ## Four jobs, four tests
 #
-# Each job now has its part, and each part its test:
+# Each job now has its part, and each part has its test:
 #
 # 1. Connect the words → heads → without a mask, every word moves every output.
 # 2. Keep the order → PE → the shuffle.
@@ -899,7 +910,7 @@ assert min(own) < min(cross)
 # | `metrics` | how many translations are right |
 # | `plotting` | diagrams, colours, heatmaps |
 # | `load_parallel` | draws sentence pairs of a corpus |
-# | `phenomena` | a pair's phenomena, such as a negation, each with the word links that show it |
+# | `phenomena` | finds phenomena in a pair, such as a negation, and the word links that show them |
 # | `gradcheck` | compares a backward pass with central differences |
 # | `numeric_gradient` | the central differences of one array |
 # | `randomize` | gives all parameters of a module random values |
@@ -914,8 +925,8 @@ assert min(own) < min(cross)
 # 1. A part of a pre-norm layer reads LN(x). What can it not know about the stream x? (Compare
 #    LN(a x + c) with LN(x), for numbers a > 0 and c.) Does the stream lose this information, too?
 # 2. Leave out dx_kv in `PlainEncoderLayer.backward`. Which gradients will be wrong? And which will
-#    be wrong if you leave out the residual connection around the feed-forward part (dsum in the
-#    line that computes dy)?
+#    be wrong if, instead, you leave out dsum in the line that computes dy, as if FF had no residual
+#    connection?
 # 3. Write the backward pass of `decode` and check it.
 # 4. When the target grows by a word, the decoder keeps its earlier keys. Can an encoder do the same
 #    when the source grows by a word?
