@@ -16,10 +16,10 @@
 # 1. You derive the path of the gradient, first for two steps with actual values, then for any
 #    number of steps.
 # 2. You cut this path into windows, and train a model of letters.
-# 3. You measure how much of the gradient arrives after many steps: next to nothing.
-# 4. A small task shows what the network therefore cannot learn.
+# 3. You measure how much of the gradient is left after many steps.
+# 4. A small task shows up to which distance the network learns.
 #
-# That is the reason for lessons 03 and 04, and in the end for attention.
+# The answer is the reason for lessons 03 and 04, and in the end for attention.
 #
 # (In the same folder, `course.py` has functions for figures and for checks that must fail, and
 # `recurrent_parts.py` has the letters of the Bible and the task of the last section.)
@@ -82,6 +82,11 @@ h2 = np.tanh(a2)
 print("h_1 =", h1)
 print("h_2 =", h2)
 
+# %% [markdown]
+# The input x_1 affects h_2 through h_1: that is the network's memory. In a language model each
+# state predicts the next symbol, so the loss reads every state. Our loss L does the same in a
+# simpler way: L = r_1 · h_1 + r_2 · h_2, with random vectors r_1 and r_2.
+
 # %%
 boxes = {
     "h0": ("h₀", 0, 1.2), "x1": ("x₁", 2, 0), "x2": ("x₂", 5, 0),
@@ -96,15 +101,11 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
      "02_diagram")
 
 # %% [markdown]
-# The input x_1 affects h_2 through h_1: that is the network's memory. In a language model each
-# state predicts the next symbol, so the loss reads every state. The simplest loss that does the
-# same is L = r_1 · h_1 + r_2 · h_2, with random vectors r_1 and r_2.
-#
 # ## Backward
 #
-# How does the gradient get from L back to the first step? Begin at the end. Only L reads h_2, so
-# dh_2 = r_2. The derivative of tanh is 1 − tanh². With ∘ for multiplication element by element, the
-# gradient of a_2 is
+# How does the gradient get from L back to the first step? Begin at the end. In our two steps, only
+# L reads h_2, so dh_2 = r_2. The derivative of tanh is 1 − tanh². With ∘ for multiplication element
+# by element, the gradient of a_2 is
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
@@ -118,7 +119,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # pass computes them again and would overwrite our nudge. So `loss` adds the nudge right after it
 # has computed them.
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start squash`.
+# > **Exercise.** Write the backward pass of tanh yourself: `numpy-attention exercise start squash`.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -150,13 +151,13 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Compared with lesson 01, two things are new: the factor 1 − h² and the term da_2 Uᵀ. The term is
+# Compared with lesson 01, two things are new: the factor 1 − h² and the term da_2 Uᵀ. This term is
 # the path back through time: without it, the first step would not learn what its state does to the
 # second step. The rest of the lesson is about what becomes of this term over many steps.
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
 # there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
-# has a gradient as in lesson 01:
+# of the six has a gradient as in lesson 01:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -201,8 +202,9 @@ check_gradient("db", db, loss, b)
 #     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
-# For a batch of B sequences, x_t has the shape (B, I), and db is summed over the batch, too. The
-# backward pass returns every dx_t, and the gradient of the initial state, dh_0 = da_1 Uᵀ.
+# For a batch of B sequences, x_t has the shape (B, I), h_t the shape (B, H), and db is summed over
+# the batch, too. The backward pass returns every dx_t, and the gradient of the initial state,
+# dh_0 = da_1 Uᵀ.
 #
 # So a gradient goes back by one step in two operations: a multiplication by 1 − h_t², element by
 # element, and a product with Uᵀ.
@@ -295,8 +297,8 @@ print("the library's RNN gives the same states and gradients")
 # ## A bug
 #
 # What happens if one index is wrong? dU needs the state *before* each step. If we take the state
-# *after* the step, nothing crashes, because the two have the same shape. That makes it the classic
-# bug in a recurrent network.
+# *after* the step, nothing crashes, because both states have the same shape. That makes this index
+# the classic bug of a recurrent network.
 
 
 # %%
@@ -319,17 +321,19 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Only dU is wrong. The other gradients are computed from the same da, so da is right at every step,
-# and so is its path from one step to the next. That leaves the line of dU, and in it only `after`.
-# The check tried other variables in its place, and one of them makes dU right.
+# Only dU is wrong. The other gradients are computed from the same da and are right, so da is right
+# at every step, and so is its path from one step to the next. That leaves the line of dU, and in
+# this line only `after`. The check tried other variables in the place of `after`, and one of them
+# makes dU right.
 #
 # ## Cutting the gradient
 #
 # How can we train on a text of a million letters? The backward pass needs the state of every step,
-# and a long text has too many steps to keep them all in memory. So the text is read in windows. In
-# *truncated* back-propagation through time, the *state* is carried from one window to the next, but
-# the gradient is cut at the border: the da Uᵀ of a window's first step is thrown away. What do we
-# lose? We compare two windows of three steps with all six steps at once:
+# so we would keep a million states in memory, and all that for a single step of training. Instead,
+# the text is read in windows. In *truncated* back-propagation through time, the *state* is carried
+# from one window to the next, but the gradient is cut at the border: the da Uᵀ of a window's first
+# step is thrown away. What do we lose? We compare two windows of three steps with all six steps at
+# once:
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -338,8 +342,8 @@ boxes["cut"] = ("cut", 1.3 * 3.5, 0.4)
 arrows = [(f"h{t}", f"h{t + 1}") for t in range(6)]
 arrows += [(f"h{t + 1}", f"h{t}", "", -0.5, True) for t in range(6) if t != 3]
 arrows.append(("h4", "cut", "", 0, True))
-show(plotting.diagram(boxes, arrows, title="the state crosses the border, the gradient (dashed) "
-                                           "does not"), "02_truncated")
+show(plotting.diagram(boxes, arrows, title="The state crosses the border, but the gradient "
+                                           "(dashed) does not"), "02_truncated")
 
 # %%
 nothing = np.zeros((3, 5))                      # no gradient enters the first window
@@ -357,40 +361,39 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # windows do not add up to the whole gradient. What is missing is the part that the second window
 # would have sent back through h_3, the state at the border.
 #
-# So the window is the first limit to how far back the network can learn: the forward pass remembers
-# further back than the backward pass can reach.
+# So the window is the first limit to how far back the network can learn: the forward pass can
+# remember further back than the backward pass can reach.
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start truncated`.
+# > **Exercise.** Cut the gradient yourself: `numpy-attention exercise start truncated`.
 #
 # ## Two tools for training
 #
-# A gradient may be right, and the step along it still wrong: much too long, or too long for some
+# A gradient may be right, and yet the step along it may be much too long, or too long for some
 # parameters and too short for others. Each of these two faults has a remedy, and later lessons use
-# both.
+# both remedies.
 #
 # **Clipping** (Pascanu et al. 2013) is for steps that are much too long. Now and then a gradient is
-# a hundred times longer than usual, and a single step along it can spoil what was learnt. So we
-# take the norm of the *whole* gradient, of all parameters together. If it is above a limit, the
-# gradient is scaled down to that limit and keeps its direction.
+# many times longer than usual, and a single step along it can spoil what was learnt. So we take the
+# norm of the *whole* gradient, of all parameters together. If this norm is above a limit, we scale
+# the gradient down to the limit, which keeps its direction.
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start clipping`.
+# > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
 # **Adam** (Kingma & Ba 2015) is for steps that are too long for some parameters and too short for
-# others. For each element x of the parameters, it keeps two running means: m, the mean of its
-# gradient g, and v, the mean of g². It moves x against the gradient, by the rate times m / √v.
-# While g keeps its sign, this quotient is about 1 or −1, whatever the size of g. If the sign keeps
-# changing, m is small, and so is the step. (In the formulas, β₁ is usually 0.9 and β₂ is 0.999. The
-# tiny ε prevents 0 / 0.)
+# others. For each single parameter x, it keeps two running means: m, the mean of its gradient g,
+# and v, the mean of g². It moves x against the gradient, by the learning rate times m / √v. While g
+# hardly changes, this quotient is about 1 or −1, whatever the size of g. If the sign of g keeps
+# changing, m is small, and so is the step. (In the formulas, t counts the training steps, β₁ is
+# usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
 #     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
 #     x ← x − rate · m̂ / (√v̂ + ε)
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start adam`.
+# > **Exercise.** Write Adam yourself: `numpy-attention exercise start adam`.
 #
 # Why the hats? Both means begin at 0, so at first both are too small: after one step m is 0.1 g,
-# and v is 0.001 g². The factors differ, so m / √v is not 1. Guess what it is. In the code below the
-# gradient is always 5.
+# and v is 0.001 g². So m / √v is not 1. Guess what it is. In the code below, g is always 5.
 
 # %%
 m = 0.0
@@ -404,8 +407,8 @@ for t in range(1, 4):
     print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
 
 # %% [markdown]
-# After one step the quotient is 3.16, and it goes on growing. So without the hats, the first steps
-# would be several times too long, just when the model knows least.
+# After one step the quotient is 3.16, and it grows in the next two. So without the hats, the first
+# steps would be several times too long, just when the model knows least.
 #
 # ## A model of letters
 #
@@ -414,10 +417,10 @@ for t in range(1, 4):
 # places in the text at once, in windows of 50. The loss is the mean over all letters
 # (`average="token"`), and we train with Adam and clipping.
 #
-# We measure *bits per letter*, which is log2 of the perplexity, on held-out text. To see what the
+# On held-out text we measure *bits per letter*, which is log2 of the perplexity. To see what the
 # memory contributes, we read this text in windows of 20 letters in two ways: first with the state
 # carried from one window to the next, then with a state of zeros at the start of each window. The
-# number to beat comes from counting pairs, as in lesson 01.
+# number to beat comes from counting pairs of letters, as in lesson 01.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -444,7 +447,7 @@ assert carried < reset < pairs
 
 # %% [markdown]
 # The memory is worth having. Even if it is emptied every 20 letters, the model beats the counted
-# pairs, and carrying the state saves another half bit.
+# pairs, and carrying the state saves another half bit per letter.
 #
 # Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
 # draw letter after letter from its predictions?
@@ -456,16 +459,16 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # Many of these are words, and most of the others could be: you can pronounce them. Sense is another
 # matter. Spelling needs a memory of a few letters, but sense needs much more.
 #
-# > **Exercise.** Write it yourself: `numpy-attention exercise start perplexity`.
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`.
 #
 # ## How much of the gradient arrives
 #
 # From how far back did this model learn? Its windows let the gradient go back up to 50 steps, but
 # how much of it arrives? We put a loss on the last state only, and follow its gradient back. Guess
-# first: what share of it is left after 20 letters?
+# first: what share of the gradient is left after 20 letters?
 #
-# Each step back multiplies the gradient by the **Jacobian** of that step (the matrix of all
-# ∂h_t/∂h_{t−1}). It combines the two operations that we found above:
+# Each step back multiplies the gradient by the **Jacobian** of that step, the matrix of all
+# ∂h_t/∂h_{t−1}. The Jacobian combines the two operations that we found above:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #
@@ -473,9 +476,9 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # (Hochreiter 1991; Bengio et al. 1994). If it shrinks, the gradient *vanishes*; if it grows, the
 # gradient *explodes*. Two numbers tell us what U contributes:
 #
-# - Its largest **singular value** s is the most by which U lengthens any vector. Since 1 − h² ≤ 1,
-#   no single step lengthens the gradient by more than a factor of s. So if s < 1, the gradient must
-#   vanish (Pascanu et al. 2013).
+# - Its largest **singular value** s is the largest factor by which U lengthens any vector. Since
+#   1 − h² ≤ 1, no single step lengthens the gradient by more than this factor. So if s < 1, the
+#   gradient must vanish (Pascanu et al. 2013).
 # - Its **spectral radius** ρ is the largest absolute value of an **eigenvalue** (a number λ with
 #   U v = λ v for some vector v ≠ 0). Over many steps, U by itself changes the length of a vector by
 #   a factor that approaches ρ per step.
@@ -496,9 +499,9 @@ def backward_norms(cell, xs, start, dlast):
 
 
 # %% [markdown]
-# We compare the trained model with networks that have a random U, scaled to larger and larger ρ.
-# All read the same held-out letters through the trained embedding: T letters to warm up the state,
-# and T more, along which the gradient goes back. In the trained model, this gradient comes from the
+# We compare the trained model with random networks, whose U is scaled to larger and larger ρ. All
+# read the same held-out letters through the trained embedding: 60 letters to warm up the state, and
+# 60 more, along which the gradient goes back. In the trained model, this gradient comes from the
 # model's own loss on the letter that follows. In the random networks, it is a random vector.
 
 # %% tags=["training"]
@@ -555,32 +558,35 @@ show(ax, "02_gradient_flow")
 assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
 # %% [markdown]
-# In the random networks ρ decides: if it is small, the gradient vanishes, and if it is large, the
-# gradient explodes. The trained model breaks this rule. Its ρ is well above 1, yet less than a
-# hundredth of its gradient is left after 20 letters. The reason is the other factor of the
-# Jacobian. The units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
-# flat, so 1 − h² is small (see the column "mean 1 − h²"). So ρ does not decide by itself.
+# The lines of the figure are nearly straight on a log scale: the gradient shrinks or grows
+# exponentially. In the random networks ρ decides: if it is small, the gradient vanishes, and if it
+# is large, the gradient explodes.
+#
+# The trained model breaks this rule. Its ρ is well above 1, yet less than a hundredth of its
+# gradient is left after 20 letters. The reason is the other factor of the Jacobian. Many units are
+# nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
+# (see the column "mean 1 − h²"). So ρ alone does not decide.
 #
 # Can clipping help? It helps if the gradient explodes, because it shortens a step that is too long.
 # But it cannot bring back a gradient that has vanished, and lengthening the gradient would not help
 # either. The total dU = Σ_t dU_t is not too short, because the terms of the last few steps have
 # their full length. Only the terms of distant steps are short, and scaling the total does not
-# change their share of it.
+# change their share of the total.
 #
 # So there is a second limit to how far back the network can learn, and it is much closer than the
-# first, the window. The windows allow 50 steps, but long before that a letter has almost no say in
-# what is learnt.
+# window, the first limit. The windows allow 50 steps, but at that distance a letter has almost no
+# say in what is learnt.
 #
-# ## What the network cannot learn
+# ## What the network fails to learn
 #
-# What does the vanished gradient cost? We test it with a task in which only a distant symbol
+# What does the vanished gradient cost? We measure it with a task in which only a distant symbol
 # counts. The network first reads one of four symbols, then n symbols of noise, and then a question
 # mark, where it has to answer with the first symbol. Guessing is right a quarter of the time.
 #
-# For each n we train two new networks of 32 units, for 400 steps each. They differ only in the
-# initial U: it is either *small*, uniform between −0.1 and 0.1, or *orthogonal* (Saxe et al. 2014),
-# so that it changes no vector's length. Guess first: up to which n will each of them learn the
-# task?
+# For each n we train two new networks of 32 units, for 400 training steps each. They differ only in
+# the initial U. It is either *small*, with numbers between −0.1 and 0.1, or *orthogonal* (Saxe et
+# al. 2014), so that it changes the length of no vector. Guess first: up to which n will each of
+# them learn the task?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -602,7 +608,7 @@ ax.set_xticks(DISTANCES, DISTANCES)
 ax.set_xlabel("n, number of symbols of noise (log scale)")
 ax.set_ylabel("share of correct answers")
 far = max(n for n, right in zip(DISTANCES, accuracy["U orthogonal"]) if right > 0.9)
-ax.set_title(f"with this seed, an orthogonal start learns up to n = {far}")
+ax.set_title(f"With this seed, an orthogonal start learns up to n = {far}")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "02_recall")
 
@@ -617,17 +623,17 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
 # Both networks learn the task when the first symbol is near, and both only guess when it is far
-# away. In between, the orthogonal start wins, because its gradient reaches further. How far it gets
-# depends on the seed (with two others the orthogonal start learns n = 16, too) and on the number of
-# training steps (question 6).
+# away. In between, the orthogonal start wins, because more of its gradient reaches the first symbol
+# (measured in lesson 03). How far it gets depends on the number of training steps (question 6) and
+# on the seed: in lesson 03, five seeds of twenty learn n = 16.
 #
-# The same Jacobians also work *forward*: if an early state changes, they say how much of that
-# change reaches a later state. So where the gradient is faint, the trace of the first symbol is
-# faint, too, and so is the memory.
+# The same Jacobians also work *forward*: if an early state changes, they determine how much of that
+# change reaches a later state. So where the gradient is faint, the trace of the first symbol in the
+# state is faint, too.
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches, but
 # in practice only as far as a product of Jacobians neither vanishes nor explodes. Lesson 03 builds
-# a path on which nothing is multiplied away.
+# a path on which little is multiplied away.
 
 # %% [markdown]
 # ## What others call it
@@ -666,9 +672,9 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 #    Is dW_1 then 0?
 # 2. In our example, step 1 contributes nothing to dU. Why? When would it contribute?
 # 3. Elman (1990) cut his gradient after a single step. Train our model of letters like this, on the
-#    same number of letters, with `TextBatches(text, batch_size=16, steps=1)`. What does it lose?
+#    same letters, with `TextBatches(text, batch_size=16, steps=1)`. What does the model lose?
 # 4. Let the random networks read numbers that are ten times larger, `read = 10 * read`. Which
-#    curves sink, and which of the two factors of J_t is the cause?
+#    curves fall, and which of the two factors of J_t is the cause?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
 # 6. Give the networks with the orthogonal start ten times as many training steps, at n = 16 and at

@@ -2,24 +2,24 @@
 # # Lesson 04: the gated recurrent unit
 #
 # **You will be able to** derive the GRU and its backward pass, recognize its four conventions, set
-# a unit by hand, find the same unit in a trained network, and measure what the reset gate is worth.
+# a unit by hand, find such a unit in a trained network, and measure what the reset gate is worth.
 #
 # **Needs:** lessons 02 and 03. **Time:** 35 minutes to read, 1 minute to run.
 #
-# Read this verse letter by letter, and stop anywhere. Are you inside the quotation or outside?
+# Read this verse letter by letter, and stop anywhere. Are you inside or outside the quotation?
 #
 #     god said , “ let there be light , ” and there was light .
 #
-# You know at once, because you saw a quotation mark some time ago and have *held* on to that ever
-# since. The network of lesson 02 cannot hold on to anything, because it rewrites all of its state
-# at every letter. Lesson 03's LSTM can, with three gates and a cell state. So can the **gated
-# recurrent unit**, GRU (Cho et al. 2014), with only two gates and no cell state. At each step, each
-# unit chooses: *keep* the number you have, or *take* a new one.
+# You know at once, because you have *held* on to the last quotation mark you saw. The network of
+# lesson 02 can hardly do that, because it rewrites its whole state at every letter. The LSTM of
+# lesson 03 can, with three gates and a cell state. The **gated recurrent unit**, GRU (Cho et al.
+# 2014), can do it with only two gates and no cell state. At each step, each of its units chooses:
+# *keep* the number you have, or *take* a new one.
 #
 # First you will set one unit by hand so that it holds the answer. Then you will derive the whole
-# step. At the end, a network of 128 units learns to predict the letters of English verses, and
+# GRU. At the end, a network of 128 units learns to predict the letters of English verses, and
 # nothing in its training says what a quotation is. Guess now: will one of its units learn to do
-# what your unit did?
+# what your unit does?
 
 # %%
 print("Lesson 04: the gated recurrent unit", flush=True)
@@ -49,7 +49,7 @@ np.set_printoptions(precision=4, suppress=True)
 #     h' = (1 − z) n + z h
 #
 # If z is 1, the unit keeps its old number and ignores the candidate. If z is 0, it takes the
-# candidate, and nothing of the past is left. A gate is the sigmoid of some number a,
+# candidate, and nothing of the old number is left. A gate is the sigmoid of some number a,
 # σ(a) = 1 / (1 + e^{−a}). We choose a = −6 at a quotation mark, which makes the unit take, and
 # a = 6 at every other letter, which makes it keep. The candidate is +1 at an opening mark, −1 at a
 # closing mark, and 0 elsewhere.
@@ -78,16 +78,18 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
                f"({left:.3f} is left just before the closing mark)"), "04_hold")
 
 # %% [markdown]
-# With one number and one gate, this *hold unit* knows at every letter whether it is inside. It
-# leaks a little, because z is not quite 1. The gradient takes the same path back: because
-# ∂h'/∂h = z, the gradient from a later letter arrives at the mark nearly whole.
+# With one number and one gate, this *hold unit* knows whether it is inside: after the opening mark
+# its h is nearly 1, and after the closing mark nearly −1. The unit leaks a little, because z is a
+# little below 1. Going back, each step multiplies the gradient by ∂h'/∂h = z, so from any letter of
+# the quotation the gradient arrives at the opening mark nearly whole.
 #
-# ## The whole unit
+# ## The whole GRU
 #
-# Now we want a network to find such gates by itself. It has H units, and each gate is computed from
-# x and h. The candidate reads the past as well, but sometimes it should not: a unit that counts the
-# letters of a word has to start again at a space. So there is a second gate, the **reset gate** r.
-# Where r = 0, the past is hidden from the candidate. ∘ multiplies element by element.
+# Now we want a network to find such gates by itself. It has H units, so h and z are vectors, and it
+# computes z, the **update gate**, from the input x and the state h. The candidate reads x and h,
+# too, but sometimes it should ignore h: a unit that counts the letters of a word has to start again
+# at a space. So there is a second gate, the **reset gate** r. Where r = 0, it hides the past from
+# the candidate. (∘ multiplies element by element.)
 #
 #     a_r, a_z, a_n = x W + b             the input's part of r, z and n
 #     r  = σ(a_r + h U_r)                 reset gate
@@ -99,15 +101,15 @@ show(draw_unit(VERSE, states, gates, "Set by hand: it takes at the marks, and ke
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x, h, h' | (I,), (H,), (H,) | the input, the state before the step and the state after it |
-# | r, z | (H,) | reset gate and **update gate**, between 0 and 1 |
+# | r, z | (H,) | reset gate and update gate, between 0 and 1 |
 # | W, b | (I, 3H), (3H,) | three blocks of H columns, for r, z, n |
 # | U | (H, 3H) | three blocks of H columns: U_r, U_z, U_n |
 # | b_n | (H,) | a second bias of the candidate, which r multiplies |
 #
-# Compare this with the LSTM. Here z plays the part of the forget gate, and 1 − z that of the input
-# gate. So h is a weighted mean of an old and a new number, and cannot grow without limit as c
-# could. There is no output gate, and all of h is shown. That leaves three blocks of weights, where
-# the LSTM has four.
+# Compare the GRU with the LSTM. Here z plays the part of the forget gate, and 1 − z that of the
+# input gate. Because these two shares add up to 1, h is a weighted mean of an old and a new number,
+# so it cannot grow without limit as the LSTM's c could. There is no output gate, so the rest of the
+# network sees all of h. That leaves three blocks of weights, where the LSTM has four.
 
 # %%
 boxes = {
@@ -127,8 +129,9 @@ show(plotting.diagram(boxes, arrows, title="h is used four times: it is kept, an
 # %% [markdown]
 # ## Forward
 #
-# Here is one step of two units in numbers. The input's parts a_r, a_z and a_n are given. (The
-# arguments of `step` that end in `more` are for the checks below.)
+# Here is one step of two units in numbers. The input's parts a_r, a_z and a_n are given, and the
+# code calls h' `after`. (In the checks below, the arguments of `step` that end in `_more` add a
+# small change to r, z, s or n.)
 
 # %%
 a_r = np.array([0.5, -1.0])
@@ -155,19 +158,20 @@ for name, value in {"r": r, "z": z, "s": s, "n": n, "h": h, "h'": after}.items()
     print(f"  {name:<2} = {value}")
 
 # %% [markdown]
-# The first unit has z = 0.94, so its state moves only a little, from 0.9 towards its candidate. The
-# second has z = 0.35, so its state moves most of the way.
+# Unit 1 has z = 0.94, so its state moves only a little from 0.9 towards its candidate. Unit 2 has
+# z = 0.35, so its state moves most of the way to its candidate.
 #
 # ## Backward
 #
-# Given the **upstream gradient** dh' = ∂L/∂h', we go from the last equation to the first, and check
-# each gradient with a central difference. The last equation contains z, n and h, so it gives three
-# gradients:
+# The **upstream gradient** dh' = ∂L/∂h' is given (`dafter` in the code). The loss L = dh' · h' has
+# exactly this upstream gradient, so we check each gradient with a central difference of this loss.
+# We go from the last equation to the first. The last equation contains z, n and h, so it gives
+# three gradients:
 #
 #     h' = (1 − z) ∘ n + z ∘ h        dz = dh' ∘ (h − n)      dn = dh' ∘ (1 − z)
 #                                     dh = dh' ∘ z                                        (1)
 #
-# Term (1) is what the GRU was invented for: a path back through time on which z is the only factor.
+# Term (1) is the point of the GRU: a path back through time on which z is the only factor.
 
 # %%
 dafter = np.array([1.0, -2.0])
@@ -194,7 +198,8 @@ check_gradient("dz", dz, more, z_more=more)
 check_gradient("dn", dn, more, n_more=more)
 
 # %% [markdown]
-# Next comes the candidate, with tanh' = 1 − tanh². The gradient of the argument of tanh is da_n:
+# Next comes the candidate, with tanh' = 1 − tanh². The argument of tanh is a sum, so the gradient
+# of its first term, da_n, is also the gradient of the whole argument:
 #
 #     n = tanh(a_n + r ∘ s)       da_n = dn ∘ (1 − n²)    dr = da_n ∘ s    ds = da_n ∘ r
 #     s = h U_n + b_n             dU_n = hᵀ ds            db_n = ds
@@ -206,9 +211,8 @@ check_gradient("dn", dn, more, n_more=more)
 #     z = σ(a_z + h U_z)          da_z = dz ∘ z ∘ (1 − z)         dU_z = hᵀ da_z
 #                                 dh  += da_r U_rᵀ + da_z U_zᵀ                            (3)
 #
-# If a gate z is close to 0 or 1, then z (1 − z) is small, and the gate gets hardly any gradient. We
-# say that it is **saturated**, and training hardly moves it. (In question 5 a unit locks itself in
-# this way.)
+# If a gate z is close to 0 or 1, then z (1 − z) is small, and so is da_z. Such a gate is
+# **saturated**, and training hardly moves it. (In question 5, a unit locks itself in this way.)
 
 # %%
 da_n = dn * (1 - n**2)
@@ -223,8 +227,8 @@ check_gradient("da_r", da_r, a_r)
 check_gradient("da_z", da_z, a_z)
 
 # %% [markdown]
-# The state h is used four times: it is kept, the candidate reads it, and so does each of the two
-# gates. So dh is a sum of four terms. Which of them will be the largest?
+# The state h is used four times: it is kept, and s, r and z are computed from it. So dh is a sum of
+# four terms. Which of the four will be the largest?
 
 # %%
 uses = {"kept": dafter * z, "s": ds @ U_n.T, "r": da_r @ U_r.T, "z": da_z @ U_z.T}
@@ -236,12 +240,12 @@ check_gradient("dU_n", np.outer(h, ds), U_n)
 print("one step: every gradient equals its central difference")
 
 # %% [markdown]
-# In both units the kept term, (1), is by far the largest, even in the second, where z is only 0.35.
+# In both units term (1), "kept", is by far the largest, even in unit 2, where z is only 0.35.
 #
 # ### How a bug looks
 #
-# Here is the whole backward pass as a function, with a planted bug. Read the report first, and only
-# then look for the bug.
+# Here is the whole backward pass as a function, with a planted bug. Do not look for it yet: read
+# the report below the code first.
 
 
 # %%
@@ -269,27 +273,28 @@ def check(backward):
 report = caught(check, forgetful)
 
 # %% [markdown]
-# Only `input[3]`, the gradient of h, is wrong. The report names the line that adds up dh. That line
-# has two terms, but h is used four times: the gates read it too, and term (3) is missing. In
-# training nothing would crash. The last step would still contribute correct gradients to the
-# weights, and every earlier step slightly wrong ones.
+# Only the gradient of `input[3]`, which is h, is wrong. The report names the line that adds up dh.
+# That line has two terms, but h is used four times. The gates read h, too, and their terms, (3),
+# are missing. In training nothing would crash. The last step of a sequence would still contribute
+# correct gradients to the weights, but all earlier steps would contribute wrong ones.
 #
 # ## Four conventions, two lines
 #
-# Not every GRU has the equations above. Papers and libraries differ in two lines. *Reset*: r
-# multiplies the past either **after** the product with U_n, as above, or **before** it. *Update*: z
-# is either the share of the **old** state, as above, or the share of the **new** one, the
-# candidate.
+# Not every GRU has the equations above. Papers and libraries differ in two lines:
 #
-# | who | reset | z is the share of the |
+# - *Reset*: r multiplies the past **after** the product with U_n, as above, or **before** it.
+# - *Update*: z is the share of the **old** state, as above, or of the **new** one, the candidate.
+#
+# | source | reset | update |
 # |---|---|---|
 # | Cho et al. 2014, equations 5 to 8 (version 3) | before | old |
 # | Bahdanau et al. 2015, A.1.1 | before | new |
 # | cuDNN, PyTorch; Keras with `reset_after=True` | after | old |
 #
-# Old or new is a matter of taste. Because 1 − σ(a) = σ(−a), changing the sign of z's weights turns
-# one into the other. But before and after are different cells. Because U_n mixes the units,
-# r ∘ (h U_n) is not (r ∘ h) U_n. With *before*, these lines replace (2):
+# The two updates are a matter of taste: because 1 − σ(a) = σ(−a), you get one from the other by
+# changing the sign of z's weights and bias. But the two resets make different cells: because U_n
+# mixes the units, r ∘ (h U_n) is not (r ∘ h) U_n. With *before*, da_n stays as it is, and these
+# lines replace the rest of (2):
 #
 #     n = tanh(a_n + s U_n)       ds = da_n U_nᵀ      dU_n = sᵀ da_n
 #     s = r ∘ h                   dr = ds ∘ h         dh  += ds ∘ r                       (2')
@@ -297,13 +302,14 @@ report = caught(check, forgetful)
 # ## Any number of steps
 #
 # Over a sequence, the dh that comes back from step t + 1 is added to the upstream gradient of h_t,
-# as in lesson 02. One thing is new: the B sequences of a batch may have different lengths. A
-# **mask** (T, B) is False where a sequence has ended, and there its state must not change. In the
-# code, `keep` is the share of the old state. Where the mask is False, `keep` is 1 whatever z is,
-# and so dz is 0.
+# as in lesson 02. One thing is new: the B sequences of a batch may have different lengths. So there
+# is a **mask** (T, B), one truth value per step and sequence. Where a sequence has ended, the mask
+# is False, and the state must not change. In the code, `keep` is the share of the old state. Where
+# the mask is False, `keep` is 1 whatever z is, so dz is 0.
 #
-# > **Exercise.** Write it yourself before you read on: `numpy-attention exercise start masks`, then
-# > `gru`. In `find-in-masks` one line is wrong; find it from the report.
+# > **Exercise.** Write the mask and the cell yourself before you read on:
+# > `numpy-attention exercise start masks`, then `numpy-attention exercise start gru`. In the
+# > exercise `find-in-masks` one line is wrong, and you find it from the report.
 
 
 # %%
@@ -416,12 +422,14 @@ for reset in ("after", "before"):
 #
 # ## A model of letters
 #
-# Lesson 03 ended with a question: can fewer gates, and no cell state, do the same? To find out, we
-# train a model of letters with a GRU, and another with an LSTM of as many units. As in lesson 02,
-# the model reads the Bible as letters. It reads windows of 100 letters, and its state is carried
-# from one window to the next. In the GRU, b_z is the part of b that belongs to z. It starts evenly
-# spread from −1 to 5, so that some units start by taking, some start by keeping, and none is so
-# saturated that it cannot learn. (Question 6 starts with all b_z = 0.)
+# Lesson 03 ended with a question: can a cell with fewer gates, and no cell state, do the same? To
+# find out, we train a model of letters with a GRU, and another with an LSTM of as many units. As in
+# lesson 02, both read the Bible as letters in windows, here of 100 letters, and carry their state
+# from one window to the next.
+#
+# In the GRU, b_z is the part of b that belongs to z. Its numbers start evenly spread from −1 to 5,
+# so that some units start by taking, some start by keeping, and none is so saturated that it cannot
+# learn. (Question 6 starts with all b_z = 0.) In the LSTM, b_f starts at 1.
 
 # %% tags=["training"]
 UNITS = 128
@@ -450,23 +458,24 @@ print(f"by counting pairs of letters: {bigram_bits(ids, held_out, V):.2f} bits")
 # bits with the seeds 7, 1, 2: GRU 1.94, 1.92, 1.93; LSTM 1.91, 1.91, 1.93
 
 # %% [markdown]
-# It can. With fewer gates, no cell state and fewer parameters, the GRU is almost as good as the
-# LSTM. The gap is little more than the difference that another seed makes.
+# At predicting letters, it can. With fewer gates, no cell state and fewer parameters, the GRU is
+# almost as good as the LSTM. Over three seeds (listed in the code), the two differ about as much as
+# two seeds of one of them.
 #
 # ## Did it find your unit?
 #
-# Is one of the 128 units a hold unit? We mark each letter with +1 inside a quotation and −1
+# Is one of the GRU's 128 units a hold unit? We label each letter +1 inside a quotation and −1
 # outside, and search like this:
 #
-# - We choose the unit that has the strongest correlation, positive or negative, between its *state*
-#   and these ±1.
-# - We choose it in the first half of 60,000 held-out letters, and measure it in the second half,
-#   because the best of 128 units may be the best by chance.
-# - We count only verses that close every quotation they open.
-# - We do not look at the *gate* of a unit when we choose it. So the gate can still confirm the
-#   choice or refute it.
-# - At each mark, we take the lower of two values of z, at the mark and one letter later, because
-#   some units react late.
+# - We choose the unit whose *state* has the strongest correlation, positive or negative, with the
+#   labels.
+# - We choose it in the first half of 60,000 held-out letters, and measure its correlation in the
+#   second half, because the best of 128 units may be the best by chance.
+# - We count only verses that contain a quotation and close every quotation they open.
+# - We choose without looking at the *gates*, so the unit's gate can still confirm or refute the
+#   choice.
+# - Some units react late. So at each quotation mark we take the lower of two values of z, the one
+#   at the mark and the one a letter later.
 #
 # If the chosen unit is a hold unit, what must its z be at the marks, and what elsewhere?
 
@@ -504,18 +513,22 @@ show(draw_unit(book[verse], sign * states[verse, unit], z[verse], f"Unit {unit}:
                "h" if sign > 0 else "−h"), "04_found")
 
 # %% [markdown]
-# That is your unit: it takes at the marks and keeps elsewhere. Models from five other seeds each
-# have a unit with a similar correlation. Why? The loss asks only for the next letter, but to
-# predict the closing mark, the network must remember the opening one.
+# That is your unit, reading a held-out verse: it takes at the marks and keeps elsewhere. The models
+# of five other seeds each have a unit with a strong correlation, too. Why? The loss asks only for
+# the next letter, but a network that remembers the opening mark can better predict the closing one.
+# (With another start of b_z, not every model finds such a unit: question 6.)
 #
 # ## What is the reset gate worth?
 #
 # We take the gate away and see how much worse the model becomes. A bias of b_r = 30 saturates the
-# gate on purpose, so that r stays at 1. But there is a catch: this changes two things at once. With
-# r = 1 the model cannot learn *when* to hide the past, and it also hears the past *louder*, because
-# a gate that can learn starts near r = 1/2 and so makes the past quieter in every candidate from
-# the start. To separate the two effects, we train both models once more with U_n = 0 at the start.
-# Then the past starts quiet in both. Which of the four models will be best, and which worst?
+# gate, so that r stays at 1. But there is a catch, because this changes two things at once:
+#
+# - With r = 1, the model cannot learn *when* to hide the past.
+# - With r = 1, the candidates hear the past *louder* from the start. A gate that can learn starts
+#   near r = 1/2, and so halves the past in every candidate.
+#
+# To separate the two effects, we train both models once more with U_n = 0 at the start. Then the
+# past starts silent in both. Which of the four models will be best, and which worst?
 
 # %% tags=["training"]
 print("bits per letter after 250 windows:")
@@ -535,14 +548,14 @@ assert loud > 2 * quiet > 0
 # r = 1. From a random U_n: 2.23, 2.22, 2.20 if r learns, 2.55, 2.70, 2.60 if r = 1.
 
 # %% [markdown]
-# If U_n starts random, the reset gate seems to be worth almost half a bit. But if U_n starts at 0,
-# only about a fifth of that gain is left. (With three other seeds, at most a third is left.) So
-# most of the gain in the first column came from a quieter past. Only the rest comes from choosing
-# *when* to hide it. With the first column alone, we would have put the whole gain down to choosing
-# when to hide the past.
+# The best model has a reset gate and starts with U_n = 0, and the worst has neither. If U_n starts
+# random, the reset gate seems to be worth almost half a bit. But if U_n starts at 0, only about a
+# fifth of that gain is left. (With three other seeds, at most a third is left.) So most of the gain
+# in the first column came from a quieter past, and at most the rest from choosing *when* to hide
+# it. From the first column alone, we would have credited that choice with the whole gain.
 #
-# You have now derived a cell that can hold what it has read. In lesson 05, one such network reads a
-# sentence, and a second one writes the translation.
+# You have now derived a cell that can hold what it has read. In lesson 05, one GRU reads a
+# sentence, and another writes its translation.
 
 # %% [markdown]
 # ## What others call it
@@ -575,13 +588,13 @@ assert loud > 2 * quiet > 0
 #
 # 1. The hold unit leaks. Which number must replace the 6 if half of h should be left after 1,000
 #    letters?
-# 2. For which values of its gates is this cell the network of lesson 02?
+# 2. For which values of its gates does this cell compute the same as the network of lesson 02?
 # 3. Let r be 1 everywhere. Are reset="after" and reset="before" then the same cell?
 # 4. A friend checks `forgetful` with one step, and compares only the gradients of the weights. Does
 #    the check find the bug? Would it find the bug with two steps?
 # 5. Give the hold unit one more weight u, from its state to its gate: z = σ(a_z + u h). With u > 0,
 #    a unit that holds +1 tends to keep it, which seems useful. Let u be 32 and read the verse
-#    again. What happens at the closing mark? Then train the unit (`hold_unit` and `learn` in
-#    `gru_parts.py`). Does SGD make u smaller? Does Adam?
+#    again. What happens at the closing mark? Then train the unit from there (`hold_unit` and
+#    `learn` in `gru_parts.py`). Does SGD make u smaller? Does Adam?
 # 6. Train the model of letters with all b_z = 0 at the start. What happens to its bits per letter,
 #    and to the hold unit?
