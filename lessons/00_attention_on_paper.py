@@ -15,8 +15,9 @@
 #
 # You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
 # is trained in this lesson. Yet every attention in this course, up to the Transformer, takes the
-# same three steps, with longer vectors and learnt numbers; only the way to score differs. Bahdanau,
-# Cho & Bengio (2015) first used the idea for translation (lesson 06).
+# same three steps: scores, weights, average. Its vectors are longer, its numbers are learnt, and
+# its way to score may differ. Bahdanau, Cho & Bengio (2015) first used the idea for translation
+# (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -32,11 +33,10 @@ from numpy_attention import plotting
 #
 # ## Six words
 #
-# How does a sentence become something that we can calculate with? Computers need numbers, so we
-# describe each word by three, and we choose what they mean: how much the word says about **who**,
-# about what is **done**, and about **where**. A real model learns hundreds of numbers for each
-# word, and nobody knows what each of them means. Because we chose our three ourselves, we can
-# follow every step.
+# How does a sentence become something that we can calculate with? We describe each word by three
+# numbers, and we choose what they mean: how much the word says about **who**, about what is
+# **done**, and about **where**. A real model learns hundreds of numbers for each word, and nobody
+# knows what each of them means. Because we chose our three ourselves, we can follow every step.
 
 # %%
 words = ["the", "cat", "sat", "on", "the", "mat"]
@@ -57,18 +57,19 @@ for word, x in zip(words, X):
 #
 # ## Forward: one question, three steps
 #
-# Which words answer the question "where?", and what do they say when we put their answers together?
-# The question is also a vector of three numbers, called the **query**. Ours asks about where, and
-# not about who or what:
+# Which words answer the question "where?", and what answer do they give together? The question is
+# also a vector of three numbers, called the **query**. Ours asks about where, and not about who or
+# what is done:
 
 # %%
 q = np.array([0.0, 0.0, 1.0])
 
 # %% [markdown]
-# **Step 1: scores.** How well does a word answer the question? Multiply the word's vector and the
-# query number by number, and add up the products. The result is their dot product, and we use it as
-# the word's score. The papers write e_j for the score of word j. Before you look at the output,
-# compute the score of "mat" with your pencil: 0·1 + 0·0 + 1·2.
+# **Step 1: scores.** How well does a word answer the question? Multiply each number of the query by
+# the word's number for the same thing (who, done or where), and add up the three products. The
+# result is the dot product of the two vectors, and we use it as the word's score. The papers write
+# e_j for the score of word j. Before you look at the output, compute the score of "mat" with your
+# pencil: 0·1 + 0·0 + 1·2.
 
 # %%
 scores = np.array([x @ q for x in X])
@@ -81,8 +82,8 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
 #
 # **Step 2: weights.** To average the words we need weights that are positive and add up to 1, but
 # scores can be any numbers, even negative ones. So we first replace each score by exp(e_j), a power
-# of Euler's number. It is always positive and grows with the score. Then we divide each power by
-# the sum of all six. The two operations together are the *softmax*:
+# of Euler's number, because this power is always positive and grows with the score. Then we divide
+# each power by the sum of all six. The two operations together are the *softmax*:
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
@@ -100,8 +101,8 @@ assert np.isclose(weights.sum(), 1)
 
 # %% [markdown]
 # "mat" gets a little more than half of the total weight. But no word gets exactly nothing, because
-# exp of any number is more than 0. Each "the" gets as much as "cat". The softmax prefers; it does
-# not choose.
+# exp of any number is more than 0. Even each "the" gets as much as "cat". The softmax prefers; it
+# does not choose.
 #
 # **Step 3: the context.** The result of attention is the weighted average of the six vectors,
 # called the **context**:
@@ -123,7 +124,8 @@ print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context
 # %% [markdown]
 # So the answer to "where?" is mostly "mat". The largest number of the context is the one for where.
 # The number for who is about half as large, because a mat is also a thing and a little of the cat
-# came with it. Hardly anything is left of what is done.
+# came with it. Hardly anything is left of what is done. Here are the weights and the context as
+# bars:
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -140,19 +142,19 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## A word that must not be seen
 #
-# How do we hide a word from attention? Some words must not be read: some are only padding, which
-# fills up short sentences, and some come later in the text, where the model must not look because
-# it has to predict them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its weight
-# becomes exactly 0, and the other words share what it had. Setting its *weight* to 0 after the
-# softmax would be wrong, because the other weights would then add up to less than 1.
+# How do we hide a word from attention? Some words must not be read. Padding, for example, only
+# fills up short sentences. And a model that has to predict the later words of a text must not see
+# them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its weight becomes exactly 0,
+# and the other words share the weight that it had. To set its *weight* to 0 after the softmax would
+# be wrong, because the other weights would then add up to less than 1.
 #
 # With your pencil, hide "mat": the sum of the powers is now 4 + 2.72. What weight does "on" get?
 #
 # ## The same in four lines
 #
-# Can we do without the loops? Yes, because they are matrix products. Each row of X is a word, so
-# the product X q holds all six scores at once, and α X is the weighted average. With S words of D
-# numbers each, X has the shape (S, D). From now on, we write the shape of an array in parentheses
+# Can we do without the loops? Yes, because they compute matrix products. Each row of X is a word,
+# so the product X q holds all six scores at once, and α X is the weighted average. With S words of
+# D numbers each, X has the shape (S, D). From now on, we write the shape of an array in parentheses
 # after its name. A *mask* (S,) is False where a word must not be seen. All of attention then takes
 # four lines.
 #
@@ -182,8 +184,8 @@ assert alpha_hidden[5] == 0
 assert np.isclose(alpha_hidden.sum(), 1)
 
 # %% [markdown]
-# With "mat" hidden, all other weights have grown by the same factor, and they add up to 1 again.
-# Here is the whole calculation as a diagram:
+# With "mat" hidden, "on" gets 0.40. All other weights have grown by the same factor, and they add
+# up to 1 again. Here is the whole calculation as a diagram:
 
 # %%
 boxes = {
@@ -201,15 +203,15 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, t
 # %% [markdown]
 # Look at the two arrows that leave the words in the diagram. Each word is used *twice*: once it is
 # compared with the query, and once it is averaged. The vector that is compared is called the word's
-# **key**, and the vector that is averaged its **value**. For our six words, one vector serves as
-# both. In the dictionary below and in later lessons, key and value differ.
+# **key**, and the vector that is averaged is called its **value**. For our six words, one vector
+# serves as key and value. In the dictionary below and in later lessons, the two differ.
 #
 # ## Move the question
 #
 # How do the weights change when the question changes a little? We move the query in a straight line
-# from "who?", (1, 0, 0), to "where?", (0, 0, 1). On the way it is (1 − t, 0, t), with t from
-# 0 to 1. We multiply it by 3 to make the differences easier to see. Guess first: which word has the
-# largest weight halfway, at t = 1/2?
+# from "who?", (1, 0, 0), to "where?", (0, 0, 1). On the way, the query is (1 − t, 0, t), and t
+# grows from 0 to 1. We multiply this vector by 3 to make the differences easier to see. Guess
+# first: which word has the largest weight halfway, at t = 1/2?
 
 # %%
 steps = np.linspace(0, 1, 101)
@@ -235,19 +237,19 @@ print(f"mat overtakes cat at t = {crossing:.2f}; at t = 1/2 mat has {moved[50, 5
 assert 0 < crossing < 1
 
 # %% [markdown]
-# Halfway "mat" leads, because it answers both questions. It overtakes "cat" early, and a pencil
+# Halfway, "mat" leads, because it answers both questions. It overtakes "cat" early, and a pencil
 # finds the exact point. The score of "cat" is 3 · 2 (1 − t), and the score of "mat" is
-# 3 · ((1 − t) + 2 t). They are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run prints 0.34 because
-# it moves t in steps of one hundredth.)
+# 3 · ((1 − t) + 2 t). The two are equal if 2 − 2 t = 1 + t, so t = 1/3. (The run prints 0.34
+# because it moves t in steps of one hundredth.)
 #
 # No curve jumps. A small change in the question makes a small change in every weight, and therefore
 # in the context. That is why we use the softmax and do not simply take the best word: what changes
 # smoothly has a derivative, and what has a derivative can be learnt. The rule "take the best word"
 # jumps, so its derivative is 0 between the jumps and does not exist at a jump.
 #
-# And why the factor of 3? A longer query asks *louder*: its length decides how much more weight the
-# best word gets than the others. To see this, we ask "where?" with the query s q, and let the
-# loudness s grow from 0 to 6.
+# And why does the factor of 3 make the differences easier to see? A longer query asks *louder*: its
+# length decides how much more weight the best word gets than the others. To see this, we ask
+# "where?" with the query s q, and let the loudness s grow from 0 to 6.
 
 # %%
 loudness = np.linspace(0, 6, 61)
@@ -275,7 +277,7 @@ print(f"s = 0: every word {louder[0, 0]:.3f};  s = 6: mat {louder[-1, 5]:.3f}")
 # ## Two of a kind, and no order
 #
 # Does attention notice where in the sentence a word is, or which of two equal words it reads? The
-# two "the" have the same three numbers, so they have the same weight, whatever the question is, and
+# two "the" have the same three numbers. So they have the same weight, whatever the question is, and
 # attention cannot tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat on
 # the cat". If we shuffle the words, each word keeps its weight, and the context does not change:
 
@@ -288,9 +290,9 @@ assert np.allclose(shuffled, context)
 print("the context is the same:", shuffled.round(2))
 
 # %% [markdown]
-# So attention ignores the order. A model that needs it must put it into the vectors. A recurrent
-# network (lesson 02) does so by reading one word after another. A Transformer (lesson 09) adds
-# numbers that depend on the word's position.
+# So attention ignores the order. A model that needs the order must put it into the vectors. A
+# recurrent network (lesson 02) does so by reading one word after another. A Transformer (lesson 09)
+# adds numbers that depend on the word's position.
 #
 # ## Every word asks
 #
@@ -317,9 +319,9 @@ ax.set_ylabel("word that asks")
 show(ax, "00_every_word")
 
 # %% [markdown]
-# The vector of "on" is (0, 0, 1), the same as our query "where?", so its row holds the weights that
-# you found with your pencil. "cat", "sat" and "mat" have long vectors, so they ask loudly, and each
-# reads mostly itself. "the" asks nothing and reads all words equally.
+# The vector of "on" is (0, 0, 1), the same as our query "where?". So the row of "on" holds the
+# weights that you found with your pencil. "cat", "sat" and "mat" have long vectors, so they ask
+# loudly, and each reads mostly itself. "the" asks nothing and reads all words equally.
 #
 # This is **self-attention**: the words of one sentence ask, and the same words answer. A
 # Transformer also learns three things for each word: what it asks (its query), how it is found (its
@@ -369,10 +371,9 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the
-# squared distance is divided by h², so 1 / h² multiplies every squared distance, as the loudness
-# s multiplied every score above.
-# So a small h asks loudly, and the answer is nearly the value of the nearest key: the curve of h =
-# 0.3 hours is a staircase. A large h whispers, and the answer is nearly the mean, whatever the
+# factor 1 / h² multiplies every squared distance, as the loudness s multiplied every score above.
+# So a small h asks loudly, and the answer is nearly the value of the nearest key: the curve of
+# h = 0.3 hours is a staircase. A large h whispers, and the answer is nearly the mean, whatever the
 # hour. In between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12 o'clock.
 # Attention is a dictionary that blends its values.
 #
@@ -382,10 +383,10 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 # ## One nudge
 #
 # How can any of this be learnt? We have to know how the context would change if a score were a
-# little higher. To find out, compute the context twice more: once with the score of "mat" a little
-# higher, and once with it a little lower. Divide the difference of the two contexts by the
-# difference of the two scores, and you have the slope. (This is called a *central difference*. The
-# whole course relies on it.)
+# little higher. To find out, we compute the context of the query "where?" twice more: once with the
+# score of "mat" a little higher, and once with this score a little lower. The difference of the two
+# contexts, divided by the difference of the two scores, is the slope. (This is called a *central
+# difference*. The whole course relies on it.)
 
 
 # %%

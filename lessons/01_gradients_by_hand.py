@@ -4,17 +4,16 @@
 # **You will be able to** derive a backward pass line by line, check it against central differences,
 # and say what such a check proves and what it cannot detect.
 #
-# **Needs:** NumPy, the chain rule and Taylor's series. **Time:** 45 minutes to read, about a minute
+# **Needs:** NumPy, the chain rule and Taylor series. **Time:** 45 minutes to read, about a minute
 # to run.
 #
 # Every model in this course learns from gradients that somebody derived on paper and typed in. In
 # this lesson, that somebody is you. The model is the smallest language model there is: it guesses
-# the next letter from the letter before it. It takes about five lines forward and five lines
-# backward.
+# the next letter from the letter before it, in about five lines forward and five backward.
 #
-# As soon as you have derived a gradient, you will measure it, by nudging numbers. Then you will
-# plant bugs, to see what they look like and where they can hide. Finally, the model learns from a
-# text, and comes close to the best result that it can reach, which we know in advance by counting.
+# As soon as you have derived a gradient, you will check it by nudging numbers. Then you will plant
+# bugs, to see what they look like and where they can hide. Finally, the model learns from a text.
+# Counting tells us in advance the best result that it can reach, and it comes close.
 #
 # (Two helpers come from `course.py` in the same folder: `show` saves a figure, and `caught` prints
 # the report of a check that must fail.)
@@ -42,9 +41,9 @@ np.set_printoptions(precision=4, suppress=True)
 # ## Forward
 #
 # How does the model guess? We begin with *one* pair of letters, from an alphabet of five: after a
-# "b" came a "d". The model describes each letter by three numbers, one row of the matrix E. It
-# looks up the row of the letter that it has read, computes from this row a score for every letter
-# that may follow, and turns the scores into probabilities.
+# "b" came a "d". The model describes each letter by three numbers, which are one row of the matrix
+# E. To guess, it looks up the row of the letter that it has read. From this row, it computes a
+# score for every letter that may follow, and turns the scores into probabilities.
 #
 #     h = E[x]                (3,)   the row of the letter x
 #     z = W h + b             (5,)   a score for each letter
@@ -87,13 +86,13 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # %% [markdown]
 # ## Backward
 #
-# How does L change with each parameter? The backward pass takes the lines in reverse, from the last
-# to the first. At each line we ask: *given the gradient of its result, what are the gradients of
-# its inputs?* We write dX for ∂L/∂X. It always has the shape of X.
+# How does L change with each parameter? The backward pass takes the four lines in reverse, against
+# the arrows of the diagram. At each line we ask: *given the gradient of the line's result, what are
+# the gradients of its inputs?* We write dX for ∂L/∂X, which always has the shape of X.
 #
 # And we believe nothing until we have measured it. `numeric_gradient` moves each number of an array
 # a little up and a little down, and divides the change of L by the distance between the two
-# positions. This is a central difference as in lesson 00.
+# positions. This is a central difference, as in lesson 00.
 
 
 # %%
@@ -116,9 +115,11 @@ def check_gradient(name, ours, loss, array):
 #     dz_v = p_v − [v = y]
 #
 # The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
-# vector of y. So dz is the prediction minus the truth, and nothing in it is divided by p. (If we
-# had taken the two lines one by one, we would have met dp_y = −1/p_y, which blows up if p_y is
-# almost 0.) Guess before you look: which scores should fall to make L smaller?
+# vector of y. So dz is p minus this vector: the prediction minus the truth. (It contains no
+# division by a probability. If we had taken the two lines one by one, we would have met
+# dp_y = −1/p_y, which blows up if p_y is almost 0.)
+#
+# Guess before you look: which scores should fall to make L smaller?
 
 # %%
 truth = np.eye(5)[y]                    # the one-hot vector of y
@@ -135,14 +136,14 @@ ax.set_title(f"d came: its score is pushed up by {-dz[y]:.2f}, all others down")
 show(figure, "01_pull")
 
 # %% [markdown]
-# All scores should fall except that of "d", the letter that came. The bars show −dz, because we go
-# *against* the gradient to make L smaller. The more the model had expected a wrong letter, the
+# The bars show −dz, because we go *against* the gradient to make L smaller. All scores should fall
+# except that of "d", the letter that came. The more the model had expected a wrong letter, the
 # harder its score is pushed down.
 #
 # **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. To find the gradient of an
 # input, such as h_j, collect all scores that use it. Each such score z_v contributes its own
 # gradient dz_v, times the derivative of z_v with respect to this input. The contributions add up.
-# The number b_v is used by one score only, and so is W_vj, but h_j is used by all of them:
+# Only one score uses b_v, and only one uses W_vj, but all scores use h_j:
 #
 #     db_v  = dz_v
 #     dW_vj = dz_v h_j            a matrix: one row for each score, one column for each number of h
@@ -176,7 +177,8 @@ for letter, row in zip(alphabet, measured):
 assert np.allclose(dE, measured, atol=1e-8)
 
 # %% [markdown]
-# Only the row of "b" has a gradient, and it is dh. The backward pass for one pair is complete.
+# Only the row of "b" has a gradient other than 0, and this gradient is dh. The backward pass for
+# one pair is complete.
 #
 # ## Many pairs at once
 #
@@ -189,10 +191,10 @@ assert np.allclose(dE, measured, atol=1e-8)
 #     p = softmax(z), by rows    (N, V)
 #     L = −1/N Σ_n log p_n,y_n   ()
 #
-# There is still only *one* E, *one* W and *one* b, and all N pairs use them. So each of them
-# receives N gradients, and these **add up**:
+# There is still only *one* E, *one* W and *one* b, and all N pairs use them. So each of the three
+# receives a gradient from every pair, and these gradients **add up**:
 #
-#     dz = (p − onehot(y)) / N
+#     dz = (p − onehot(y)) / N   row n of onehot(y) is the one-hot vector of y_n
 #     db = Σ_n dz_n              every pair used b
 #     dW = dzᵀ h                 every pair used W: Σ_n dz_n h_nᵀ as a product (V, N)(N, D)
 #     dh = dz W                  (N, V)(V, D)
@@ -200,12 +202,12 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # The last line is a product, too: E[x] is onehot(x) E, so dE is onehot(x)ᵀ dh.
 #
-# One practical problem remains: exp(z) overflows for a z of 800. But p does not change if we add a
-# constant to all scores of a row. So we first subtract the largest score of the row, and then no
-# exponential is larger than e⁰ = 1.
+# One practical problem remains: exp(z) overflows for a z of 800. But p does not change if we add
+# the same constant to all scores of a row. So we first subtract the row's largest score, and then
+# no exponential is larger than e⁰ = 1.
 #
 # Before you see all this in NumPy, write it yourself. Each exercise is a file in which one backward
-# pass is left to you, and a check reports what is wrong with your version:
+# pass is missing. You fill it in, and a check reports what is wrong with your version:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
@@ -215,10 +217,10 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
 # marked `plain`.) The base class `Module` turns the array fields into parameters, and provides a
-# place for their gradients: `model.zeros_like()` returns a *gradient model*, another Bigram full of
-# zeros, in which W will hold ∂L/∂W. `backward` *adds* to the gradient model and does not overwrite
-# it, because a loss may use the same model twice. The argument dloss is the derivative of the final
-# loss with respect to L. If L is the final loss, dloss is 1.
+# place for their gradients: `model.zeros_like()` returns a *gradient model*. This is another
+# Bigram, full of zeros at first, in which W will hold ∂L/∂W. `backward` *adds* to the gradient
+# model and does not overwrite it, because a loss may use the same model twice. The argument dloss
+# is the derivative of the final loss with respect to L. If L is the final loss, dloss is 1.
 
 
 # %% tags=["plain"]
@@ -258,17 +260,16 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# Is this backward pass right? You can easily write your own `numeric_gradient` to find out, and
-# Taylor's series tells you how exact it is. Let w be one number of a parameter, and move it by ε in
-# both directions:
+# Is this backward pass right? To find out, we write our own `numeric_gradient`. The Taylor series
+# tells us how exact it is. Let w be one number of a parameter, and move it by ε in both directions:
 #
-#     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor's series
+#     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor series
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
-# In the difference, the even terms cancel. So this *central* difference has an error of O(ε²). A
-# one-sided difference, (L(w + ε) − L(w)) / ε, has an error of O(ε). For training, two forward
-# passes for every parameter would be hopelessly slow. For checking they are perfect, because they
-# use no line of the backward pass.
+# In the difference, the terms with an even power of ε cancel. So this *central* difference has an
+# error of O(ε²), while a one-sided difference, (L(w + ε) − L(w)) / ε, has an error of O(ε). For
+# training, two forward passes for every number of every parameter would be hopelessly slow. For
+# checking they are perfect, because they use no line of the backward pass.
 
 
 # %%
@@ -287,8 +288,8 @@ def central(loss, array, epsilon):
 
 
 # %% [markdown]
-# We check a tiny model, with five letters, three numbers for each letter, and seven pairs. All
-# sizes differ, so that a transposed matrix cannot hide. And some letters occur twice.
+# We check a tiny model, with five letters, three numbers for each letter, and seven pairs. The
+# sizes 5, 3 and 7 all differ, and some letters occur more than once. Both will turn out to matter.
 
 
 # %%
@@ -315,10 +316,11 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # All three gradients are right. You need not write this loop again: the library's `gradcheck` does
-# the same for any Module, and a little better. It uses a difference of four points, with an error
-# of only O(ε⁴). In place of dloss = 1 it draws a random **upstream gradient** (the gradient that
-# arrives from later layers). To pass, every element must have a relative error below 1e-6. (The
-# error is taken relative to the element, or to a thousandth of the largest element if larger.)
+# the same for any Module, and a little better. Its central difference uses four points in place of
+# two, so its error is only O(ε⁴). In place of dloss = 1, it draws a random **upstream gradient**
+# (the gradient that arrives from later layers). To pass, every element must have a relative error
+# below 1e-6. (The error is divided by the element, or by a thousandth of the array's largest
+# element if that is larger.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -328,8 +330,9 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 #
 # Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
 # and `Output` computes the scores and the loss. Inside Output, our W is called `words.E`, because
-# the same matrix can serve as E at the input and as W at the output (question 5). Output returns
-# the sum of all −log p, so we divide it by 7 ourselves, and pass 1/7 to scale its gradients.
+# one matrix can serve as E at the input and as W at the output (question 5). Output returns the
+# *sum* of −log p over the seven pairs. So we divide the sum by 7, and pass 1/7 to Output to scale
+# its gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -348,11 +351,11 @@ assert np.allclose(grads.b, output_grad.b, rtol=1e-10)
 print("the library's Embedding and Output give the same loss and the same gradients")
 
 # %% [markdown]
-# ## How a bug looks
+# ## What a bug looks like
 #
-# What does the check report if a backward pass is wrong? We plant two bugs. The first is the most
-# common one in such a model: `grads.E[x] += dh`. It looks right, but if a letter occurs twice,
-# NumPy adds only the last of its rows, and the others are lost.
+# What does the check report if a backward pass is wrong? We plant two bugs. The first is easy to
+# write: `grads.E[x] += dh`. It looks right, but if a letter occurs several times, NumPy adds only
+# the last of its rows of dh, and the others are lost.
 
 
 # %%
@@ -375,9 +378,9 @@ assert "grads.E[x] += dz @ self.W" in str(report)
 
 # %% [markdown]
 # Read the report line by line. Only E is wrong. Since db and dW are right and are computed from dz,
-# dz must be right, too. So only the last line can be wrong. The report names this line and its
-# mistake: an id that occurs twice is added once. It also shows one wrong element, for you to follow
-# with a pencil. The element is in row 2, and "2" is the letter that was read three times.
+# dz must be right, too. So only the last line of `backward` can be wrong. The report names this
+# line and its mistake: an id that occurs twice is added once. It also shows one wrong element, in
+# row 2, and letter 2 was read three times. You can follow this element with a pencil.
 #
 # Now the second bug. The forward pass takes the *mean* of N losses, but this backward pass forgets
 # to divide by N.
@@ -397,15 +400,15 @@ summing.backward(1.0, cache, wrong)
 print("wrong db ÷ right db:", wrong.b / grads.b)
 
 # %% [markdown]
-# All gradients are wrong, and all by the same factor, 7, which is the number of pairs. Whenever you
-# find a factor (2, 1/2, −1, N, the length of something), ask where it could come from. In both
-# reports, the first clue was which gradients are wrong and which are right.
+# All gradients are wrong, and all by the same factor: 7, the number of pairs. Whenever you find a
+# factor (2, 1/2, −1, N, the length of something), ask where it could come from. With both bugs, the
+# first clue was which gradients are wrong and which are right.
 #
 # ## What a check cannot see
 #
-# Can a bug pass the check? It can, because a check compares numbers at *one* point. If a wrong
-# backward pass happens to give the right gradient there, the bug stays hidden. For example, give
-# LastWins letters that are all different:
+# Can a bug pass the check? It can, because a check compares numbers at *one* point: for one input
+# and one value of the parameters. If a wrong backward pass happens to give the right gradient
+# there, the bug stays hidden. For example, give LastWins letters that are all different:
 
 
 # %%
@@ -426,7 +429,7 @@ assert said == "PASSES"
 
 # %% [markdown]
 # The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
-# twice**. In later lessons, check with masks and with more than one time step, too. A bug in the
+# twice**. In later lessons, check with masks and with more than one time step, too: a bug in the
 # code for masks stays hidden as long as the check uses no mask.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it with
@@ -453,10 +456,10 @@ print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.
 
 # %% [markdown]
 # The bug is found in two of the four. With D = 3, NumPy raises an error at once, because the shapes
-# do not fit. With D = V = 5 they fit, and only the check finds it. If W is symmetric, Wᵀ is W, and
-# not even the check finds it. So **choose sizes that all differ.** If W = 0, a common initial
-# value, the right dh and the wrong dh are both 0. So **check at random parameters, including the
-# biases**. `randomize` draws them.
+# do not fit. With D = V = 5 the shapes fit, so only the check finds the bug. If W is symmetric, Wᵀ
+# is W, and the check passes. So **choose sizes that all differ**: then Wᵀ does not fit. If W = 0, a
+# common initial value, the right dh and the wrong dh are both 0, and the check passes, too. So
+# **check at random parameters, including the biases**. `randomize` draws them.
 #
 # The last bug is the deepest, because its backward pass contains no mistake at all. It is the
 # *forward pass* that is wrong: it predicts x, the letter just read, instead of y.
@@ -473,27 +476,31 @@ print("a model that predicts what it has just read:", said)
 assert said == "PASSES"
 
 # %% [markdown]
-# This model passes. A check shows that `backward` is the derivative of `forward` at this point. It
-# does not show that `forward` is what you meant. The model would train to a loss of almost 0, and
-# it would only have learnt to repeat what it reads. So compare your results with known ones (a
-# floor, a paper, another implementation), and suspect a result that is too good.
+# This model passes. A check shows that `backward` is the derivative of `forward` at one point. It
+# does not show that `forward` is what you meant. This model would train to a loss of almost 0, and
+# yet it would only have learnt to repeat what it reads. So compare your results with known ones
+# (the lowest possible loss, a paper, another implementation), and suspect a result that is too
+# good.
 #
 # ## Which ε?
 #
-# How far should we move a number? Two errors compete. If ε is too large, the remainder of Taylor's
-# series is too large, about ε² L'''/6. If ε is too small, the rounding error is too large: a
-# computer knows L only to a relative precision δ of about 1e-16, and the rounding error δ L is
-# divided by 2ε. So the total error is about
+# How far should we move a number? Two errors compete. The remainder of the Taylor series, about
+# ε² L'''/6, grows with ε. The rounding error grows as ε shrinks, because a computer knows L only to
+# a relative precision δ of about 1e-16, and the rounding error δ L is divided by 2ε. So the total
+# error is about
 #
 #     ε² L'''/6 + δ L/2ε
 #
-# The derivative of this sum with respect to ε is ε L'''/3 − δ L/2ε², which is 0 if ε³ = 3 δ L / (2
-# L'''). If L and L''' are of similar size, the best ε is near δ^(1/3), a few millionths. With four
-# points, the remainder contains ε⁴ in place of ε². Then the best ε is near δ^(1/5), a few
-# ten-thousandths, and its error is smaller.
+# Its derivative with respect to ε is 0 at the best ε:
 #
-# And in float32? There δ is 6e-8. Guess the smallest error that any ε can give: is it below a
-# millionth, as gradcheck demands?
+#     ε L'''/3 − δ L/2ε² = 0,   so   ε³ = 3 δ L / (2 L''')
+#
+# If L and L''' are of similar size, the best ε is near δ^(1/3), a few millionths. With four points,
+# the remainder contains ε⁴ in place of ε². Then the best ε is larger, near δ^(1/5), a few
+# ten-thousandths, and the error at this ε is smaller.
+#
+# We measure the error of dW for many ε. In float32, δ is about 6e-8. Guess the smallest error that
+# any ε can give there: is it below a millionth, as gradcheck demands?
 
 
 # %%
@@ -529,9 +536,9 @@ show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
 # %% [markdown]
-# In float64 both minima (blue and orange) are at a larger ε than we estimated. The reason is that
-# in our model L''' is smaller than L: each derivative with respect to W brings in one more factor
-# h, and h is small.
+# Each curve has a minimum, as predicted. In float64 (blue and orange) both minima are at a larger ε
+# than we estimated. The reason is that L''' is smaller than L in our model: each derivative with
+# respect to W brings in one more factor h, and h is small.
 #
 # In float32 (green) no ε reaches a millionth, so even a correct backward pass would fail the check.
 # **Train in float32, check in float64.** On the left, the green curve is flat, at exactly 1. There
@@ -540,8 +547,8 @@ assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].mi
 #
 # ## Train
 #
-# Can a model learn with these gradients? The text, `bible-en`, comes with the library: a modern
-# English Bible in lower case, one verse per line.
+# Can a model learn with these gradients? The text, `bible-en`, comes with the library. It is a
+# modern English Bible in lower case, with one verse per line.
 
 # %% tags=["training"]
 text = "\n".join(" ".join(verse) for verse in load_text("bible-en", "train"))
@@ -556,11 +563,15 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # How good can our model become? We measure it by the *perplexity*, exp(L). With a perplexity of 10,
 # a model is as unsure as if 10 letters were equally likely.
 #
-# We can find the lowest possible perplexity before we train. Suppose that we could choose the
-# scores z after a letter x freely. The best choice is where their gradient is 0. One pair (x, y)
-# has the gradient p − onehot(y). In the sum over all pairs that begin with x, the element for the
-# letter y is count(x) p(y | x) − count(x, y). It is 0 if p(y | x) = count(x, y) / count(x). Since L
-# is convex in z, no other choice is better. So counting gives us the floor.
+# We can find the lowest possible perplexity, the *floor*, before we train. Suppose that we could
+# choose the scores z after a letter x freely. At the best choice, their gradient is 0. Each pair
+# (x, y) contributes p − onehot(y) to this gradient. If count(x) pairs begin with x, and count(x, y)
+# of them go on with y, the contributions to the score of y add up to
+#
+#     count(x) p(y | x) − count(x, y)
+#
+# This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z, no other choice is better.
+# So counting gives us the floor.
 #
 # For comparison, we also compute the perplexity of a model that ignores x and knows only how
 # frequent each letter is.
@@ -579,9 +590,9 @@ print(f"perplexity of letter frequencies {unigram:.2f}, of the best bigram {floo
 
 # %% [markdown]
 # Each step of stochastic gradient descent draws some pairs at random, and moves every parameter
-# against its gradient. The draws make the gradient noisy, so we let the learning rate fall to 0 in
-# a straight line. `model.vector` is one array with all parameters, and `grads.vector` has their
-# gradients in the same order.
+# against its gradient. Because the random pairs make the gradient noisy, we let the learning rate
+# fall to 0 in a straight line. `model.vector` is one array with all parameters, and `grads.vector`
+# has their gradients in the same order.
 
 # %% tags=["training"]
 STEPS = 6000
@@ -635,11 +646,12 @@ show(ax, "01_training")
 
 # %% [markdown]
 # The gradients work: the perplexity ends less than one percent above the floor. It begins above
-# V = 47, the perplexity of equal probabilities, because a model with random parameters is sure of
-# the wrong letters.
+# V = 47, the perplexity of equal probabilities, because a model with random parameters prefers some
+# letters, and they are often the wrong ones.
 #
-# The perplexity does not always fall: it is 9.694 at step 1,000 and 9.711 at step 2,000. That is
-# the noise of the random draws. As the learning rate falls to 0, the noise dies away.
+# The perplexity does not always fall: in our run, it is a little higher at step 2,000 than at step
+# 1,000. That is the noise of the random draws. As the learning rate falls to 0, the noise dies
+# away.
 #
 # What does the model know after training? Guess what it expects after a "q".
 
@@ -666,13 +678,14 @@ figure.colorbar(image, ax=axes, label="p(y | x)", shrink=0.8)
 show(figure, "01_table")
 
 # %% [markdown]
-# Each row is a letter that was read, and each column a letter that follows. Bright boxes are likely
-# pairs. The model saw only pairs, 500 at a time, and never the left table. Yet its own table, on
-# the right, is nearly the same. Look for the bright column of spaces (␣): many letters end a word.
-# The row of "q" is not quite right yet, since only 0.02 % of the pairs begin with "q".
+# Each row is a letter that was read, and each column is a letter that follows. Bright boxes are
+# likely pairs. The model saw only pairs, 500 at a time, and never the left table. Yet its own
+# table, on the right, is nearly the same. Look for the bright column of spaces (␣): many letters
+# end a word. After a "q" it expects a "u", but it is not quite sure enough yet, because only 0.02 %
+# of the pairs begin with "q".
 #
-# Now let the model write. We draw a letter from p(y | x), then draw the next letter in the same way
-# from the letter that came out, and so on.
+# Now let the model write. We begin with a "t", draw the next letter from p(y | x), read this letter
+# in turn, draw the one after it, and so on.
 
 # %% tags=["training"]
 letters = [vocabulary.encode("t")[0]]
@@ -683,14 +696,14 @@ for _ in range(120):
 print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 
 # %% [markdown]
-# The pairs of letters exist, but most of the words do not. To do better, a model must remember more
-# than one letter. The network of lesson 02 will.
+# Most pairs of letters look like English, but most of the words do not. To do better, a model must
+# remember more than one letter. The network of lesson 02 will.
 #
 # ## The softmax by itself
 #
 # The last exercise prepares for attention, which needs the softmax without the logarithm: given any
-# dp, what is dz? Write p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_j u_j. The score z_k occurs only
-# in u_k and in the sum Z. The derivative of each with respect to z_k is u_k, so the quotient rule
+# dp, what is dz? Write p_j = u_j / Z with u_j = exp(z_j) and Z = Σ_i u_i. The score z_k occurs only
+# in u_k and in the sum Z. Both have the derivative u_k with respect to z_k, so the quotient rule
 # gives
 #
 #     ∂p_j/∂z_k = [j = k] u_j / Z − u_j u_k / Z² = p_j ([j = k] − p_k)
@@ -732,8 +745,8 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # %% [markdown]
 # ## Questions
 #
-# 1. Sum dz over v with a pencil. What does the result tell you about db? And about adding a
-#    constant to b?
+# 1. Sum dz over v with a pencil. What does the result tell you about db? And what happens to p if
+#    you add a constant to all of b?
 # 2. The rank of E Wᵀ is at most D = 24, although the matrix has 47 rows and columns. Train with
 #    D = 2, 4, 8 and 16. Where does the perplexity nearly stop falling, and why?
 # 3. Set RATE to 20. What happens, and which number is the first to go out of bounds?

@@ -242,7 +242,7 @@ print("one step: every gradient equals its central difference")
 # %% [markdown]
 # In both units term (1), "kept", is by far the largest, even in unit 2, where z is only 0.35.
 #
-# ### How a bug looks
+# ### What a bug looks like
 #
 # Here is the whole backward pass as a function, with a planted bug. Do not look for it yet: read
 # the report below the code first.

@@ -378,7 +378,7 @@ plain = PlainAttention(*weights_of_it)
 print(check(plain))
 
 # %% [markdown]
-# ### How a bug looks
+# ### What a bug looks like
 #
 # The usual mistake keeps only the first term of the Jacobian J = diag(α) − α αᵀ, so the average is
 # not subtracted. The shapes are right, and a model trained with this bug even learns something.

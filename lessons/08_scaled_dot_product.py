@@ -535,7 +535,7 @@ show(ax, "08_start")
 # largest α is about 0.7 even before training, and the word that gets it is arbitrary. Our
 # explanation is that these two models must unlearn their random choices before they can learn where
 # to attend. So the division earns its place at the start. If q and k have variance 1, then for any
-# d_k it keeps a model from being sure before the model has learned anything.
+# d_k it keeps a model from being sure before the model has learnt anything.
 #
 # Two doubts are left to you. Does the harm really come from being sure too early? It could also
 # come from W_q and W_k, because larger matrices change more slowly relative to their size

@@ -323,7 +323,7 @@ norm = randomize(PlainNorm(np.ones(d_model), np.zeros(d_model)), rng)
 print(check(norm, x))
 
 # %% [markdown]
-# ### How a bug looks
+# ### What a bug looks like
 #
 # The usual mistake is to treat s as a constant, which drops the third path. Which of the three
 # gradients dx, dg and db will be wrong?

@@ -731,7 +731,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # Is the cost of *no context* what attention is worth here? No! The control never had a context, and
 # it predicts no worse than combined. A model that was trained with a context relies on it, and
-# stumbles when we take it away. A model that was trained without a context has learned to do
+# stumbles when we take it away. A model that was trained without a context has learnt to do
 # without. **The ablation measures what the trained model depends on. The control measures what the
 # mechanism is worth.** You need both.
 #

@@ -528,7 +528,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
 # vector of 8. (The last digits vary with the processor.) The two models without attention stay
-# below chance, because they have not learned which five letters could be answers: fewer than half
+# below chance, because they have not learnt which five letters could be answers: fewer than half
 # of their predictions are one of the five.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts

@@ -8,18 +8,16 @@
 #
 # The scores that you have met are of three kinds. The first multiplies the query by the source
 # word's annotation, the second adds the two and applies a tanh, and the third ignores the source
-# word. Here is another idea: put the query and the source words as points on a map, and attend to
+# word. Here is another idea: put the query and the source words on a map, as points, and attend to
 # the words that are *near* the query. The score then depends on a distance. No paper in this course
 # has this score, so nobody has derived it for you, checked it, or tried it.
 #
 # This lesson goes the whole way. The idea becomes an equation, then numbers on paper, then a
-# backward pass, and then a class that the library trains like its own. After that come a comparison
-# with two scores that you know, and the hardest step, a verdict. Make two guesses before you start.
-# Will attention by distance be sharper than additive attention, that is, will its largest weights
-# be larger? And if so, is distance the reason?
+# backward pass, and then a class that the library trains like its own. After that we compare it
+# with two scores that you know, and take the hardest step: the verdict. Afterwards it is your turn.
 #
-# Afterwards it is your turn: the guide `docs/custom_mechanisms.md` takes you from an equation of
-# your own to a heatmap.
+# Make two guesses before you start. Will attention by distance be sharper than additive attention,
+# that is, will its largest weights be larger? And if so, is distance the reason?
 
 # %%
 print("Lesson 13: a mechanism of your own", flush=True)
@@ -65,8 +63,8 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # *Which sign?* A near word should get a high score, so the score is −d_j.
 #
-# *How near is near?* That depends on the size of the map, so multiply the score by a factor β, and
-# let the model learn it: e_j = −β d_j. The factor must stay positive. So let β = exp(s), where the
+# *How near is near?* That depends on the size of the map. So multiply the score by a factor β, and
+# let the model learn the factor: e_j = −β d_j. It must stay positive, so let β = exp(s), where the
 # parameter s may be any number. In all:
 #
 #     k_j = h_j W              d_j = ‖q − k_j‖²           e_j = −β d_j,   β = exp(s)
@@ -75,11 +73,11 @@ np.set_printoptions(precision=3, suppress=True)
 # | symbol | shape | what it is |
 # |---|---|---|
 # | q | (Q,) | the query: the decoder's state |
-# | h_j; as rows of H | (D,), (S, D) | annotations of the source words |
-# | k_j; as rows of K | (Q,), (S, Q) | keys: the words' places on the map |
-# | u_j; as rows of U | (Q,), (S, Q) | q − k_j: the way from the word to the query |
-# | d_j, e_j, α_j | | squared distance, score, weight |
-# | W, s | (D, Q), (1,) | parameters |
+# | h_j | (D,) | the annotation of source word j; there are S source words |
+# | k_j, row j of K | (Q,), (S, Q) | the key of word j: its place on the map |
+# | u_j, row j of U | (Q,), (S, Q) | q − k_j: the way from word j to the query |
+# | d_j, e_j, α_j | () | squared distance, score and weight of word j |
+# | W, s | (D, Q), (1,) | the parameters |
 
 # %%
 boxes = {
@@ -133,9 +131,9 @@ for j, word in enumerate(words):
 assert alpha.argmax() == 2 and by_dot.argmax() == 1
 
 # %% [markdown]
-# The two scores choose different words. By nearness, *student* wins (has the largest weight)
-# because it is closest to the query. By dot product, *blue* wins because it is far out in nearly
-# the query's direction.
+# The two scores choose different words. By nearness, *student* wins (has the largest weight),
+# because it is closest to the query. By dot product, *blue* wins, because it is far from the origin
+# in nearly the query's direction.
 #
 # Now let the query be anywhere on the map, and colour each place by the word that wins when the
 # query is there. Guess before you look: by dot product, does *student* win if the query is exactly
@@ -168,7 +166,8 @@ assert (K @ K[2]).argmax() == 1
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
 # almost the same direction and farther out. *Student* wins only if the query is in a wedge below
-# the origin, far from *student* itself. By nearness, each word wins in the region around itself.
+# the origin, and *student* itself is not in this wedge. By nearness, each word wins in the region
+# around itself.
 #
 # ## Backward
 #
@@ -179,7 +178,7 @@ assert (K @ K[2]).argmax() == 1
 #
 #     e_j = −β d_j         dd_j = −β de_j                 dβ = −Σ_j de_j d_j
 #     β   = exp(s)         ds   = β dβ                    exp is its own derivative
-#     d_j = ‖u_j‖²         du_j = 2 dd_j u_j              2 u for each square u²
+#     d_j = ‖u_j‖²         du_j = 2 dd_j u_j              the derivative of each square u² is 2 u
 #     u_j = q − k_j        dq   = Σ_j du_j                q is in every u_j
 #                          dk_j = −du_j                   k_j is in u_j only, with a minus
 
@@ -222,9 +221,9 @@ check_gradient("dq", dq, L, q)
 check_gradient("dK", dK, L, K)
 
 # %% [markdown]
-# What do these gradients do? Suppose that the points themselves were learned. The next update would
-# move each of them *against* its gradient. Our dα is negative for *student* only, so the loss falls
-# if *student* gets more weight. Which way will *student* move, and which way will *blue*? (In the
+# What do these gradients do? If the points themselves were learnt, the next update would move each
+# of them *against* its gradient. Our dα is negative for *student* only, so the loss falls if
+# *student* gets more weight. Which way will *student* move, and which way will *blue*? (In the
 # figure, a larger dot means a larger weight, and the arrows show the update.)
 
 # %%
@@ -243,8 +242,8 @@ ax.set(xlim=(-1.2, 3.2), ylim=(-0.4, 2.6), aspect="equal", xlabel="first coordin
 show(ax, "13_map")
 
 # %% [markdown]
-# So the update works on the map as you would expect: the word that should get more weight comes
-# nearer to the query, and the other words move away from it.
+# The map shows what you would expect: the word that should get more weight comes nearer to the
+# query, and the other words move away from it.
 #
 # ## What is it, really?
 #
@@ -254,10 +253,10 @@ show(ax, "13_map")
 #     e_j = −β ‖q − k_j‖²  =  2β q · k_j  −  β ‖k_j‖²  −  β ‖q‖²
 #
 # The last term is the same for every word, so it cancels in the softmax. The first term is the
-# score *general* of lesson 07, where the matrix between query and annotation is 2β Wᵀ. Only the
-# middle term is new, and it does not contain the query: it lowers the score of a word far from the
-# origin, whatever the query is. In the weights, the term becomes a factor exp(−β ‖k_j‖²) for each
-# word.
+# score *general* of lesson 07, with the matrix 2β Wᵀ between query and annotation. Only the middle
+# term is new, and it does not contain the query: it lowers the score of a word far from the origin,
+# whatever the query is. Because the softmax takes the exp of the score, this term becomes a factor
+# exp(−β ‖k_j‖²) in the weight of each word.
 
 # %%
 by_product = softmax(2 * beta * (K @ q))
@@ -270,15 +269,15 @@ assert np.allclose(product / product.sum(), alpha)
 print("for each word, this α times this factor, normalised, is its weight by nearness")
 
 # %% [markdown]
-# So nearness is the score *general* with one more factor per word. The question is not whether
-# distance works, but what this factor adds to general.
+# So nearness is the score *general* with one more factor per word. The question is no longer
+# whether distance works, but what this factor adds to general.
 #
 # ## The class
 #
 # What must you write before the library can train this score? `SoftmaxAttention` already implements
 # the mask, the softmax, the context, and the backward passes of all three. You create the
 # parameters, and write the score and its backward pass. The keys k_j = h_j W are the same for all
-# target words. So you also write `read`, which computes them once per sentence, and
+# target words, so you also write `read`, which computes the keys once per sentence, and
 # `read_backward`, which takes their gradient back to W and to the annotations:
 #
 # | method | when it runs | what it does here |
@@ -287,7 +286,7 @@ print("for each word, this α times this factor, normalised, is its weight by ne
 # | `read` | once per sentence | returns a `Memory`, with the keys in `memory.keys` |
 # | `score` | each target word | returns e, and a cache for the backward pass |
 # | `score_backward` | each target word, in reverse | adds dK to `dmemory.keys`, and returns dq |
-# | `read_backward` | once per sentence | from dK: adds dW to `grads.W`, and returns dh |
+# | `read_backward` | once per sentence | takes dK, adds dW to `grads.W`, and returns dh |
 #
 # (Other scores may also need `dmemory.values` and `dmemory.defer`. Section 2 of
 # `docs/custom_mechanisms.md` explains them.)
@@ -342,9 +341,9 @@ class Nearness(SoftmaxAttention):
 
 # %% [markdown]
 # Is the class right? First, its weights for the three words must be those that you have seen. Then
-# check every gradient, with two sentences of different lengths and five target words. All sizes are
-# different, because equal sizes would hide a mix-up of two axes. In the report, `input[0]` is the
-# queries, and `input[1]` the annotations.
+# we check every gradient, with two sentences of different lengths and five target words. All sizes
+# are different, because equal sizes would hide a mix-up of two axes. In the report, `input[0]` is
+# the queries, and `input[1]` is the annotations.
 
 # %%
 mine = Nearness(np.eye(2), s)
@@ -371,8 +370,8 @@ print(check(Nearness))
 #
 # ### What a bug looks like
 #
-# Your own mechanism will have bugs, so here is a bug in ours. First try to find it without help.
-# Then read the report, and ask yourself whether you could have found the bug from the report only.
+# Your own mechanism will have bugs, so here is a bug in ours. First try to find it in the code.
+# Then read the report, and ask yourself whether you could have found the bug from the report alone.
 
 
 # %%
@@ -391,15 +390,15 @@ report = caught(check, Pushed)
 # %% [markdown]
 # The gradients of W and of the annotations are wrong, while those of s and of the queries are
 # right. The gradient of the queries is the sum of dU over the words, so dU must be right. What else
-# do W and the annotations need? The gradient of the keys, and only one line computes it. The report
-# names that line and its mistake, a wrong sign: k has a minus in u = q − k.
+# do W and the annotations need? They need the gradient of the keys, which only one line computes.
+# The report names this line and its mistake, a wrong sign: k has a minus in u = q − k.
 #
 # ## A file, and the command
 #
-# How does the library train a class that it does not contain? The class needs a file of its own.
+# How does the library train a class that it does not contain? It reads the class from a file.
 # `write_class` (in `own_parts.py`) writes the class above, with its imports, to `nearness.py`. Then
-# the package's command checks that file, as it will check yours: first the score by itself, and
-# then the score with each of the two local windows of lesson 07.
+# the command `numpy-attention gradcheck` checks this file, as it will check yours: first the score
+# by itself, and then the score with each of the two local windows of lesson 07.
 
 # %%
 path = write_class(Nearness, course.OUTPUTS)
@@ -409,21 +408,22 @@ assert code == 0
 # %% [markdown]
 # ## Is it any good?
 #
-# Is nearness better than the scores that you know? The task is lesson 07's, English to French with
-# an invented grammar. We train three translators that differ only in the score: additive, general,
-# and ours. Two rules keep the comparison fair. First, all three have the same number of parameters,
-# within one in a thousand. Second, each is trained three times, with three *seeds*, that is, with
-# different random numbers, because a difference that the next seed reverses proves nothing.
+# Is nearness better than the scores that you know? The task is that of lesson 07: translate from
+# English to French, with an invented grammar. We train three translators that differ only in the
+# score: additive, general, and ours. Two rules keep the comparison fair. First, all three have the
+# same number of parameters, within one in a thousand. Second, each is trained three times, with
+# three *seeds* (three sets of random numbers), because a difference that the next seed reverses
+# proves nothing.
 #
-# We measure three things on the test sentences. The names are those of the output and the figure.
+# We measure three things on the test sentences:
 #
 # - *exactly right*: the share of sentences that are translated without a single mistake
-# - *points right*: the share of sure links (word pairs that the data marks as certain) whose source
-#   word gets the target word's largest weight, leaving aside the weight on `</s>`
-# - *largest weight*: the mean of the largest weight of each target word, which says how sharp the
-#   attention is
+# - *points right*: the data marks some pairs of a source word and a target word as certain, the
+#   *sure links*. In how many of them does the target word give its largest weight to the source
+#   word? (The weight on `</s>` does not take part.)
+# - *largest weight*: how sharp the attention is, as the mean of all target words' largest weights
 #
-# For each of the three, guess the order of the scores, and write it down.
+# For each of the three measures, guess the order of the three scores, and write it down.
 
 # %% tags=["training"]
 EPOCHS = 5
@@ -494,19 +494,20 @@ assert min(sharp["general"]) > max(sharp["additive"])
 # ## The verdict
 #
 # Your first guess was about sharpness. Nearness is indeed sharper than additive, with each of the
-# three seeds. At this point you could write a paper: "Distance makes attention sharp". Your second
-# guess was about the reason. General has no distance in it, and on average it is even sharper than
-# nearness. So sharpness does not need distance. Without general as a control, you would have
-# believed that it does.
+# three seeds. At this point you could write a paper: "Distance makes attention sharp". But your
+# second guess was about the reason. General has no distance in it, and on average it is even
+# sharper than nearness. So sharpness does not need distance. Without general as a control, you
+# would have believed that it does.
 #
 # Then why is additive less sharp? One explanation suggests itself: the tanh. A tanh is between −1
-# and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|. For a product of query and
-# key there is no such bound, because the product can grow with W.
+# and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|, and no two scores can
+# differ by more than twice this sum. A product of query and key has no such bound, because it can
+# grow with W.
 #
 # Explanations are cheap, but this one can be tested. By how much does the largest score usually
 # lead the second largest? And how large a lead would the bound allow? If the bound is what keeps
 # additive soft, the two numbers must be close to each other. Guess whether they are. (We compute
-# the difference of two scores from their weights: it is the logarithm of the ratio of the two
+# the lead from the weights: the difference of two scores is the logarithm of the ratio of their
 # weights.)
 
 
@@ -534,13 +535,13 @@ betas = over_seeds(lambda one: np.exp(one.model.attention.s[0]), "nearness")
 print(f"β began at {np.exp(-2):.2f} and is {betas} after training")
 
 # %% [markdown]
-# The bound is not the reason. Within it, additive could be sharper than each of the other two, but
-# its scores stay much closer together than the bound allows. The tanh may keep additive soft in
-# another way: this lesson cannot tell. Nearness, on the other hand, did become sharper in training:
-# with each seed, β has grown.
+# The bound is not the reason. It leaves additive room to be sharper than each of the other two, but
+# the scores of additive stay much closer together than the bound allows. The tanh may keep additive
+# soft in another way: this lesson cannot tell. Nearness, for its part, has made use of β, which has
+# grown in training with each seed.
 #
-# And which score translates best? Look at two kinds of difference: between the mean results of the
-# three scores, and between the results of one score with different seeds.
+# And which score translates best? Compare two kinds of difference: how much the mean results of the
+# three scores differ, and how much the results of one score differ from seed to seed.
 
 
 # %% tags=["training"]
@@ -567,14 +568,14 @@ print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most
 assert max(means) - min(means) < between_seeds
 
 # %% [markdown]
-# The three scores differ less in their means than a single score differs from seed to seed. So
-# three seeds cannot show which score translates best, and with only one seed you can report nearly
-# any ranking. In pointing, general is ahead of nearness with all three seeds. But three seeds are
-# few: question 7 adds three more.
+# The means of the three scores differ less than the results of a single score do from seed to seed.
+# So three seeds cannot show which score translates best, and with only one seed for each score you
+# could have reported nearly any ranking. In pointing, general is ahead of nearness with all three
+# seeds. But three seeds are few, so question 7 adds three more.
 #
-# One number stands out: with seed 3, nearness points at far fewer of the right words. You should
-# look at such a number before you report it. Which target words have their largest weight in the
-# wrong place?
+# One number stands out: with seed 3, nearness points at far fewer of the right words than with the
+# other seeds. Look into such a number before you report it. Which target words have their largest
+# weight in the wrong place?
 
 
 # %% tags=["training"]
@@ -596,10 +597,10 @@ for seed, right in zip(SEEDS, figures["points right"]["nearness"]):
 
 # %% [markdown]
 # With seed 3, nearly all missed links are those of two words: the full stop, and *ne* (or *n'*).
-# Where do they look instead? The figure compares general and nearness, both with seed 3, on the
-# first test sentence that has a negation and a swapped adjective. A solid outline marks a sure
-# link, and a dashed one a link that is only possible. (In the figure and its titles, `</s>` counts
-# as a source word.)
+# Where do these words look instead? The figure compares general and nearness, both with seed 3, on
+# a test sentence that has a negation and a swapped adjective. A solid outline marks a sure link,
+# and a dashed outline marks a link that is only possible. (In the figure and its titles, `</s>`
+# counts as a source word.)
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -617,23 +618,24 @@ for name, ax in zip(("general", "nearness"), axes):
 show(figure, "13_attention")
 
 # %% [markdown]
-# In both models the full stop has most of its weight on `</s>`, which *points right* does not
-# count. What counts is the little weight that remains: general has it on the right word, and
-# nearness does not. That is one habit. The other habit is that of the word *ne*: with nearness, it
-# has its largest weight on *do*. This link is marked as possible but not as sure, so it does not
-# count either. Neither habit seems to hurt: seed 3 translates best of nearness's three seeds. So a
-# low share of links may come from a habit, and not from a mistake.
+# In both models, the full stop gives most of its weight to `</s>`, which *points right* does not
+# count. What counts is the little weight that remains: general gives it to the right word, and
+# nearness does not. That is one habit. The other habit is that of *ne*: with nearness, *ne* gives
+# its largest weight to *do*. This link is marked as possible but not as sure, so it does not count
+# either. Neither habit seems to hurt, because seed 3 translates best of nearness's three seeds. So
+# a low share of links may come from a habit, and not from a mistake.
 #
-# Most new mechanisms end like this one. It works: its gradients are right, it translates, and it
-# points at the right words. But it is not better than what we had. If that is the result, say so.
+# Many new mechanisms end like this one. It works: its gradients are right, it translates, and it
+# points at most of the right words. But nothing here shows that it is better than what we had. If
+# that is the result, say so.
 #
 # ## Yours
 #
-# Open `docs/custom_mechanisms.md` and write a mechanism of your own: a class in a file, with an
-# equation that you have not seen anywhere. Run `numpy-attention gradcheck mine.py:Name` until it
-# passes. Before you train, take your equation apart: say which old score is in it, what is new, and
-# which control would show the difference. Then `train` it, look at a `heatmap`, and `compare` it
-# with the score that it should beat.
+# Open the guide `docs/custom_mechanisms.md` and write a mechanism of your own: a class in a file,
+# with an equation that you have not seen anywhere. Run `numpy-attention gradcheck mine.py:Name`
+# until it passes. Before you train, take your equation apart: say which old score is in it, what is
+# new, and which control would show the difference. Then `train` it, look at a `heatmap`, and
+# `compare` it with the score that it should beat.
 
 # %% [markdown]
 # ## What others call it
@@ -643,7 +645,7 @@ show(figure, "13_attention")
 # | nearness | negative squared distance, RBF or Gaussian kernel attention |
 # | general | bilinear attention |
 # | sharp | low entropy of the weights |
-# | a seed | one of several training runs that differ in their random numbers |
+# | three seeds | three runs with different random seeds |
 # | control | baseline under equal conditions |
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
@@ -676,15 +678,15 @@ show(figure, "13_attention")
 #
 # 1. What do the weights become as s → −∞ and as s → ∞? What does ds become in both limits?
 # 2. Add the same vector to q and to all k_j. Which weights change, those by nearness or those by
-#    dot product? And which change if you rotate the map about the origin?
-# 3. Where on the map must the words be if nearness and general are to give the same weights for
-#    *every* query? Show it with numbers.
+#    dot product? And which weights change if you rotate the map about the origin?
+# 3. Where on the map must the words be, so that nearness and general (with the matrix 2β Wᵀ) give
+#    the same weights for *every* query? Show it with numbers.
 # 4. Suppose `score_backward` has `grads.s -= (dscores * d).sum()`. A gradient check with s = 0
 #    passes. What is wrong, and what in our `check` catches it?
 # 5. Let each coordinate have its own scale: e_j = −Σ_i exp(s_i) u_ji². Which lines change, forward
 #    and backward? Write the class and check it. Could W already do the same?
-# 6. Remove the factor exp(−β ‖k‖²), so that e_j = 2β q · k_j, and train with the seeds 1 to 6. What
-#    did the factor do?
+# 6. Remove the factor exp(−β ‖k_j‖²), so that e_j = 2β q · k_j, and train with the seeds 1 to 6.
+#    What did the factor do?
 # 7. Train all three scores with the seeds 4 to 6 as well. Which statements of the verdict still
 #    hold?
 # 8. Use the distance Σ_i |u_ji|. Derive dU. At which points is there no derivative, and will the
