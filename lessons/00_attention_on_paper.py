@@ -15,8 +15,8 @@
 #
 # You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
 # is trained in this lesson. Yet every attention in this course, up to the Transformer, takes the
-# same three steps: scores, weights, average. Its vectors are longer, its numbers are learnt, and
-# its way to score may differ. Bahdanau, Cho & Bengio (2015) first used the idea for translation
+# same three steps: scores, weights, average. Its vectors are longer, its numbers are learnt, and it
+# may score differently. Bahdanau, Cho & Bengio (2015) first used the idea for translation
 # (lesson 06).
 
 # %%
@@ -58,8 +58,7 @@ for word, x in zip(words, X):
 # ## Forward: one question, three steps
 #
 # Which words answer the question "where?", and what answer do they give together? The question is
-# also a vector of three numbers, called the **query**. Ours asks about where, and not about who or
-# what is done:
+# also a vector of three numbers, called the **query**. Ours asks only about where:
 
 # %%
 q = np.array([0.0, 0.0, 1.0])
@@ -152,13 +151,17 @@ show(figure, "00_one_query")
 #
 # ## The same in four lines
 #
-# Can we do without the loops? Yes, because they compute matrix products. Each row of X is a word,
-# so the product X q holds all six scores at once, and α X is the weighted average. With S words of
-# D numbers each, X has the shape (S, D). From now on, we write the shape of an array in parentheses
-# after its name. A *mask* (S,) is False where a word must not be seen. All of attention then takes
-# four lines.
+# Can we do without the loops? With S words of D numbers each, X has the shape (S, D). From now on,
+# we write the shape of an array in parentheses after its name. A *mask* (S,) is False where a word
+# must not be seen.
 #
-# > **Exercise.** Write them yourself before you read on: `numpy-attention exercise start attend`.
+# > **Exercise.** Write all of attention yourself before you read on:
+# > `numpy-attention exercise start attend`. This command writes `exercises/attend.py`, a file with
+# > a gap that you fill in. `numpy-attention exercise check attend` then reports what is wrong with
+# > your version.
+#
+# Now ours. The loops compute matrix products. Each row of X is a word, so the product X q holds all
+# six scores at once, and α X is the weighted average. All of attention then takes four lines.
 
 
 # %%
@@ -335,8 +338,11 @@ show(ax, "00_every_word")
 # if its key is nearer to the query.
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
-# these hours, and the query is the hour that we ask about. The score of a key falls with the square
-# of its distance from the query. The width h decides which distances count as near.
+# these hours, and the query is the hour that we ask about. Any function of query and key will do as
+# a score, if it is high for the keys that we want. The dot product will not do here: at any hour
+# after midnight, it is highest for the latest key, 22. So we let the score fall with the square of
+# the key's distance from the query. The width h decides which distances count as near. (The
+# division by 2 is a custom: it makes h the standard deviation of a bell curve.)
 
 
 # %%
@@ -371,11 +377,11 @@ print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
 # Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the
-# factor 1 / h² multiplies every squared distance, as the loudness s multiplied every score above.
-# So a small h asks loudly, and the answer is nearly the value of the nearest key: the curve of
-# h = 0.3 hours is a staircase. A large h whispers, and the answer is nearly the mean, whatever the
-# hour. In between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12 o'clock.
-# Attention is a dictionary that blends its values.
+# factor 1 / (2h²) multiplies every squared distance, as the loudness s multiplied every score
+# above. So a small h asks loudly, and the answer is nearly the value of the nearest key: the curve
+# of h = 0.3 hours is a staircase. A large h whispers, and the answer is nearly the mean, whatever
+# the hour. In between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12
+# o'clock. Attention is a dictionary that blends its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".
@@ -408,11 +414,12 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 
 # %% [markdown]
 # A higher score pulls the context towards its word. How hard does it pull? The first and the last
-# printed line are equal: the slope is the word's vector minus the context, times the weight that
-# the word already has.
+# printed line are equal: the slope is the difference between the word's vector and the context,
+# times the weight that the word already has.
 #
-# Why is that so? And how can every score know, from a loss at the far end of a model, whether to go
-# up or down? The course derives both answers line by line, beginning with lesson 01.
+# Why is that so? And how can every score know whether to go up or down, if all that we know is the
+# *loss* at the far end of a model, a number that says how wrong the model is? The course derives
+# both answers line by line, beginning with lesson 01.
 
 # %% [markdown]
 # ## What others call it

@@ -206,8 +206,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 # the same constant to all scores of a row. So we first subtract the row's largest score, and then
 # no exponential is larger than e⁰ = 1.
 #
-# Before you see all this in NumPy, write it yourself. Each exercise is a file in which one backward
-# pass is missing. You fill it in, and a check reports what is wrong with your version:
+# Before you see all this in NumPy, write it yourself. The gap that you fill in is now a backward
+# pass:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
@@ -260,7 +260,7 @@ def onehot(ids, like):
 # %% [markdown]
 # ## Check: nudge and see
 #
-# Is this backward pass right? To find out, we write our own `numeric_gradient`. The Taylor series
+# Is this backward pass right? To find out, we write our own central difference. The Taylor series
 # tells us how exact it is. Let w be one number of a parameter, and move it by ε in both directions:
 #
 #     L(w ± ε) = L ± ε L' + ε² L''/2 ± ε³ L'''/6 + …              Taylor series
@@ -316,11 +316,11 @@ for name, array in tiny.named_parameters():
 
 # %% [markdown]
 # All three gradients are right. You need not write this loop again: the library's `gradcheck` does
-# the same for any Module, and a little better. Its central difference uses four points in place of
-# two, so its error is only O(ε⁴). In place of dloss = 1, it draws a random **upstream gradient**
-# (the gradient that arrives from later layers). To pass, every element must have a relative error
-# below 1e-6. (The error is divided by the element, or by a thousandth of the array's largest
-# element if that is larger.)
+# the same for any Module, and a little better. It measures as `numeric_gradient` does: at four
+# points, two above and two below, so its error is only O(ε⁴). In place of dloss = 1, it draws a
+# random **upstream gradient** (the gradient that arrives from later layers). To pass, every element
+# must have a relative error below 1e-6. (Relative means: divided by the element itself, or by a
+# thousandth of the array's largest element, whichever is larger.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -329,10 +329,9 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # ## The same as the library
 #
 # Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
-# and `Output` computes the scores and the loss. Inside Output, our W is called `words.E`, because
-# one matrix can serve as E at the input and as W at the output (question 5). Output returns the
-# *sum* of −log p over the seven pairs. So we divide the sum by 7, and pass 1/7 to Output to scale
-# its gradients.
+# and `Output` computes the scores and the loss. Output stores our W as the table E of an Embedding
+# named `words`, so that the input can share it (question 5). Output returns the *sum* of −log p
+# over the seven pairs. So we divide the sum by 7, and pass 1/7 to Output to scale its gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -376,11 +375,20 @@ print("letters read:", xs)
 report = caught(check, LastWins(tiny.E, tiny.W, tiny.b), xs, ys)
 assert "grads.E[x] += dz @ self.W" in str(report)
 
+# %%
+upstream = np.random.default_rng(2).standard_normal()       # the dloss that gradcheck draws
+*_, p_tiny = cache
+drows_tiny = (p_tiny - onehot(ys, p_tiny)) * (upstream / 7) @ tiny.W        # dh (7, 3)
+of_letter_2 = drows_tiny[xs == 2, 1]
+print("dh, element 1, where letter 2 was read:", of_letter_2)
+print(f"their sum {of_letter_2.sum():.6f}, the last alone {of_letter_2[-1]:.6f}")
+
 # %% [markdown]
-# Read the report line by line. Only E is wrong. Since db and dW are right and are computed from dz,
-# dz must be right, too. So only the last line of `backward` can be wrong. The report names this
-# line and its mistake: an id that occurs twice is added once. It also shows one wrong element, in
-# row 2, and letter 2 was read three times. You can follow this element with a pencil.
+# Read the report line by line. Only E is wrong. db and dW are right and are computed from dz, so dz
+# is almost certainly right, too. That leaves the last line of `backward`. The report names this
+# line and its mistake: an id that occurs twice is added once. It also shows one wrong element,
+# [2, 1], and letter 2 was read three times. The two lines below the report compute this element by
+# hand: the sum of the three numbers is right, and the bug keeps only the last of them.
 #
 # Now the second bug. The forward pass takes the *mean* of N losses, but this backward pass forgets
 # to divide by N.
@@ -433,8 +441,8 @@ assert said == "PASSES"
 # code for masks stays hidden as long as the check uses no mask.
 #
 # The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it with
-# D = 3, with D = V = 5, and then also with W symmetric and with W = 0. Guess: in how many of these
-# four situations is it found?
+# D = 3, then with D = V = 5, and, still square, with W symmetric and with W = 0. Guess: in how many
+# of these four situations is it found?
 
 
 # %%
@@ -542,8 +550,8 @@ assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].mi
 #
 # In float32 (green) no ε reaches a millionth, so even a correct backward pass would fail the check.
 # **Train in float32, check in float64.** On the left, the green curve is flat, at exactly 1. There
-# ε is so small that adding it does not change a float32 at all. So the difference is 0, and the
-# error is as large as dW itself.
+# ε is so small that L, rounded to a float32, does not change at all. So the difference is 0, and
+# the error is as large as dW itself.
 #
 # ## Train
 #
@@ -566,12 +574,12 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # We can find the lowest possible perplexity, the *floor*, before we train. Suppose that we could
 # choose the scores z after a letter x freely. At the best choice, their gradient is 0. Each pair
 # (x, y) contributes p − onehot(y) to this gradient. If count(x) pairs begin with x, and count(x, y)
-# of them go on with y, the contributions to the score of y add up to
+# of them go on with y, the gradient of the score of y adds up to
 #
 #     count(x) p(y | x) − count(x, y)
 #
-# This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z, no other choice is better.
-# So counting gives us the floor.
+# This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z (it curves downwards in no
+# direction), no other choice is better. So counting gives us the floor.
 #
 # For comparison, we also compute the perplexity of a model that ignores x and knows only how
 # frequent each letter is.
