@@ -70,8 +70,9 @@ np.set_printoptions(precision=3, suppress=True)
 # and d for the number of columns of q. In lesson 06, A was the size of the score's hidden layer.)
 #
 # In the first figure, two words attend to each other. Random matrices turn each word into a query,
-# a key and a value, and each query is compared with each key. Negative numbers are red, positive
-# ones blue. The second figure shows the whole computation, from X and M to the output.
+# a key and a value, and each query is compared with each key. The values are not used until the
+# scores have become weights. Negative numbers are blue, positive ones red. The second figure shows
+# the whole computation, from X and M to the output.
 
 # %%
 x = np.array([[1.0, 0.2, -0.5, 0.4],
@@ -92,7 +93,7 @@ figure, ax = plt.subplots(figsize=(10, 4.6), layout="constrained")
 for array, first, middle, title in tables:
     for (down, across), value in np.ndenumerate(array):
         ax.text(first + 1.15 * across, middle + down - len(array) / 2, f"{value:4.1f}",
-                family="monospace", bbox=dict(facecolor=plt.cm.RdBu(0.5 + value / 8), pad=4))
+                family="monospace", bbox=dict(facecolor=plt.cm.RdBu_r(0.5 + value / 8), pad=4))
     ax.text(first, middle - len(array) / 2 - 0.9, title)
 ax.set(xlim=(-5.2, 19.5), ylim=(7, -8.5), xticks=[], yticks=[], frame_on=False)
 show(figure, "08_roles")
@@ -163,8 +164,8 @@ print("row 0 equals the weights computed for étudiant by itself")
 #
 # (∘ multiplies element by element.) The forward pass multiplies q kᵀ by 1 / √d_k, so the backward
 # pass multiplies dq and dk by the same factor. To check the gradients, we need a loss whose
-# gradient with respect to Y is dY. The sum of dY ∘ Y will do. As in lesson 07, `L(A=d)` is the loss
-# when d is added to A.
+# gradient with respect to Y is dY. The sum of dY ∘ Y will do. As in lesson 07, `L(A=shift)` is the
+# loss when the small array `shift` is added to A.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start scaled-dot`.
@@ -279,8 +280,9 @@ report = caught(check, undivided)
 # %% [markdown]
 # Only dv is right: its line has no scale to forget. For q (`input[0]`) and k (`input[1]`), the
 # report names the line, calls the mistake a factor, and shows the wrong and the right value of one
-# element. Divide the wrong value by the right one. Do you recognize the quotient, given that
-# d_k = 6? It is √d_k, because the missing factor is `scale` = 1 / √d_k.
+# element. Divide the wrong value by the right one. Do you recognize the quotient? Here d_k is 6.
+# It is √d_k, because the missing factor is `scale` = 1 / √d_k. The report's last sentence fits
+# this: with size 1 in place of 6 everything is right, because √1 = 1.
 #
 # ## One head, with its matrices
 #
@@ -343,13 +345,13 @@ print(str(report).splitlines()[0])
 #
 # We draw 2,000 random queries with ten random keys each. Let α be the weights of one query. The
 # matrix ∂α/∂q carries gradients from the weights back to the query, and we measure its norm
-# ‖∂α/∂q‖, the root of the sum of its squared elements. Guess how the norm changes as d_k grows,
-# with the division and without.
+# ‖∂α/∂q‖, the root of the sum of its squared elements. (The table also has ‖∂α/∂e‖, the slope of
+# the softmax alone.) Guess how ‖∂α/∂q‖ changes as d_k grows, with the division and without.
 
 
 # %%
 def gradient_to_query(d_k, divided):
-    """For random queries: the variance of the scores, the mean of the largest α, ‖∂α/∂q‖."""
+    """→ variance of the scores, mean of the largest α; for each query, ‖∂α/∂e‖ and ‖∂α/∂q‖."""
     rng = np.random.default_rng(d_k)
     q = rng.standard_normal((2_000, 1, d_k))
     k = rng.standard_normal((2_000, 10, d_k))
@@ -357,28 +359,31 @@ def gradient_to_query(d_k, divided):
     e = (q @ k.swapaxes(1, 2))[:, 0] * scale                    # (2000, 10)
     alpha = softmax(e)                                          # (2000, 10)
     slopes = alpha[:, :, None] * (np.eye(10) - alpha[:, None])  # ∂α/∂e of lesson 06
-    norms = np.linalg.norm(slopes @ k * scale, axis=(1, 2))     # of (10, d_k);  e = k q · scale
-    return e.var(), alpha.max(1).mean(), norms
+    to_query = slopes @ k * scale                               # (2000, 10, d_k);  e = k q · scale
+    norms = [np.linalg.norm(array, axis=(1, 2)) for array in (slopes, to_query)]
+    return e.var(), alpha.max(1).mean(), *norms
 
 
 # %%
 WIDTHS = (1, 4, 8, 16, 64, 256, 1024)
 medians = {"q · k": [], "q · k / √d_k": []}
+print(f"  {'':26}variance  mean largest α  median ‖∂α/∂e‖  median ‖∂α/∂q‖  mean ‖∂α/∂q‖")
 for d_k in WIDTHS:
     for name, divided in (("q · k", False), ("q · k / √d_k", True)):
-        variance, top, norms = gradient_to_query(d_k, divided)
+        variance, top, slopes, norms = gradient_to_query(d_k, divided)
         medians[name].append(np.median(norms))
-        print(f"  d_k = {d_k:<5} {name:<12} variance {variance:7.1f}  mean largest α {top:.2f}  "
-              f"‖∂α/∂q‖ mean {norms.mean():.2f}, median {np.median(norms):.2g}")
+        print(f"  d_k = {d_k:<5} {name:<13} {variance:8.1f} {top:15.2f} {np.median(slopes):15.2g} "
+              f"{np.median(norms):15.2g} {norms.mean():13.2f}")
 
 # %% [markdown]
 # Without the division the variance is close to d_k, as the argument says. With the division, no
 # column changes much. The surprise is in the medians without the division: as d_k rises from 1 to
-# 16, the median gradient does not fall, but *grows*. Up to there the slope of the softmax hardly
-# shrinks, and it is multiplied by the keys, whose length grows like √d_k. So the paper is right:
-# with a large d_k, the median does vanish. The popular claim is wrong at d_k = 16, and even at 64,
-# the paper's own size. (The mean does not vanish, because in a few queries the two largest scores
-# are almost equal, and the gradients of these queries are very large.)
+# 16, the median of ‖∂α/∂q‖ does not fall, but *grows*. Up to d_k = 16, the slope of the softmax
+# stays about the same, but it is multiplied by the keys, which become √16 = 4 times as long. Beyond
+# d_k = 16, the slope shrinks faster than the keys grow. So the paper is right: with a large d_k,
+# the median does vanish. The popular claim is wrong at d_k = 16, and even at 64, the paper's own
+# size. (The mean does not vanish, because in a few queries the two largest scores are almost equal,
+# and the gradients of these queries are very large.)
 
 # %%
 plain_medians = np.array(medians["q · k"])
@@ -409,9 +414,10 @@ show(ax, "08_gradient")
 # ## With and without the division
 #
 # We give lesson 07's translator one head with d_k = 16, and train it on `grammar-en-fr` with and
-# without the division. The paper's argument assumes that q and k have variance 1. Nothing in our
-# translator makes sure of this, so before training we rescale W_q and W_k until both
-# variances are 1.
+# without the division. Its decoder is still recurrent: X holds the decoder's states, which are
+# computed one after another. The paper's argument assumes that q and k have variance 1. Nothing in
+# our translator makes sure of this, so before training we rescale W_q and W_k until both variances
+# are 1.
 #
 # But these two models differ in two ways: in whether the scores are divided *during* training, and
 # in the variance of the scores *at the start*, which is about 1 with the division and about 16
@@ -439,8 +445,8 @@ def create(seed, size=16, heads=1, divided=True, variance=1):
                                       scaled=divided)
     translator.model.attention = layer
     X, M, of_targets, of_sources = states(translator, pairs[:500])
-    wanted = variance if divided else variance / (size // heads)        # of q · k / √d_k
-    # of q and of k: variance √wanted, so standard deviation wanted**0.25
+    # wanted: the variance of q · k / √d_k. For this, q and k each get the variance √wanted.
+    wanted = variance if divided else variance / (size // heads)
     layer.W_q *= wanted**0.25 / (X[of_targets] @ layer.W_q).std()
     layer.W_k *= wanted**0.25 / (M[of_sources] @ layer.W_k).std()
     return translator
@@ -479,8 +485,6 @@ MODELS = {
     "not divided, variance 16": dict(divided=False, variance=16),
 }
 SEEDS = (1, 2)
-# On one machine, seeds 1 to 5 of the divided models end with a perplexity of 1.15 to 1.46 (variance
-# 1 at the start) and of 2.12 to 2.95 (variance 16). On another, seed 1 ends with 1.62 and 3.13.
 
 
 def trained_curve(name, seed):
@@ -511,6 +515,8 @@ print(f"  starting with variance 16, divided or not: {sharp.min():.2f} to {sharp
 assert soft.max() < sharp.min()
 
 # %% tags=["training"]
+# On one machine, seeds 1 to 5 of the divided models end with a perplexity of 1.15 to 1.46 (variance
+# 1 at the start) and of 2.12 to 2.95 (variance 16). On another, seed 1 ends with 1.62 and 3.13.
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 styles = ["-", "-", "--", "--"]
 for (name, several), number, style in zip(curves.items(), [0, 1, 0, 1], styles):
@@ -519,15 +525,15 @@ for (name, several), number, style in zip(curves.items(), [0, 1, 0, 1], styles):
 ax.minorticks_off()
 ax.set_yticks([1.5, 2, 3, 5, 10, 20], ["1.5", "2", "3", "5", "10", "20"])
 ax.set(xlabel="epoch", xticks=[1, 2, 3], ylabel="training perplexity, mean of two seeds",
-       title="What matters is the variance at the start, not the division")
+       title="At d_k = 16, the variance at the start matters, not the division")
 ax.legend()
 show(ax, "08_start")
 
 # %% [markdown]
-# The start decides. If the scores *begin* small, a model trains as well without the division as
-# with it. If they begin large, the model falls far behind, and dividing them during training does
-# not save it. A vanishing gradient hardly explains this, because at d_k = 16 the random queries had
-# a *larger* gradient without the division.
+# At d_k = 16, the start decides. If the scores *begin* small, a model trains as well without the
+# division as with it. If they begin large, the model falls far behind, and dividing them during
+# training does not save it. A vanishing gradient hardly explains this, because at this size the
+# random queries had a *larger* gradient without the division.
 #
 # What is wrong with a large start, then? Compare the largest α before and after training.
 # Afterwards it is close to 1 in all four models: this task *rewards* a nearly one-hot softmax, so
@@ -538,9 +544,9 @@ show(ax, "08_start")
 # d_k it keeps a model from being sure before the model has learnt anything.
 #
 # Two doubts are left to you. Does the harm really come from being sure too early? It could also
-# come from W_q and W_k, because larger matrices change more slowly relative to their size
-# (question 3). And is the start all that matters at d_k = 256, where the median gradient does
-# shrink (question 5)?
+# come from W_q and W_k, because Adam's steps are about equally large for any matrix, so a larger
+# matrix changes less in proportion (question 3). And is the start all that matters at d_k = 256,
+# where the median gradient does shrink (question 5)?
 #
 # Should you always divide, then? Lesson 07's score *dot* has no matrices W_q and W_k. Its query is
 # the decoder's state itself, and its keys are the annotations. Each has 120 numbers between
@@ -550,9 +556,11 @@ show(ax, "08_start")
 
 # %% tags=["training"]
 RECORDED = {"not divided": 6.54, "divided": 6.90}
-print("\nrecorded test perplexity (lower is better); the score is dot, states have 120 numbers:")
-for name, perplexity in RECORDED.items():
-    print(f"  {name:<11} {perplexity:.2f}")
+DEVIATION = (0.02, 0.06)
+print("\nrecorded test perplexity (lower is better), ± its standard deviation over the seeds;\n"
+      "the score is dot, states have 120 numbers:")
+for (name, perplexity), spread in zip(RECORDED.items(), DEVIATION):
+    print(f"  {name:<11} {perplexity:.2f} ± {spread:.2f}")
 
 # %% [markdown]
 # Here the division makes the model *worse*. Perhaps its scores begin small enough without it. So do
@@ -747,9 +755,10 @@ assert leak(plain) == 0 and leak(scrambled) > 0.01
 # ## What the heads attend to
 #
 # Does each head learn to point at the right word? The loss does not ask any single head to do so,
-# because it depends only on the sum of what all heads contribute. We train on `grammar-en-fr` once
-# more, with four heads of 16 numbers each. The library's layer returns only the mean of the heads'
-# weights, so we give its trained parameters to our layer, which shows the weights of each head.
+# because it sees only the layer's output, to which all heads contribute. We train on
+# `grammar-en-fr` once more, with four heads of 16 numbers each. The library's layer returns only
+# the mean of the heads' weights, so we give its trained parameters to our layer, which shows the
+# weights of each head.
 
 # %% tags=["training"]
 translator = create(1, size=64, heads=4)

@@ -66,7 +66,7 @@ def _encoder(layer, pre_norm):
 
 def _decoder(layer):
     return DecoderLayer(_attention(layer.attention), _around(layer.norm_1),
-                        _attention(layer.source), _around(layer.norm_source),
+                        _attention(layer.cross_attention), _around(layer.norm_cross),
                         _feed_forward(layer.feed_forward), _around(layer.norm_2))
 
 
@@ -127,6 +127,7 @@ def heads_picture(weights, right, pair, title):
         plotting.attention_heatmap(rows, source_tokens=source, target_tokens=target,
                                    gold=pair.sure, ax=ax, title=share, bar=number == 7)
     figure.suptitle(title + "\n")
+    figure.get_layout_engine().set(hspace=0.08)
     return figure
 
 

@@ -65,10 +65,11 @@ def test_statements_of_lesson_06_about_the_papers_settings():
 
 
 def test_statements_of_lessons_07_and_08():
+    for name in ("07_luong_attention.py", "08_scaled_dot_product.py"):
+        recipes = map(QUOTED[name][2].get, written(name, "RECORDED"))
+        assert written(name, "DEVIATION") == tuple(
+            round(stdev(recorded(recipe, seed=seed) for seed in SEEDS), 2) for recipe in recipes)
     quoted = written("07_luong_attention.py", "RECORDED")
-    recipes = map(QUOTED["07_luong_attention.py"][2].get, quoted)
-    assert written("07_luong_attention.py", "DEVIATION") == tuple(
-        round(stdev(recorded(recipe, seed=seed) for seed in SEEDS), 2) for recipe in recipes)
     by_words = [quoted[name] for name in ("dot", "general", "concat")]
     spread = max(by_words) - min(by_words)
     too_early = quoted["concat with the query s_{t−1}"] - quoted["concat"]
