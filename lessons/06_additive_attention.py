@@ -20,8 +20,9 @@
 # because scholars have marked many words of both Bibles with the Hebrew or Greek word that they
 # translate. An English and a Spanish word with the same mark form a link. The model never sees
 # these links. Guess now: for what share of the links is the model's largest weight on the right
-# word? (A rule without a model points at the same relative position: from the first word at the
-# first, from the middle at the middle. It is right for a little more than half.)
+# word? (A rule without a model points at the same relative position: for the first Spanish word it
+# points at the first English word, for the middle one at the middle. It is right for a little more
+# than half.)
 
 # %%
 print("Lesson 06: additive attention", flush=True)
@@ -63,7 +64,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | j = 1 … S, t = 1 … T | | positions in the source and in the target |
+# | j = 1 … S, t = 1 … T | | positions in the source and in the target (i in lesson 05) |
 # | s_t | (Q,) | the decoder's state after its step for word t |
 # | q | (Q,) | the query: here s_{t−1}, the state *before* word t is written |
 # | h, its rows h_j | (S, D) | annotations of the source words |
@@ -118,7 +119,7 @@ U_a = np.array([[2.0, 0.0], [0.0, 2.0], [-1.0, -1.0]])      # (D, A)
 v_a = np.array([2.0, 2.0])                                  # (A,)
 
 # %% [markdown]
-# The Spanish is *la casa blanca*. Once *la* has been written, a thing is wanted: q = (1, 0). The
+# The Spanish is *la casa blanca*. Before *casa* is written, a thing is wanted: q = (1, 0). The
 # first hidden unit is for things, the second for qualities. All of W_a is negative, so the query
 # pushes both units down: the first by 1, the second by 3. Only a word that fits can lift a unit
 # above 0. Take a pencil and compute a_j for "house": q W_a is the first row of W_a, and h_j U_a is
@@ -149,9 +150,9 @@ x, alpha, c = attend(q)
 print("  c =", c, " most of it from", words[alpha.argmax()])
 
 # %% [markdown]
-# Only at "house" is the first unit positive: "a thing is wanted, and here is one". Once *casa* has
-# been written too, a quality is wanted: q = (0, 1). Only the query has changed. The annotations are
-# the same, and so are their products with U_a:
+# Only at "house" is the first unit positive: "a thing is wanted, and here is one". Before *blanca*,
+# a quality is wanted: q = (0, 1). Only the query has changed. The annotations are the same, and so
+# are their products with U_a:
 
 # %%
 _, alpha_then, c_then = attend(np.array([0.0, 1.0]))
@@ -291,10 +292,7 @@ print("one word: every gradient is what the central difference measures")
 #     step_backward   adds ∂L/∂h and ∂L/∂k of this target word to dmemory
 #     read_backward   once per sentence: the summed gradient of the keys goes through U_a
 #
-# `memory` holds values, keys and mask. `dmemory` holds the gradients of values and keys: it begins
-# as zeros, and every `step_backward` adds to it. `t` is the position of the target word, and only
-# lesson 07 needs it. `dweights` is ∂L/∂α for a loss that reads the weights directly. In training it
-# is usually None, but the gradient check below has such a loss.
+# `read` returns a `memory` of values, keys and mask. Its gradient, `dmemory`, begins as zeros.
 #
 # > **Exercise.** Before you read on, write the backward pass of additive attention:
 # > `numpy-attention exercise start additive`.
@@ -313,7 +311,7 @@ class PlainAttention(Module):
         keys = values @ self.U_a                                            # (B, S, A)
         return Memory(values, keys, mask)
 
-    def step(self, query, memory, t):
+    def step(self, query, memory, t):       # t: the target position, which only lesson 07 needs
         x = np.tanh((query @ self.W_a)[:, None] + memory.keys)              # (B, S, A)
         e = np.where(memory.mask, x @ self.v_a, -np.inf)                    # (B, S)
         alpha = softmax(e)
@@ -325,7 +323,7 @@ class PlainAttention(Module):
         # c = Σ α_j h_j
         dalpha = (memory.values * dcontext[:, None]).sum(2)                 # (B, S)
         dmemory.values += alpha[:, :, None] * dcontext[:, None]
-        if dweights is not None:
+        if dweights is not None:            # the loss reads α directly, as in the check below
             dalpha = dalpha + dweights
         # α = softmax(e)
         de = self.softmax_backward(dalpha, alpha)
@@ -432,6 +430,10 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # > **Exercise.** Write the last line (maxout takes the larger number of each pair):
 # > `numpy-attention exercise start deep-output`.
 #
+# What does the query know? The last word that s_{t−1} has read is y_{t−2}. So when attention looks
+# for *blanca*, the query has not even read *casa*: that a quality is wanted now is only an
+# expectation.
+#
 # Our models depart from the paper in a few places. The GRU's reset gate comes after the product
 # (lesson 04), and P(y_t) is computed from s_t instead of s_{t−1}. The initial values and the
 # optimizer differ, too. The paper's were chosen for a thousand units and days of training. With
@@ -508,9 +510,9 @@ assert at_last > 0.99
 # The heatmaps show the weights for the longest test sequence. The percentages are for all test
 # sequences. Nothing in the loss mentions the white frames. But the loss rewards writing the right
 # digit, and the simplest way to do so is to attend to it. Attending and writing rise together, and
-# neither is ahead for long. With seed 3, they even fall together from step 100 to 150. (By step 350
-# both are right with each of the seeds 0 to 4.) Whole sequences lag behind, because one wrong digit
-# spoils a sequence.
+# neither is ahead for long. In another run, that of seed 3 in the comment above, they even fall
+# together from step 100 to 150. (By step 350 both are right with each of the seeds 0 to 4.) Whole
+# sequences lag behind, because one wrong digit spoils a sequence.
 #
 # ## Real text
 #
@@ -578,10 +580,10 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
 #
 # Take the clause *the holy ghost came on them*. In Spanish, it may begin with the ghost, *el
 # espíritu santo*, or with the coming, *vino* ("came"). Now look at the equations. When the weights
-# α_t are computed from the query s_{t−1}, the word y_t is *not yet chosen*. The best that the
-# decoder can do is to divide its attention between *the* and *came*. So α_t says where word t may
-# come from, before anyone knows which word it will be. Heatmaps in papers are often read as if α_t
-# said where the written word came from. It does not.
+# α_t are computed from the query s_{t−1}, the word y_t is *not yet chosen*. The decoder can only
+# bet, on the ghost, on the coming, or a little on both. So α_t says where word t may come from,
+# before anyone knows which word it will be. Heatmaps in papers are often read as if α_t said where
+# the written word came from. It does not.
 #
 # ## Once the word is known
 #
@@ -592,13 +594,14 @@ for name, translator in (("your model", own), ("shipped model", shipped)):
 #
 #     p(j | y_t)  ∝  α_tj · P(y_t | c_t = h_j)
 #
-# For each target word `given_word` runs S extra steps of the decoder, one for each position. In the
+# For each target word `given_word` runs S extra steps of the decoder, one for each position. From
+# here on S also counts the end of the source, `</s>`, which the encoder reads like a word. In the
 # code `state` holds the memory and s_{t−1}.
 
 
 # %%
 def given_word(translator, pair):
-    """p(j | y_t) and P(y_t | c_t = h_j) for all words of a pair and </s>: (T + 1, S + 1) each."""
+    """p(j | y_t) and P(y_t | c_t = h_j) for all words of a pair and </s>: (T + 1, S) each."""
     model = translator.model
     batch = translator.batches([pair]).batch([0])
     S = len(batch.source)
@@ -654,14 +657,14 @@ looks = measure("the shipped model, forty epochs", shipped)
 before, after, alone = looks
 
 # %% [markdown]
-# *After* is right for more than four links in five. So the model knows which words belong together,
-# but its attention weights do not show it.
+# The posterior, *after*, is right for more than four links in five. So the model knows which words
+# belong together, but its attention weights do not show it.
 #
 # Then where is this knowledge? *The word alone* does not use the weights α_t, and yet it is about
-# as good as *after*. So the knowledge is in the annotations as *values*, which make certain words
-# likely. The annotations as *keys*, which decide when an annotation is found, hardly matter here.
-# (The weights do help *after* to land within one position of the right word: see the answer to
-# question 8.)
+# as good as the posterior. So the knowledge is in the annotations as *values*, which make certain
+# words likely. Once the word is known, the weights, and with them the annotations as *keys*, hardly
+# add exact hits. (They do help the posterior to land within one position of the right word: see the
+# answer to question 8.)
 #
 # ### Three clauses
 #
@@ -724,9 +727,10 @@ for way, matrices in (("before", before), ("the word alone", alone), ("after", a
 
 # %% [markdown]
 # The bad one is our example, and its reference begins with *vino sobre ellos*, "came on them". Look
-# at the rows of these three words. On the left, *before*, most of their weight is on *the holy
-# ghost*, which the model expects first. On the right, *after*, most of their weight is in the gold
-# cells: at *vino*, for instance, no annotation except that of *came* makes the word likely.
+# at the rows of these three words. On the left, *before*, the decoder bets on *the holy ghost*,
+# which it expects first, and *came* has little weight. On the right, *after*, most of the weight is
+# in the gold cells: at *vino*, for instance, no annotation except that of *came* makes the word
+# likely.
 #
 # Only in the rows of *espíritu* and *santo* does *after* still prefer the neighbour of the gold
 # cell. The encoder reads in both directions, so the annotations of *holy* and *ghost* each know
@@ -742,21 +746,22 @@ print(f"    numpy-attention translate {os.path.relpath(run)} "
 # %% [markdown]
 # ## A test that cannot fail
 #
-# Why is *before* wrong for two links in five? Our explanation is that the decoder could not know
-# which word comes next. The bad clause fits this explanation, but it is only one clause. If the
-# explanation is true, *before* should be right more often where the model expects the reference
-# word than where the word is a surprise. We can test this prediction in three steps:
+# Why are the weights α_t wrong for two links in five? Our explanation is that the decoder could not
+# know which word comes next. The bad clause fits this explanation, but it is only one clause.
+# (There is a second suspect: the query has not read y_{t−1} either. In the row of *sobre*, for
+# instance, it has not read *vino*. Lesson 07 measures what this costs.) If our explanation is true,
+# α_t should be right more often where the model expects the reference word than where the word is a
+# surprise. We can test this prediction in three steps:
 #
 # 1. For each gold link take P(y_t), the probability that the model gives to the reference word.
 # 2. Sort the links by P(y_t), and cut them into four equal parts, from surprising to expected.
-# 3. In each quarter, find the share of links for which *before* is right. Does this share rise from
-#    the first quarter to the last?
+# 3. In each quarter, find the share of links for which α_t is right. Does this share rise from the
+#    first quarter to the last?
 #
 # A test needs **controls**, ways to point that should fail it. Our two know nothing about the
 # words: one puts all of its weight on a position drawn at random, the other on the diagonal. Each
-# control goes through the same steps as the model. Its P(y_t) is the probability that the decoder
-# gives to the word when all of the weight is on the control's position. Guess the four shares, for
-# the model and for each control.
+# control goes through the same steps as the model. For a control, P(y_t) is P(y_t | c_t = h_j),
+# with j the position it points at. Guess the four shares, for the model and for each control.
 
 
 # %% tags=["training"]
@@ -817,6 +822,9 @@ assert all(shares[3] > 2 * shares[0] for shares in circular)
 # %% tags=["training"]
 print("the same, sorted by the mean of P(y_t | c_t = h_j) over all positions j:")
 fair = [quarters(name, means, rows[:, n, 1]) for n, name in enumerate(ways)]
+S_of_links = np.array([matrix.shape[1] for pair, matrix in zip(held_out, alone)
+                       for _ in pair.sure])
+quarters("1 / S", means, 1 / S_of_links)
 
 # %% tags=["training"]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
@@ -833,14 +841,15 @@ axes[0].set_ylabel("share of links that are right")
 show(figure, "06_surprise")
 
 # %% [markdown]
-# The controls are not as flat as we expected. In the right panel, the random one rises by 8 points
-# and the diagonal by 15, although neither knows anything about the words. So expected words are
-# easier to find even by position, and to pass the test, *before* has to rise by more than the
-# diagonal.
+# In the right panel, the random control rises by 8 points. On average it is right for 1/S of the
+# links, and the last printed row shows that 1/S rises by 2, because the mean over positions is
+# larger in short clauses. The rest is chance. The diagonal rises by 15 points: words that Spanish
+# leaves in place are more expected than words that it moves. So to pass the test, the model has to
+# rise by more than the diagonal.
 #
-# It does not: *before* rises by 12 points. In the third quarter it is ahead of the diagonal, with
-# 74% against 59%. But in the fourth, where the words are most expected, the two are level. So the
-# fair test does **not** show that attention follows the model's expectation. (Nor does it with five
+# It does not: it rises by 12 points. In the third quarter it is ahead of the diagonal, with 74%
+# against 59%. But in the fourth, where the words are most expected, the two are level. So the fair
+# test does **not** show that attention follows the model's expectation. (Nor does it with five
 # models of four epochs: question 8.) Our explanation remains plausible, but unproven.
 #
 # One fact is certain: α_t can show at most what the decoder expects, never what it wrote, because
@@ -854,12 +863,12 @@ show(figure, "06_surprise")
 #
 # | here | elsewhere |
 # |---|---|
-# | to look, where it looks | to attend; attention weights; soft alignment |
+# | attention weights α | soft alignment, alignment probabilities |
 # | annotation h_j | encoder hidden state, memory; h̄_s in Luong et al. |
 # | t, the target position; s_{t−1} | i and s_{i−1} in Bahdanau et al. |
 # | additive attention | MLP attention; concat in Luong et al. |
 # | x, the hidden layer of the score | the alignment model's hidden layer |
-# | gold links | word alignment, sure links S (Och & Ney) |
+# | gold links | the sure links of a word alignment (Och & Ney) |
 # | scores | attention logits, energies |
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
@@ -888,8 +897,8 @@ show(figure, "06_surprise")
 # 3. Leave out the tanh. Show that the query then no longer changes where the model attends.
 # 4. Find the mistake: a `read_backward` returns only `dmemory.values`. Which gradients does the
 #    check call wrong? What will h_j never learn? (Try it in the exercise `additive`.)
-# 5. A position has α = 0.001, but *after* puts half of the weight there. How many times as likely
-#    must the word be at this position as at the others? Which links can Bayes' rule not correct?
+# 5. A position has α = 0.001, but the posterior puts half of the weight there. How many times as
+#    large must P(y_t | c_t = h_j) be here as elsewhere? Which links can Bayes' rule not correct?
 # 6. If a target word has two gold links, the largest weight of its row can be right for only one of
 #    them. What is the largest possible share of right links on the held-out clauses?
 # 7. Train on `reverse` with an encoder that reads from left to right only, `bidirectional=False`.

@@ -153,6 +153,8 @@ class Swaps(NamedTuple):
     unswapped: float    # share of unswapped nouns with the largest weight after the noun
     written: float      # share of nouns that are in the translation
     all_words: float    # share of all words, </s> included, predicted from the state only
+    from_noun: float    # sum of the weights on a noun and all that follows it, for nouns: the mean
+    after_noun: float   # sum of the weights on all that follows a noun, for adjectives: the mean
 
 
 def measure_swaps(translator, weights, by_state, test):
@@ -160,11 +162,13 @@ def measure_swaps(translator, weights, by_state, test):
     found = translator.translate([pair.source for pair in test], beam=1)
     noun_words = {pair.source[j] for pair in test for j, _ in swapped(pair)[1]}
     adjectives = []
+    after_noun = []
     nouns = []
     unswapped = []
     for rows, one, best, pair in zip(weights, found, by_state, test):
         adjective_links, noun_links = swapped(pair)
         adjectives += [rows[t, :-1].argmax() == j + 1 for j, t in adjective_links]  # noun at j + 1
+        after_noun += [rows[t, j + 2:].sum() for j, t in adjective_links]
         nouns += [(rows[t], j, one.target, best[t], pair.target[t]) for j, t in noun_links]
         unswapped += [rows[t, :-1].argmax() > j for j, t in pair.sure
                       if pair.source[j] in noun_words and (j, t) not in noun_links]
@@ -174,28 +178,45 @@ def measure_swaps(translator, weights, by_state, test):
                  nouns=np.mean([row[:-1].argmax() == j for row, j, _, _, _ in nouns]),
                  unswapped=np.mean(unswapped),
                  written=np.mean([word in target for _, _, target, _, word in nouns]),
-                 all_words=np.mean([one == word for one, word in _predicted(by_state, test)]))
+                 all_words=np.mean([one == word for one, word in _predicted(by_state, test)]),
+                 from_noun=np.mean([row[j:].sum() for row, j, _, _, _ in nouns]),
+                 after_noun=np.mean(after_noun))
 
 
 def print_verdicts(both, only):
     """Print the Swaps of both directions and of forward only; → which explanation each row fits."""
     rows = [
-        ("1  smallest weight on a swapped noun and all later words", "least",
+        ("1  smallest total weight on a swapped noun and later ones", "least",
          "our explanation: > 20%" if only.least > 0.2 else "the rival: ≤ 20%"),
         ("2  swapped adjectives, largest weight on the noun", "adjectives",
          "both: > 75%" if only.adjectives > 0.75 else "neither"),
         ("3  swapped nouns predicted if C is 0", "from_state",
          "our explanation: < 40%" if max(both.from_state, only.from_state) < 0.4
          else "the rival: ≥ 40%"),
+    ]
+    _print_swaps(rows, both, only, "fits")
+    return [fits.split(":")[0] for _, _, fits in rows]
+
+
+def print_more(both, only):
+    """Print the other Swaps of both directions and of forward only."""
+    rows = [
         ("a  swapped nouns, largest weight on the noun", "nouns", ""),
         ("b  unswapped nouns, largest weight after the noun", "unswapped", ""),
         ("c  swapped nouns that are in the translation", "written", ""),
         ("d  all words, predicted if C is 0", "all_words", ""),
+        ("e  swapped nouns, mean weight on the noun and later ones", "from_noun", ""),
+        ("f  swapped adjectives, mean weight after the noun", "after_noun", ""),
     ]
-    print(f"{'':<56} both directions  forward only   fits")
-    for what, name, fits in rows:
-        print(f"  {what:<55} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {fits}")
-    return [fits.split(":")[0] for _, _, fits in rows[:3]]
+    _print_swaps(rows, both, only, "")
+
+
+def _print_swaps(rows, both, only, title):
+    """Print a table of (what, name in Swaps, text) and a title above the texts."""
+    print(f"{'':<58} both directions  forward only   {title}".rstrip())
+    for what, name, text in rows:
+        line = f"  {what:<57} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {text}"
+        print(line.rstrip())
 
 
 def swapped(pair):
