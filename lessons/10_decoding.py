@@ -168,8 +168,8 @@ boxes = {
     "before": ("last words yₜ₋₁  (width,)\ntheir states, one row each", 0, 0.6, 0),
     "next": ("next: log p", 2.6, 0.6),
     "totals": ("totals = so far + log p  (width, V)", 5.5, 0.6, 1),
-    "best": ("the largest", 8.4, 0.6, 1),
-    "ended": ("ended with </s>", 10.6, 0.6, 2),
+    "best": ("the largest, as many\nas slots are left", 8.4, 0.6, 1),
+    "ended": ("ended with </s>:\nits slot is gone", 10.9, 0.6, 2),
     "running": ("running", 8.4, -0.8, 0),
     "take": ("take(rows): states of the rows they come from", 4, -0.8, 2),
 }
@@ -348,7 +348,7 @@ def room_for_all_finds_the_best(search, model, source):
 # Law 3 can be tested only on translators so small that we can list all their sentences. The
 # translator of the house is one, and we draw 60 more at random. Each of them knows three words,
 # writes sentences of one to three words, and has a new random p after each prefix. So each can
-# write 3 + 9 + 27 = 39 sentences.
+# write 3 + 9 + 27 = 39 sentences. For law 2, the width is three, so that rows can cross.
 
 
 # %%
@@ -417,8 +417,8 @@ for name, search in bugs.items():
 # for everything drops no prefix, however badly it ranks them. Question 2 asks for a law that
 # catches this bug.
 #
-# Does law 2 also lead you to the wrong line? Let *rows put in order* translate *the old house* with
-# a width of two, and compare each p that it claims with the model's own:
+# Does law 2 also lead you to the faulty line? Let *rows put in order* translate *the old house*
+# with a width of two, and compare each p that it claims with the model's own:
 
 
 # %%
@@ -458,8 +458,8 @@ for name, translators in (("the 60 above", randoms), ("60 larger ones", larger))
 
 # %% [markdown]
 # The first 300 cases had no exception, and yet they proved nothing. How can a wider beam be worse?
-# It extends more prefixes, and their extensions can push out a prefix that the narrower beam keeps
-# and extends to a better sentence. That is why law 3 asks for room for *everything*.
+# Its extra prefixes have extensions, too. One of these can take the slot of the very prefix that
+# leads the narrower beam to a better sentence. That is why law 3 asks for room for *everything*.
 #
 # ## A trained translator to search with
 #
@@ -474,7 +474,7 @@ translator, test = clause_translator(SEED)
 model = translator.model
 gold = [pair.target for pair in test]
 batch = translator.batches(test).batch(range(len(test)))
-alone = [translator.batches([pair]).batch([0]).source for pair in test]     # each (S, 1)
+sources = [translator.batches([pair]).batch([0]).source for pair in test]   # each (S, 1)
 decode = translator.target_vocabulary.decode
 vocabulary = translator.target_vocabulary
 tokens = [vocabulary.token(id) for id in range(len(vocabulary))]
@@ -486,21 +486,25 @@ def bleu(ids_of_each):
 
 
 def search(width, never=NEVER):
-    """The hypotheses of each test clause, found by the library's beam search."""
+    """The hypotheses of each test clause, found by the library's beam search.
+
+    They are ranked with the library's length penalty; `best` below ranks them again.
+    """
     return beam_search(model, batch.source, batch.source_mask, width, never=never)
 
 
 print(f"{len(test)} test clauses, {len(tokens) - len(NEVER):,} words that the model can write")
 
 # %% tags=["training"]
-plain = [plain_beam(model, one, 5, NEVER) for one in alone]
-theirs = beam_search(model, batch.source, batch.source_mask, 5, length_penalty=0, never=NEVER)
+plain = [plain_beam(model, one, 5, NEVER) for one in sources]
+theirs = beam_search(model, batch.source, batch.source_mask, 5, never=NEVER,
+                     length_penalty=0)          # ranked by log p, as in plain_beam
 for ours, some in zip(plain, theirs):
     assert [list(one.ids[1:]) for one in ours] == [one.ids for one in some]
     assert np.allclose([one.total for one in ours], [one.log_probability for one in some],
                        atol=1e-3)
 greedy_found = greedy(model, batch.source, batch.source_mask, never=NEVER)
-for one, found in zip(alone, greedy_found):
+for one, found in zip(sources, greedy_found):
     assert list(plain_greedy(model, one, NEVER).ids[1:]) == found.ids
 print(f"{sum(map(len, plain)):,} hypotheses of {len(plain)} beams, and all of greedy's, equal "
       "the library's")
@@ -525,9 +529,9 @@ greedy_bleu = bleu([one.ids for one in greedy_found])
 print(f"  {'greedy':<20} BLEU {greedy_bleu:.1f}")
 bleus = {}
 for name in ("right", "rows put in order", "the past not counted"):
-    each = [bugs[name](model, one, 5, NEVER) for one in alone]
+    each = [bugs[name](model, one, 5, NEVER) for one in sources]
     bleus[name] = bleu([found[0].ids[1:] for found in each])
-    wrong = sum(false_claims(found, one) > 0 for found, one in zip(each, alone))
+    wrong = sum(false_claims(found, one) > 0 for found, one in zip(each, sources))
     print(f"  {name:<20} BLEU {bleus[name]:.1f}, false claims in {wrong} of {len(test)} beams",
           flush=True)
 assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu + 5
@@ -580,26 +584,33 @@ for n in np.argsort(-gain)[:3]:
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
 
 # %% [markdown]
+# In clauses like these, greedy runs into a dead end. In our run, it even loops in one of them, and
+# writes *ni se se se se se han …*. After *ni*, and after each *se*, the model wants `<unk>`, which
+# is forbidden, and the next best word is *se*. Greedy cannot go back. The beam has other prefixes
+# to turn to.
+#
 # On average, a wider beam finds more probable sentences, and shorter ones. (A **length penalty**
 # favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but which of
-# the two widths is better depends on the seed (question 8).
+# the two widths is better depends on the seed, and even on the processor (question 8).
 #
 # Would a still wider beam find the book's translations? Hardly. On average, the model gives them
 # even less probability than greedy's translations:
 
 # %% tags=["training"]
 of_book = np.array([sum(own_terms(model, one, [BOS, *vocabulary.encode(target), EOS]))
-                    for one, target in zip(alone, gold)])
+                    for one, target in zip(sources, gold)])
 print(f"mean log p: the book {of_book.mean():.2f}, greedy {of_greedy.mean():.2f}, beam 5 "
       f"{of_beam.mean():.2f}\nthe book's translation is more probable than both of the others in "
       f"{(of_book > np.maximum(of_greedy, of_beam) + 1e-3).sum()} of {len(test)} clauses")
 assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
-# So when the beam misses the book's translation, the cause is nearly always a **model error**: the
-# model prefers another sentence. A **search error** is rare: the model prefers the book's
-# translation, but the search misses it. A better search would mostly find sentences that the model
-# likes even more. To come closer to the book, improve the model, not the search.
+# A search makes a **search error** when it misses the model's most probable sentence. Greedy makes
+# one in every clause where beam 5 finds a more probable sentence, and there a better search helped.
+# But when beam 5 misses the book's translation, the cause is nearly always a **model error**:
+# the model prefers another sentence. Even a search without errors would find the book's translation
+# in at most the few further clauses that the last line counts. From here on, to come closer to the
+# book, improve the model, not the search.
 #
 # ## One beam, drawn as a tree
 #
@@ -620,20 +631,23 @@ of_five = best(ended[5])
 as_the_book = [n for n in np.argsort(-gain) if decode(of_five[n].ids) == list(gold[n])]
 shown = int(as_the_book[0])
 steps = []
-won = plain_beam(model, alone[shown], 5, NEVER, steps)[0]
+won = plain_beam(model, sources[shown], 5, NEVER, steps)[0]
 lost = greedy_found[shown]
 show(draw_tree(steps, won, tokens, f"“{' '.join(test[shown].source)}”, width 5: the winner has "
                f"log p {won.total:.2f}, greedy {lost.log_probability:.2f}".replace("-", "−")),
      "10_beam")
 ever_kept = {prefix.ids[1:] for step in steps for prefix in step}
 long = sum(tuple(lost.ids[:n]) in ever_kept for n in range(1, len(lost.ids) + 1))
+kept_words = f"the first {long} of greedy's {len(lost.ids)} words"
 print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join(decode(lost.ids))}”; "
-      f"the beam keeps the first {long} of greedy's {len(lost.ids)} words, </s> included")
+      "the beam keeps "
+      + ("greedy's whole sentence to the end" if long == len(lost.ids) else kept_words))
 
 # %% [markdown]
 # Where the two sentences part, the winner takes a less probable word than greedy does, but its
 # later words make up for it. That is what the beam is for: it keeps a prefix that is behind until
-# that prefix can overtake.
+# that prefix can overtake. If the beam keeps greedy's sentence to the end (see the last line), this
+# sentence is in a green box, and loses only there, by its total.
 #
 # ## Sampling
 #
@@ -742,12 +756,12 @@ for name, how in ways.items():
 # How do top-k and nucleus differ? Both keep the most probable words, but not the same number of
 # them. We compare both on the first word of two test clauses. In one clause, the model is nearly
 # sure of this word (the entropy of p is close to 0.6). In the other, it is in doubt (the entropy is
-# close to 3). How many words will top-k 3 and nucleus 0.7 keep in each case? The figure has a row
-# for each clause and a column for each setting.
+# close to 3). How many words will top-k with `top_k=3`, and the nucleus with `top_p=0.7`, keep in
+# each case? The figure has a row for each clause and a column for each setting.
 
 # %% tags=["training"]
 starts = []
-for one in alone:
+for one in sources:
     log_p, _, _ = model.next(np.array([BOS]), model.start(one, one != PAD))
     log_p = log_p[0].astype(np.float64)
     log_p[NEVER] = -np.inf
@@ -771,10 +785,10 @@ assert few < 3 < many
 #
 # ## Searching and sampling compared
 #
-# Which is better, searching or sampling? With each setting of the knobs, we translate every test
-# clause four times. BLEU and log p are means over the four, and log p is always the model's own,
-# not that of q. The column *different* gives the share of clauses for which the first two of the
-# four translations differ.
+# Which is better, searching or sampling? `draw_all` samples one translation of every test clause,
+# word by word. We call it four times with each setting of the knobs. BLEU and log p are means over
+# the four calls, and log p is always the model's own, not that of q. The column *different* gives
+# the share of clauses for which the first two of the four translations differ.
 
 # %% tags=["training"]
 print(f"  {'':<14} BLEU   mean log p   different")

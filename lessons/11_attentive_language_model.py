@@ -4,7 +4,7 @@
 # **You will be able to** derive the gradients of a language model that attends to its own past, and
 # find out with ablations and a control whether the model uses this attention.
 #
-# **Needs:** lessons 03 and 06. **Time:** 50 minutes to read, about a minute to run.
+# **Needs:** lessons 03 and 06. **Time:** 55 minutes to read, about a minute to run.
 #
 # Read ten letters, then twenty dots, and then write down the ten letters. That is easy for you,
 # because you can look back at the page. A recurrent network cannot look back. Everything that it
@@ -73,8 +73,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_s, W_q, v | (H, A), (H, A), (A,) | parameters of the score |
 # | W_x, W_r, b | (H, K), (H, K), (K,) | parameters of the last line; W_x reads h_t, not x_s |
 #
-# Three letters have another meaning than in lessons 03 and 06: q is the query *after* its matrix,
-# a will be what the *last* tanh reads, and c is always the context, never the LSTM's cell state.
+# Three letters differ from lessons 03 and 06: q is the query *after* its matrix, a will be the
+# input of the *last* tanh, and c is always the context, never the LSTM's cell state.
 #
 # The figure shows what each result is computed from.
 
@@ -142,9 +142,10 @@ print("the context is", c)
 
 # %% [markdown]
 # The *f* has by far the largest weight. The query does not look for a match. It vetoes the other
-# position: its −3 is added to the second number of every key. In the key of *g*, the second number
-# is the 2, and the −3 more than cancels it. In the key of *f*, the 2 is the first number, to which
-# the query adds 0, so the 2 still counts.
+# position:
+#
+#     g: (0, 2) + (0, −3) = (0, −1)       the −3 more than cancels the 2
+#     f: (2, 0) + (0, −3) = (2, −3)       the 2 survives
 #
 # Now look at the first number of the context, 0.761. With all weight on *f* it would be 1, and with
 # all weight on *g* it would be −1, so the model has mostly fetched the *f*. What does the model
@@ -187,8 +188,8 @@ print("y =", y)
 # gradient** dy = ∂L/∂y. In this example the loss is L = w · y, where w is a fixed vector of two
 # numbers, so dy = w.
 #
-# Two sums need names: a = h_t W_x + c W_r + b is what the last tanh reads, and z_s = k_s + q is
-# what the score's tanh reads. We go through the four lines of the forward pass in reverse and
+# Two sums need names: a = h_t W_x + c W_r + b is the input of the last tanh, and z_s = k_s + q is
+# the input of the score's tanh. We go through the four lines of the forward pass in reverse and
 # compare each gradient with a central difference. For this we must be able to nudge an intermediate
 # result, such as c, so the function L accepts an array for it: `L(c=…)` is the loss after this
 # array has been added to c.
@@ -219,8 +220,7 @@ def moved(name, ours):
 
 
 # %% [markdown]
-# On the left are the lines of the forward pass, from the last to the first. On the right is the
-# gradient that each line gives:
+# Here are the lines of the forward pass, from the last to the first, and the gradients they give:
 #
 #     y = tanh(a)            da = dy ∘ (1 − y²)
 #     a = … + c W_r + b      dc = da W_rᵀ
@@ -277,21 +277,60 @@ print("one step: every gradient equals its central difference")
 #
 # The scores become a matrix, with a row for each step t that asks and a column for each state s.
 # Step t may see only the states before it. As a matrix, this rule is a triangle of ones below the
-# diagonal, the **causal mask**: visible_ts = (s < t). The first word has no past, so the first row
-# of the mask is all zeros, and the first step's weights and context are 0.
+# diagonal, the **causal mask**: visible_ts = (s < t). The first word has no past, so its row of the
+# mask, its weights and its context are 0.
 #
-# In a whole text, each state has all four roles, but at different steps. For example, h_3 predicts
-# and asks at step 3, and is found and fetched at steps 4, 5, 6, … So two terms of the gradient of
-# h_s become sums over all *later* steps t. First, h_s is found at each later step, so the gradient
-# of its key is now a sum: dk_s = Σ_t dz_ts. Second, h_s is fetched at each later step, so α_s dc
-# becomes Σ_t α_ts dc_t. Both sums carry the gradient from step t to h_s in **one** jump, however
-# far apart t and s are.
+# In our example, the text has T = 4 states: the three of *f g ·*, and h_t. Now each of them asks:
+
+
+# %%
+states = np.vstack([M, h_t])        # (T, H)
+keys = states @ W_s                 # (T, A)
+queries = states @ W_q              # (T, A)
+
+
+def all_steps():
+    """The hidden layer x (T, T, A) of the scores, the weights (T, T), and y (T, K)."""
+    x = np.tanh(keys + queries[:, None])
+    weights = softmax(x @ v, np.tri(4, k=-1, dtype=bool))
+    return x, weights, np.tanh(states @ W_x + weights @ states @ W_r + b)
+
+
+x_ts, alpha_ts, y_t = all_steps()
+print("weights of the example, one row per step:")
+print(alpha_ts)
+assert np.allclose(alpha_ts[3, :3], alpha)
+
+# %% [markdown]
+# The last row is the step that we computed above. The first column belongs to *f*, which steps 2, 3
+# and 4 see. Let the loss be the sum of w · y_t over all steps t. Then each of these three steps
+# adds a term, dz_ts, to the gradient of the key of *f*:
+
+
+# %%
+def loss_of_all():
+    return (all_steps()[2] @ w).sum()
+
+
+dalpha_ts = w * (1 - y_t**2) @ W_r.T @ states.T                 # (T, T)
+de_ts = alpha_ts * (dalpha_ts - (alpha_ts * dalpha_ts).sum(1, keepdims=True))
+dz_ts = de_ts[..., None] * v * (1 - x_ts**2)                    # (T, T, A)
+for t in (2, 3, 4):
+    print(f"  step {t} adds {dz_ts[t - 1, 0]} to dk of f")
+print(f"  their sum is {dz_ts[:, 0].sum(0)}")
+check_gradient("dk", dz_ts.sum(0), loss_of_all, keys)
+
+# %% [markdown]
+# (Question 2 asks why step 2 adds 0.) In a whole text, each h_s predicts and asks at step s, and is
+# found and fetched at all *later* steps t. So two terms of its gradient become sums over these
+# steps: dk_s = Σ_t dz_ts, as you have just seen, and Σ_t α_ts dc_t instead of α_s dc. Both sums
+# carry the gradient from step t to h_s in **one** jump, however far apart t and s are.
 #
-# The code reads B texts of up to T words at once. All T states are columns of the scores, so here
-# S = T. As in lesson 06, `mask` (T, B) says where a text has a word, and `visible` combines it with
-# the triangle. A loss may also read the weights α directly, as the loss of the checks below does.
-# The gradient from such a loss is the argument `dalpha`, which is added to h_s · dc. In training it
-# is 0.
+# The class below reads B texts of up to T words at once. All T states are columns of the scores, so
+# here S = T. As in lesson 06, `mask` (T, B) says where a text has a word, and `visible` combines it
+# with the triangle. A loss may also read the weights α directly, as the loss of the checks below
+# does. `backward` receives the gradient of such a loss as `dalpha`, and adds it to h_s · dc. In
+# training it is 0.
 #
 # > **Exercise.** Write the backward pass before you read on:
 # > `numpy-attention exercise start causal`.
@@ -356,9 +395,10 @@ class PlainReader(Module):
 # %% [markdown]
 # ## Check
 #
-# Is this class correct? We check it in three ways. First, its outputs must equal those of the
-# equations for one step, applied word by word while the memory grows. Second, its gradients must
-# equal central differences. Third, its outputs, weights and gradients must equal the library's.
+# We check the class in three ways. First, its outputs must equal those of the equations for one
+# step, applied word by word while the memory grows. Second, its gradients must equal central
+# differences. Third, its outputs, weights and gradients must equal those of the library's layer,
+# which shares no code with ours.
 
 # %%
 T = 6
@@ -405,10 +445,6 @@ def check(reader):
 
 print(check(plain))
 
-# %% [markdown]
-# The third check is against the library's layer, whose forward and backward passes share no code
-# with ours.
-
 # %%
 W_s, W_q, v, W_x, W_r, b = arrays
 combined = KeyValueReadout(Combined(W_s, W_q, v), W_x, W_r, b)
@@ -420,8 +456,8 @@ print("combined and single: outputs, weights and all gradients equal the library
 # %% [markdown]
 # ### What a bug looks like
 #
-# The class below adds up the four terms of a state's gradient wrongly. Read the report before you
-# read the code. Which roles have lost their term?
+# The class below adds up the four terms of a state's gradient wrongly. Which roles have lost their
+# term?
 
 
 # %%
@@ -440,11 +476,11 @@ report = caught(check, LastRoles(*arrays))
 
 # %% [markdown]
 # Only the gradient of the states is wrong. The gradients of all six parameters are right. They are
-# computed from da, de, dk and dq, and de is computed from dc, so these five gradients should be
-# right as well. That leaves two suspects: the fetched term, from which no parameter's gradient is
-# computed, and the sum of the four terms. It is the sum. The line that the report names *assigns*
-# where it should add, so the two terms that were already in `dh`, "it predicts" and "it asks", are
-# lost.
+# computed from da, de, dk and dq, and de is computed from dc. They could hardly be right if one of
+# these five were wrong. That leaves two suspects: the fetched term, from which no parameter's
+# gradient is computed, and the sum of the four terms. It is the sum. The line that the report names
+# *assigns* where it should add, so the two terms that were already in `dh`, "it predicts" and "it
+# asks", are lost.
 #
 # Why is the wrong value in the report exactly 0? It is element [5, …], so it belongs to the state
 # of the last step. No later step looks back at that state, so it is neither found nor fetched. Its
@@ -524,9 +560,10 @@ assert unmoved == ["W_s", "W_q", "v", "W_r"]
 # Only the left panel is as it should be: each output depends on its own state and on earlier ones.
 # In the middle, each output depends on all states, even on later ones. On the right, each output
 # depends only on its own state, because the traced layer computes y = tanh(h W_x + b). It is a mere
-# tanh layer on the LSTM's state. Yet it *trains*, and on real text it does well, as you will see.
-# So a falling loss does not prove that the equations are those of the paper. (One symptom to look
-# for in your own runs is a parameter whose gradient is exactly 0.)
+# tanh layer on the LSTM's state. (The released code also leaves out the tanh, so there it is a
+# linear layer.) Yet our traced layer *trains*, and on real text it does well, as you will see. So a
+# falling loss does not prove that the equations are those of the paper. (One symptom to look for in
+# your own runs is a parameter whose gradient is exactly 0.)
 #
 # The traced layer is still useful. It is the same model without attention, so it is the right
 # **control**, the model with which attention is compared. Because the control has no parameters for
@@ -603,8 +640,10 @@ assert on_it > 0.95
 # *combined* draws a diagonal, because at each step it asks for the next position. *single* draws
 # stripes: every row has its weight on the same columns, because e_s does not depend on the step t
 # that asks. From row to row, only the denominator of the softmax changes, because later rows see
-# more states. So every step gets nearly the same context, a mixture of many states. The last tanh
-# must extract the right letter from this mixture, and succeeds for about three letters out of four.
+# more states. So every step gets nearly the same context, a mixture of many states. The stripes
+# reach into the first dots, whose states still hold the last letters. The first column is dark,
+# because its state holds only one letter, which later states hold, too. The last tanh must extract
+# the right letter from the mixture, and succeeds for about three letters out of four.
 #
 # ## Is the attention used?
 #
@@ -656,8 +695,9 @@ assert largest.mean() + next_to_it.mean() > 0.9
 # word is predicted, including the first one and the end of the verse, `</s>`. The vocabulary has
 # 2,000 words, each model may have 200,000 parameters, and training is one pass over 9,600 verses.
 # Before training, the bias of the output layer is set to the logarithms of the word frequencies, so
-# that no model has to learn these first. Which model will win: the LSTM, the control or combined?
-# And will combined use its attention?
+# that no model has to learn these first. To save time, we leave out *single* (`results/claims.md`
+# has longer runs of it). Which model will win: the LSTM, the control or combined? And will combined
+# use its attention?
 
 # %% tags=["training"]
 WORDS = 2000
@@ -718,8 +758,8 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # control. So what does combined do with its attention? In the figure, the left panel shows the
 # costs for copying again. The right panel shows them for the Bible:
 #
-# - **Equal weights** cost next to nothing, so combined gains hardly anything by choosing. It could
-#   as well read the mean of all earlier states of the verse, something like the verse's topic.
+# - **Equal weights** cost next to nothing, so combined gains hardly anything by choosing. It might
+#   just as well read the plain mean of all earlier states, a rough summary of the verse so far.
 # - **No context** costs several times as much, and **shuffled** costs almost as much as no context.
 #   So the model does depend on the past of *this* verse.
 # - **Hard** weights cost even more than no context, because one state cannot replace the mean of
@@ -739,7 +779,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 #
 # The models above were small, and were trained for only seconds. Does the order change with larger
 # models and more training? Guess, then compare with three sets of recorded runs. (All numbers are
-# test perplexities, from `results/claims.md`.)
+# test perplexities, from `results/tables.md`.)
 #
 # - *Bible*: The models have ten times as many parameters, and a vocabulary about six times as
 #   large. The text is no longer cut into verses. It is read on from verse to verse, in chunks of 35
@@ -827,7 +867,7 @@ assert flattered < 0.95 * honest
 # | attention that sees only what came before | causal attention |
 # | the score *single* | attention pooling, a score without a query |
 # | the score *combined* | additive attention |
-# | is the attention used? | is attention explanation? (Jain & Wallace 2019) |
+# | is the attention used? | ablation study |
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
 #
@@ -863,12 +903,20 @@ assert flattered < 0.95 * honest
 # 7. Why does the LSTM fail to copy? One suspicion is that the *gradient* does not reach back.
 #    Measure with `analysis.gradient_flow`, before training, how much of the gradient of the last
 #    letter's loss arrives at earlier states.
-# 8. (After lesson 12.) Does cutting the state into parts make a model worse? Lesson 12's models
-#    have states of one, two or three parts. With 2 million parameters, they reach perplexities of
-#    117, 120 and 127. Its 4-gram of states (three parts, no attention) reaches 126. (All were
-#    recorded on the Penn Treebank, with the recipes `daniluk-*`.) What else could explain this
-#    order? Hint: `within_budget` (from `numpy_attention.models.budget`) gives the size n of each
-#    model's word vectors. Call it with a vocabulary of 10,000 words.
+# 8. (After lesson 12.) Does cutting the state into parts make a model worse? With 2 million
+#    parameters each, lesson 12's models have these perplexities on the Penn Treebank (recipes
+#    `daniluk-*`):
+#
+#    | parts of the state | perplexity |
+#    |---|---|
+#    | one | 117 |
+#    | two | 120 |
+#    | three | 127 |
+#    | three, without attention (4-gram) | 126 |
+#
+#    What else could explain this order? Hint: `within_budget` (from
+#    `numpy_attention.models.budget`) gives the size n of each model's word vectors. Call it with a
+#    vocabulary of 10,000 words.
 # 9. (After question 8.) Test the other explanation with a control. With 200,000 parameters and V =
 #    2,000, the models with one, two and three parts have three different sizes n. For each n, train
 #    this lesson's control (*tanh layer*) on the Bible, with word vectors and states of n numbers,
