@@ -1,17 +1,30 @@
-"""Helpers of lesson 04: marked texts, pictures, comparisons, the training of one unit."""
+"""Helpers of lesson 04: recall, marked texts, pictures, comparisons, the training of one unit."""
 
 import numpy as np
 from matplotlib import pyplot as plt
-from recurrent_parts import bits
+from recurrent_parts import QUESTION, bits
 
 from numpy_attention import plotting
 from numpy_attention.data.batching import TextBatches
 from numpy_attention.data.datasets.corpora import load_text
+from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.training.optimizers import Adam
 from numpy_attention.training.trainer import Trainer
 
 OPENING = "“"
 CLOSING = "”"
+
+
+def recall_gru(n, b_z, seed=8):
+    """A GRU of 32 units for lesson 02's task, and the Generator that it was drawn with.
+
+    b_z: its start, one number for all units or one for each. U is drawn from (-0.1, 0.1).
+    """
+    rng = np.random.default_rng([seed, n])
+    model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="gru", embedding=16)
+    model.embedding.E *= 10             # as in lesson 02: U(−1, 1), so that symbols differ enough
+    model.cells.cells[0].b[32:64] = b_z
+    return model, rng
 
 
 def verses(split, letters):
