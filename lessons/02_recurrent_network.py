@@ -19,10 +19,11 @@
 # 3. You measure how much of the gradient is left after many steps.
 # 4. A small task shows up to which distance the network learns.
 #
-# The answer is the reason for lessons 03 and 04, and in the end for attention.
+# The answer is the reason for lessons 03 and 04, and in the end for attention. An aside after it
+# explains three tools: clipping, the optimizer Adam, and the perplexity.
 #
 # (In the same folder, `course.py` has functions for figures and for checks that must fail, and
-# `recurrent_parts.py` has the letters of the Bible and the task of the last section.)
+# `recurrent_parts.py` has the letters of the Bible and the small task.)
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -115,11 +116,12 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# We measure these gradients as in lesson 01. But a_1, h_1 and a_2 are not parameters: the forward
-# pass computes them again and would overwrite our nudge. So `loss` adds the nudge right after it
-# has computed them.
+# We measure these gradients as in lesson 01. But a_1, h_1 and a_2 are not parameters. Each
+# measurement runs the forward pass again, which recomputes them and would overwrite our nudge. So
+# `loss` adds the nudge right after it has computed them.
 #
-# > **Exercise.** Write the backward pass of tanh yourself: `numpy-attention exercise start squash`.
+# > **Exercise.** Write the backward pass of tanh yourself, and that of σ(b) = 1 / (1 + e^{−b}),
+# > which lesson 03 needs: `numpy-attention exercise start squash`.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -366,61 +368,20 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # > **Exercise.** Cut the gradient yourself: `numpy-attention exercise start truncated`.
 #
-# ## Two tools for training
-#
-# A gradient may be right, and yet the step along it may be much too long, or too long for some
-# parameters and too short for others. Each of these two faults has a remedy, and later lessons use
-# both remedies.
-#
-# **Clipping** (Pascanu et al. 2013) is for steps that are much too long. Now and then a gradient is
-# many times longer than usual, and a single step along it can spoil what was learnt. So we take the
-# norm of the *whole* gradient, of all parameters together. If this norm is above a limit, we scale
-# the gradient down to the limit, which keeps its direction.
-#
-# > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
-#
-# **Adam** (Kingma & Ba 2015) is for steps that are too long for some parameters and too short for
-# others. For each single parameter x, it keeps two running means: m, the mean of its gradient g,
-# and v, the mean of g². It moves x against the gradient, by the learning rate times m / √v. While g
-# hardly changes, this quotient is about 1 or −1, whatever the size of g. If the sign of g keeps
-# changing, m is small, and so is the step. (In the formulas, t counts the training steps, β₁ is
-# usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
-#
-#     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
-#     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
-#     x ← x − rate · m̂ / (√v̂ + ε)
-#
-# > **Exercise.** Write Adam yourself: `numpy-attention exercise start adam`.
-#
-# Why the hats? Both means begin at 0, so at first both are too small: after one step m is 0.1 g,
-# and v is 0.001 g². So m / √v is not 1. Guess what it is. In the code below, g is always 5.
-
-# %%
-m = 0.0
-v = 0.0
-for t in range(1, 4):
-    m = 0.9 * m + 0.1 * 5.0
-    v = 0.999 * v + 0.001 * 5.0**2
-    m_hat = m / (1 - 0.9**t)
-    v_hat = v / (1 - 0.999**t)
-    plain_step = m / np.sqrt(v)
-    print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
-
-# %% [markdown]
-# After one step the quotient is 3.16, and it grows in the next two. So without the hats, the first
-# steps would be several times too long, just when the model knows least.
-#
 # ## A model of letters
 #
 # Is the network's memory worth having? We train a `LanguageModel`, which consists of an embedding,
 # the cell of this lesson and the softmax of lesson 01. It reads the Bible as letters, from 16
 # places in the text at once, in windows of 50. The loss is the mean over all letters
-# (`average="token"`), and we train with Adam and clipping.
+# (`average="token"`). Adam sets the length of the step for each parameter, and clipping shortens a
+# gradient that is much too long. (The aside at the end explains both.)
 #
-# On held-out text we measure *bits per letter*, which is log2 of the perplexity. To see what the
-# memory contributes, we read this text in windows of 20 letters in two ways: first with the state
-# carried from one window to the next, then with a state of zeros at the start of each window. The
-# number to beat comes from counting pairs of letters, as in lesson 01.
+# Then we measure *bits per letter*, which is log2 of the perplexity, on **held-out** text, which
+# the model does not see in training. To find out what the memory contributes, we read this text in
+# windows of 20 letters in two ways: first with the state carried from one window to the next, then
+# with a state of zeros at the start of each window. In the second way the model remembers only the
+# window, so we make it shorter than in training. The number to beat comes from counting pairs of
+# letters, as in lesson 01.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -445,12 +406,23 @@ print(f"  {reset:.2f} with a state of zeros every 20 letters")
 print(f"  {pairs:.2f} by counting pairs")
 assert carried < reset < pairs
 
+# %% tags=["training"]
+# measured before (code: answer 3): models that were trained with a state of zeros at the start of
+# each window, and then read with a state of zeros every 20 letters; seeds 5, 6 and 7
+USED_TO_ZEROS = (2.30, 2.31, 2.31)
+print(f"  {min(USED_TO_ZEROS):.2f} to {max(USED_TO_ZEROS):.2f} with zeros every 20 letters, if "
+      "each window began with zeros in training, too")
+
 # %% [markdown]
 # The memory is worth having. Even if it is emptied every 20 letters, the model beats the counted
 # pairs, and carrying the state saves another half bit per letter.
 #
+# But this half bit is an upper bound on what the older letters are worth. The model was trained
+# with the state carried, so zeros in the middle of a text are new to it. Models that met such zeros
+# in training lose much less. So most of the half bit is the cost of an unfamiliar state.
+#
 # Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
-# draw letter after letter from its predictions?
+# draw letter after letter from its predictions? (A slash is the end of a verse.)
 
 # %% tags=["training"]
 print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(10)))
@@ -458,8 +430,6 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # %% [markdown]
 # Many of these are words, and most of the others could be: you can pronounce them. Sense is another
 # matter. Spelling needs a memory of a few letters, but sense needs much more.
-#
-# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`.
 #
 # ## How much of the gradient arrives
 #
@@ -532,12 +502,13 @@ def measure(name, cell, dlast):
     norms, slope = backward_norms(cell, read[T:], start, dlast)
     share = norms / norms[0]
     curves[name] = share
-    print(f"{name:<16} {slope:5.2f}      ", *(f"{one:9.1e}" for one in share[places]))
+    s = np.linalg.norm(cell.U, 2)
+    print(f"{name:<16} {s:5.2f} {slope:9.2f}     ", *(f"{one:9.1e}" for one in share[places]))
     return share
 
 
 # %% tags=["training"]
-print("             mean 1 − h²    share of the gradient left after", places, "steps")
+print("                     s  mean 1 − h²   share of the gradient left after", places, "steps")
 for radius in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * radius / radius_of(random_U), np.zeros(H))
     share = measure(f"random, ρ = {radius}", cell, from_above)
@@ -551,7 +522,8 @@ last = plain.forward(read, np.zeros((B, H)))[1]
 output = model.output
 _, dlast_true = output.loss_and_grad(last, windows[-1], 1.0, output.zeros_like())
 share = measure(f"trained, ρ = {radius_of(trained.U):.1f}", plain, dlast_true)
-title = f"20 letters back, {share[20]:.0e} of the trained model's gradient is left"
+one_in = round(1 / share[20], -2)
+title = f"20 letters back, 1/{one_in:,.0f} of the trained model's gradient is left"
 ax = plotting.gradient_flow(curves, title=title)
 ax.set_ylabel("share of the last state's gradient (log scale)")
 show(ax, "02_gradient_flow")
@@ -560,18 +532,13 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # %% [markdown]
 # The lines of the figure are nearly straight on a log scale: the gradient shrinks or grows
 # exponentially. In the random networks ρ decides: if it is small, the gradient vanishes, and if it
-# is large, the gradient explodes.
+# is large, the gradient explodes. The bound s says less: at ρ = 1.0, s is nearly 2, and yet the
+# gradient vanishes.
 #
 # The trained model breaks this rule. Its ρ is well above 1, yet less than a hundredth of its
 # gradient is left after 20 letters. The reason is the other factor of the Jacobian. Many units are
 # nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
 # (see the column "mean 1 − h²"). So ρ alone does not decide.
-#
-# Can clipping help? It helps if the gradient explodes, because it shortens a step that is too long.
-# But it cannot bring back a gradient that has vanished, and lengthening the gradient would not help
-# either. The total dU = Σ_t dU_t is not too short, because the terms of the last few steps have
-# their full length. Only the terms of distant steps are short, and scaling the total does not
-# change their share of the total.
 #
 # So there is a second limit to how far back the network can learn, and it is much closer than the
 # window, the first limit. The windows allow 50 steps, but at that distance a letter has almost no
@@ -583,10 +550,11 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # counts. The network first reads one of four symbols, then n symbols of noise, and then a question
 # mark, where it has to answer with the first symbol. Guessing is right a quarter of the time.
 #
-# For each n we train two new networks of 32 units, for 400 training steps each. They differ only in
-# the initial U. It is either *small*, with numbers between −0.1 and 0.1, or *orthogonal* (Saxe et
-# al. 2014), so that it changes the length of no vector. Guess first: up to which n will each of
-# them learn the task?
+# For each n we train two new networks of 32 units, for 400 training steps each. They differ in the
+# initial U. It is either *small*, with numbers between −0.1 and 0.1, or *orthogonal* (Saxe et al.
+# 2014), so that it changes the length of no vector. (The same generator draws U and then the
+# training sequences, so these differ, too. Lesson 03 has twenty seeds.) Guess first: up to which n
+# will each of them learn the task?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -634,6 +602,63 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches, but
 # in practice only as far as a product of Jacobians neither vanishes nor explodes. Lesson 03 builds
 # a path on which little is multiplied away.
+
+# %% [markdown]
+# ## An aside: three tools
+#
+# Our networks were trained with two tools, and measured with a third. Later lessons use all three.
+#
+# When the gradient is right, two things can still go wrong: the step may be much too long, or too
+# long for some parameters and too short for others.
+#
+# **Clipping** (Pascanu et al. 2013) is for steps that are much too long. Now and then a gradient is
+# many times longer than usual, and a single step along it can spoil what was learnt. So we take the
+# norm of the *whole* gradient, of all parameters together. If this norm is above a limit, we scale
+# the gradient down to the limit, which keeps its direction.
+#
+# So clipping helps if the gradient explodes. But it cannot bring back the parts of the gradient
+# that have vanished. Could we lengthen the gradient instead? No: dU is a sum over the steps. Its
+# recent terms have their full length, only the distant ones are tiny, and scaling the sum does not
+# change their share of it.
+#
+# > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
+#
+# **Adam** (Kingma & Ba 2015) is for steps that are too long for some parameters and too short for
+# others. For each single parameter θ (x in the exercise), it keeps two running means: m, the mean
+# of its gradient g, and v, the mean of g². It moves θ against the gradient, by the learning rate
+# times m / √v. While g hardly changes, this quotient is about 1 or −1, whatever the size of g. If
+# the sign of g keeps changing, m is small, and so is the step. (In the formulas, t counts the
+# training steps, β₁ is usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
+#
+#     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
+#     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
+#     θ ← θ − rate · m̂ / (√v̂ + ε)
+#
+# > **Exercise.** Write Adam yourself: `numpy-attention exercise start adam`.
+#
+# Why the hats? Both means begin at 0, so at first both are too small: after one step m is 0.1 g,
+# and v is 0.001 g². So m / √v is not 1. Guess what it is. In the code below, g is always 5.
+
+# %%
+m = 0.0
+v = 0.0
+for t in range(1, 4):
+    m = 0.9 * m + 0.1 * 5.0
+    v = 0.999 * v + 0.001 * 5.0**2
+    m_hat = m / (1 - 0.9**t)
+    v_hat = v / (1 - 0.999**t)
+    plain_step = m / np.sqrt(v)
+    print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
+
+# %% [markdown]
+# After one step the quotient is 3.16, and it grows in the next two. So without the hats, the first
+# steps would be several times too long, just when the model knows least.
+#
+# The **perplexity** measured our model of letters. Lesson 01 defined it as exp(L), where L is the
+# mean loss. One point needs care: later lessons read sentences of different lengths side by side,
+# and whatever fills up the short ones must not enter the mean.
+#
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`.
 
 # %% [markdown]
 # ## What others call it

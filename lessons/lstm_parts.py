@@ -116,10 +116,7 @@ def share_that_arrives(model, n, is_closed=False):
     The network reads the recall task. The gradient of an LSTM's state is that of h and c together.
     """
     upstream = np.random.default_rng(6).standard_normal((32, 32))       # (B, H)
-    model = model.astype(float)
-    cell = model.cells.cells[0]
-    inputs = Recall(n, 1, np.random.default_rng(7)).batch(0).inputs     # (n + 2, B)
-    xs, _ = model.embedding.forward(inputs)
+    cell, xs = _reading(model, n)
     if isinstance(cell, LSTM):
         dlast = (upstream, np.zeros_like(upstream))                     # nothing starts at c
         dstates = [np.hstack(both) for both in way_back(cell, xs, dlast, is_closed)]
@@ -129,13 +126,27 @@ def share_that_arrives(model, n, is_closed=False):
     return lengths / lengths[0]
 
 
+def last_slope(model, n):
+    """→ 1 − tanh²(c) for an LSTM's last c in the recall task, mean of a batch and of all units."""
+    cell, xs = _reading(model, n)
+    _, (_, c), _ = cell.forward(xs)
+    return (1 - np.tanh(c)**2).mean()
+
+
+def _reading(model, n):
+    """→ the cell in float64, and the inputs (n + 2, B, I) that it reads in the recall task."""
+    model = model.astype(float)
+    inputs = Recall(n, 1, np.random.default_rng(7)).batch(0).inputs     # (n + 2, B)
+    xs, _ = model.embedding.forward(inputs)
+    return model.cells.cells[0], xs
+
+
 def table_picture(shares, below, rows, columns, xlabel, title):
     """Shares from 0 to 1 as a coloured table (rows, columns), with a text below each; → Axes."""
     _, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
-    ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    ax.imshow(shares, cmap="cividis", vmin=0, vmax=1, alpha=0.5, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
-        ax.text(column, row, f"{share:.2f}\n{below[row][column]}", ha="center", va="center",
-                color="black" if share > 0.5 else "white")
+        ax.text(column, row, f"{share:.2f}\n{below[row][column]}", ha="center", va="center")
     ax.set_xticks(range(len(columns)), columns)
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(length=0)
