@@ -17,23 +17,31 @@ STYLES = {"h @ U": (0, "-", 0), "h @ panels": (0, "--", 1),
 COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
            "too close to tell": "0.75"}
 
-# Speed with panels ÷ speed without, for U and for U.T, on the Xeon: {rows: …}
-PANELS_ON_XEON = {10: "1.63 and 3.82", 20: "1.23 and 1.74"}
+# The Xeon's numbers: recorded by this lesson on one core of an Intel Xeon with OpenBLAS's SkylakeX
+# kernels. Each is the mean of two runs of `python lessons/14_how_fast.py`.
 
-# Milliseconds per training step on the Xeon, before and after a change. There, panels were the
-# fourth change, not the seventh, and all kernels were the library's.
-MS_ON_XEON = {"InputsAtOnce": (47.1, 46.7), "WeightsAtOnce": (46.7, 42.3),
-              "WordsAtOnce": (42.3, 30.4), "UInPanels": (30.4, 29.1), "CompiledGates": (29.1, 27.5),
-              "OnePassSoftmax": (27.5, 22.8), "OnePassUpdate": (22.8, 20.1),
-              "the library": (20.1, 20.3)}
-
-# Percent of a version's training step on the Xeon. Those of the first two versions are from another
-# run: medians of 60 rounds of `print_profile`, while other programs kept the machine busy.
-SHARES_ON_XEON = {
-    "FirstWritten": {"forward": 10, "predict": 58, "backward": 22, "rows of E": 2, "update": 8},
-    "WordsAtOnce": {"forward": 14, "predict": 49, "backward": 22, "rows of E": 2, "update": 13},
-    "UInPanels": {"products": 84.6},
+# Percent of a training step, by `print_profile`
+PROFILES_ON_XEON = {
+    "FirstWritten": {"forward": 10, "predict": 58, "backward": 23, "rows of E": 2, "update": 7},
+    "WordsAtOnce": {"forward": 14, "predict": 50, "backward": 22, "rows of E": 3, "update": 12},
 }
+
+# GFLOP/s of h @ U, by rows
+ROWS_ON_XEON = {1: 36, 5: 62, 10: 50, 12: 76, 20: 88, 50: 116, 200: 136, 1000: 146}
+
+# GFLOP/s of ten rows and a matrix of 200 rows, by its columns
+COLUMNS_ON_XEON = {64: 84, 128: 102, 256: 118, 384: 124, 448: 130, 496: 126, 512: 51, 576: 50,
+                   640: 50, 800: 51}
+
+# Speed with panels ÷ speed without, for U and for U.T, by rows
+PANELS_ON_XEON = {1: (0.70, 0.65), 5: (1.27, 0.79), 10: (1.66, 2.77), 20: (1.21, 1.65),
+                  50: (0.86, 1.04), 200: (0.57, 0.61)}
+
+# Milliseconds in the waterfall: each version, then the parts of the last one
+MS_ON_XEON = {"FirstWritten": 55.0, "InputsAtOnce": 54.6, "WeightsAtOnce": 49.6,
+              "WordsAtOnce": 35.4, "CompiledGates": 33.2, "OnePassSoftmax": 28.2,
+              "OnePassUpdate": 25.0, "UInPanels": 23.4, "the library": 22.8, "products": 18.4,
+              "softmax": 1.29, "update": 1.36, "gates": 0.55}
 
 # The processor's time of this thread does not contain that of other programs. Windows counts it too
 # coarsely, so the time of day has to do there.
@@ -93,16 +101,22 @@ def print_profile(model, inputs, targets, rounds):
     rows_and_parts = seconds.pop("loss_and_grad")
     seconds["rows of E"] = rows_and_parts - sum(seconds.values())
     seconds["update"] = whole - rows_and_parts
-    print_shares(type(model).__name__, {name: each / whole for name, each in seconds.items()})
+    version = type(model).__name__
+    recorded = {name: each / 100 for name, each in PROFILES_ON_XEON[version].items()}
+    print_shares(version, {name: each / whole for name, each in seconds.items()}, recorded)
 
 
-def print_shares(version, shares):
-    """Print {part: its share of the version's time}, and the Xeon's in round brackets."""
+def print_shares(version, shares, recorded):
+    """Print {part: its share of the version's time}, and the recorded shares in round brackets."""
     print(f"of the time of {version}:")
-    recorded = SHARES_ON_XEON[version]
     for name, share in shares.items():
-        xeon = f"   (Xeon {recorded[name]}%)" if name in recorded else ""
-        print(f"    {name:<10} {100 * share:5.1f}%{xeon}")
+        print(f"    {name:<10} {100 * share:5.1f}%   (Xeon {100 * recorded[name]:.0f}%)")
+
+
+def shares_of(milliseconds, parts):
+    """{part: its share of the time of UInPanels, measured alone}, and the rest."""
+    shares = {name: milliseconds[name] / milliseconds["UInPanels"] for name in parts}
+    return shares | {"the rest": rest_of(shares)}
 
 
 def repeats(rows):
@@ -128,6 +142,43 @@ def listed(rates):
     return "   ".join(f"{n}: {each:.0f}" for n, each in rates.items())
 
 
+def line_through(rates, entries):
+    """{rows: GFLOP/s} → µs per row, µs of packing, by the times of 20 and 1,000 rows."""
+    time_of = {n: 2 * n * entries / rates[n] / 1e3 for n in (20, 1000)}
+    of_row = (time_of[1000] - time_of[20]) / (1000 - 20)
+    return of_row, time_of[20] - 20 * of_row
+
+
+def predicted(rates, entries, n):
+    """GFLOP/s of n rows, as `line_through` predicts."""
+    of_row, packing = line_through(rates, entries)
+    return 2 * n * entries / (packing + n * of_row) / 1e3
+
+
+def print_line(rates, entries):
+    """Print the line through the times of 20 and 1,000 rows, and the speeds that it predicts."""
+    of_row, packing = line_through(rates, entries)
+    xeon = ROWS_ON_XEON
+    print(f"a row takes {of_row:.2f} µs, packing {packing:.0f} µs "
+          "(Xeon {:.2f}, {:.0f})".format(*line_through(xeon, entries)))
+    for n in (200, 50, 12, 10, 5):
+        print(f"{n:>3} rows: the line predicts {predicted(rates, entries, n):.0f} GFLOP/s, "
+              f"measured {rates[n]:.0f}   (Xeon {predicted(xeon, entries, n):.0f}, {xeon[n]})")
+    times, on_xeon = (each[5] / predicted(each, entries, 5) for each in (rates, xeon))
+    print(f"five rows are {times:.1f} times as fast as predicted (Xeon {on_xeon:.1f}):",
+          "they seem to save the packing" if times > 1.25 else
+          "no sign that they save the packing")
+
+
+def print_columns(rates):
+    """Print {columns: GFLOP/s}, and whether the speed drops between 496 and 512 columns."""
+    print("ten rows, columns: GFLOP/s   ", listed(rates))
+    print("                     (Xeon)  ", listed(COLUMNS_ON_XEON))
+    drop, on_xeon = (each[496] / each[512] for each in (rates, COLUMNS_ON_XEON))
+    print(f"496 columns are {drop:.1f} times as fast as 512 (Xeon {on_xeon:.1f}):",
+          "your BLAS has small-matrix kernels" if drop > 1.5 else "no sign of small-matrix kernels")
+
+
 def with_and_without(matrix, h, da, few, panels_of):
     """{(name, rows): seconds} of products with U and U.T as they are, and in panels.
 
@@ -139,23 +190,22 @@ def with_and_without(matrix, h, da, few, panels_of):
         sides["h @ panels", n] = products_of(h[:n], panels_of(matrix, n))
         sides["da @ U.T", n] = products_of(da[:n], matrix.T)
         sides["da @ panels", n] = products_of(da[:n], panels_of(matrix.T, n))
-    return in_turns(sides, 5, np.random.default_rng(8))
+    return in_turns(sides, 15, np.random.default_rng(8))
 
 
 def panel_rates(entries, seconds, few):
-    """Print the speeds that `with_and_without` measured, and compare them.
+    """Compare the speeds that `with_and_without` measured; entries: the numbers in U.
 
-    entries: the numbers in U. Returns {name: {rows: GFLOP/s}}.
+    Returns {name: {rows: GFLOP/s}}.
     """
-    curves = {name: {n: rate(seconds[name, n], n, entries) for n in few} for name in STYLES}
-    for name, curve in curves.items():
-        print(f"{name}, rows: GFLOP/s   ", listed(curve))
-    for n in PANELS_ON_XEON:
-        print(f"{n} rows, speed with panels ÷ speed without:",
-              ratio(seconds["h @ panels", n], seconds["h @ U", n]), "for U,",
-              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "for U.T",
-              f"(Xeon {PANELS_ON_XEON[n]})")
-    return curves
+    print("rows: speed with panels ÷ speed without")
+    for n in few:
+        of_U, of_U_T = PANELS_ON_XEON[n]
+        print(f"{n:>4}:", ratio(seconds["h @ panels", n], seconds["h @ U", n]),
+              f"for U (Xeon {of_U:.2f})  ",
+              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]),
+              f"for U.T (Xeon {of_U_T:.2f})")
+    return {name: {n: rate(seconds[name, n], n, entries) for n in few} for name in STYLES}
 
 
 def kernels_of(lstm, cross_entropy, sgd, T, B, H, V, w):
@@ -214,16 +264,25 @@ def print_savings(seconds, versions):
     """
     ms = medians(seconds)
     for before, name in zip([None, *versions], versions):
-        line = f"{name:<14} {ms[name]:5.1f} ms"
-        if name == "FirstWritten":
-            line += f" (Xeon {MS_ON_XEON['InputsAtOnce'][0]})"
+        line = f"{name:<14} {ms[name]:5.1f} ms (Xeon {MS_ON_XEON[name]})"
         if before:
             saved = round(ms[before] - ms[name], 1) + 0.0           # not -0.0
-            old, new = MS_ON_XEON[name]
-            line += (f"   saves {saved:4.1f} (Xeon {old - new:.1f}: {old} to {new})   "
+            xeon = round(MS_ON_XEON[before] - MS_ON_XEON[name], 1) + 0.0
+            line += (f"   saves {saved:4.1f} (Xeon {xeon})   "
                      f"{ratio(seconds[name], seconds[before])} times as fast: "
                      f"{verdict(seconds[name], seconds[before])}")
         print(line, flush=True)
+
+
+def print_distance(milliseconds):
+    """Print how far the first version and the library are from the floor, and the best guess."""
+    own, xeon = ([each[name] / each["products"] for name in ("FirstWritten", "the library")]
+                 for each in (milliseconds, MS_ON_XEON))
+    print(f"the first version takes {own[0]:.1f} times as long as the floor, the library's version "
+          f"{own[1]:.2f} times (Xeon {xeon[0]:.1f}, {xeon[1]:.2f})")
+    closest = min(("twice", 2), ("three times", 3), ("five times", 5), ("ten times", 10),
+                  key=lambda guess: abs(np.log(own[0] / guess[1])))
+    print(f"closest first guess: {closest[0]}")
 
 
 def ranked(seconds, versions):
@@ -241,9 +300,9 @@ def print_ranking(seconds, versions):
     print("change              times as fast as the previous version")
     for name in ranked(seconds, versions):
         number = versions.index(name)
-        old, new = MS_ON_XEON[name]
-        print(f"{number} {name:<17} {ratio(seconds[name], seconds[versions[number - 1]])}   "
-              f"(Xeon {old / new:.2f})", flush=True)
+        before = versions[number - 1]
+        print(f"{number} {name:<17} {ratio(seconds[name], seconds[before])}   "
+              f"(Xeon {MS_ON_XEON[before] / MS_ON_XEON[name]:.2f})", flush=True)
 
 
 def rest_of(shares):
@@ -304,6 +363,7 @@ def draw_rates(rates, title, xlabel):
     ax.set_xscale("log")
     ax.set_xticks(list(curve), list(curve))
     ax.minorticks_off()
+    ax.tick_params(axis="x", labelsize=8)       # 10 and 12 are close
     ax.set_ylim(0, None)
     ax.set(xlabel=xlabel, ylabel="GFLOP/s", title=title)
     ax.grid(alpha=0.3)
