@@ -184,29 +184,31 @@ def measure_swaps(translator, weights, by_state, test):
 
 
 def print_verdicts(both, only):
-    """Print the Swaps of both directions and of forward only; → which explanation each row fits."""
+    """Print the Swaps that test our explanation; → for each row, whether it is as we predict."""
+    predicted = max(both.from_state, only.from_state)
     rows = [
         ("1  smallest total weight on a swapped noun and later ones", "least",
-         "our explanation: > 20%" if only.least > 0.2 else "the rival: ≤ 20%"),
+         "> 20%", only.least > 0.2),
         ("2  swapped adjectives, largest weight on the noun", "adjectives",
-         "both: > 75%" if only.adjectives > 0.75 else "neither"),
-        ("3  swapped nouns predicted if C is 0", "from_state",
-         "our explanation: < 40%" if max(both.from_state, only.from_state) < 0.4
-         else "the rival: ≥ 40%"),
+         "> 75%", only.adjectives > 0.75),
+        ("3  unswapped nouns, largest weight after the noun", "unswapped",
+         "< 20%", only.unswapped < 0.2),
+        ("4  swapped nouns predicted if C is 0", "from_state",
+         "< 40%", predicted < 0.4),
     ]
-    _print_swaps(rows, both, only, "fits")
-    return [fits.split(":")[0] for _, _, fits in rows]
+    _print_swaps([(what, name, f"{limit}: {'yes' if holds else 'no'}")
+                  for what, name, limit, holds in rows], both, only, "our explanation")
+    return [holds for _, _, _, holds in rows]
 
 
 def print_more(both, only):
     """Print the other Swaps of both directions and of forward only."""
     rows = [
         ("a  swapped nouns, largest weight on the noun", "nouns", ""),
-        ("b  unswapped nouns, largest weight after the noun", "unswapped", ""),
-        ("c  swapped nouns that are in the translation", "written", ""),
-        ("d  all words, predicted if C is 0", "all_words", ""),
-        ("e  swapped nouns, mean weight on the noun and later ones", "from_noun", ""),
-        ("f  swapped adjectives, mean weight after the noun", "after_noun", ""),
+        ("b  swapped nouns that are in the translation", "written", ""),
+        ("c  all words, predicted if C is 0", "all_words", ""),
+        ("d  swapped nouns, mean weight on the noun and later ones", "from_noun", ""),
+        ("e  swapped adjectives, mean weight after the noun", "after_noun", ""),
     ]
     _print_swaps(rows, both, only, "")
 
