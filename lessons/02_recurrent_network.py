@@ -59,7 +59,7 @@ np.set_printoptions(precision=4, suppress=True)
 # | symbol | shape | what it is |
 # |---|---|---|
 # | x_t | (I,) | what is read at step t |
-# | h_t | (H,) | the state after step t; h_0 is given, zeros at the start of a text |
+# | h_t | (H,) | the state after step t, one number per *unit*; h_0 is zeros when a text begins |
 # | a_t | (H,) | the sum that the tanh is applied to |
 # | W, U, b | (I, H), (H, H), (H,) | parameters, **the same at every step** |
 #
@@ -120,8 +120,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # measurement runs the forward pass again, which recomputes them and would overwrite our nudge. So
 # `loss` adds the nudge right after it has computed them.
 #
-# > **Exercise.** Write the backward pass of tanh yourself, and that of σ(b) = 1 / (1 + e^{−b}),
-# > which lesson 03 needs: `numpy-attention exercise start squash`.
+# > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
+# > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -325,8 +325,8 @@ assert "grads.U += after[t].T @ da" in str(report)
 # %% [markdown]
 # Only dU is wrong. The other gradients are computed from the same da and are right, so da is right
 # at every step, and so is its path from one step to the next. That leaves the line of dU, and in
-# this line only `after`. The check tried other variables in the place of `after`, and one of them
-# makes dU right.
+# this line only `after`. The check tried other variables instead of `after`, and with one of them,
+# `before`, dU is right.
 #
 # ## Cutting the gradient
 #
@@ -379,9 +379,9 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # Then we measure *bits per letter*, which is log2 of the perplexity, on **held-out** text, which
 # the model does not see in training. To find out what the memory contributes, we read this text in
 # windows of 20 letters in two ways: first with the state carried from one window to the next, then
-# with a state of zeros at the start of each window. In the second way the model remembers only the
-# window, so we make it shorter than in training. The number to beat comes from counting pairs of
-# letters, as in lesson 01.
+# with a state of zeros at the start of each window. The second way leaves the model only the
+# letters of its window. We use 20 letters, not the 50 of training, so that the loss of memory
+# shows. The number to beat comes from counting pairs of letters, as in lesson 01.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -450,8 +450,8 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 #   1 − h² ≤ 1, no single step lengthens the gradient by more than this factor. So if s < 1, the
 #   gradient must vanish (Pascanu et al. 2013).
 # - Its **spectral radius** ρ is the largest absolute value of an **eigenvalue** (a number λ with
-#   U v = λ v for some vector v ≠ 0). Over many steps, U by itself changes the length of a vector by
-#   a factor that approaches ρ per step.
+#   U v = λ v for some vector v ≠ 0). Over many steps, U alone multiplies the length of a vector by
+#   about ρ per step.
 
 
 # %% tags=["training"]
@@ -525,7 +525,7 @@ share = measure(f"trained, ρ = {radius_of(trained.U):.1f}", plain, dlast_true)
 one_in = round(1 / share[20], -2)
 title = f"20 letters back, 1/{one_in:,.0f} of the trained model's gradient is left"
 ax = plotting.gradient_flow(curves, title=title)
-ax.set_ylabel("share of the last state's gradient (log scale)")
+ax.set(xlabel="steps back", ylabel="share of the last state's gradient (log scale)")
 show(ax, "02_gradient_flow")
 assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 
@@ -541,20 +541,22 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # (see the column "mean 1 − h²"). So ρ alone does not decide.
 #
 # So there is a second limit to how far back the network can learn, and it is much closer than the
-# window, the first limit. The windows allow 50 steps, but at that distance a letter has almost no
-# say in what is learnt.
+# window, the first limit. The windows allow 50 steps, but in the trained model almost nothing of
+# the gradient arrives at a letter that far back. (We have measured only after training. Earlier,
+# more may have arrived.)
 #
 # ## What the network fails to learn
 #
-# What does the vanished gradient cost? We measure it with a task in which only a distant symbol
-# counts. The network first reads one of four symbols, then n symbols of noise, and then a question
-# mark, where it has to answer with the first symbol. Guessing is right a quarter of the time.
+# Does it matter that so little of the gradient arrives? We train on a task in which only a distant
+# symbol counts. The network first reads one of four symbols, then n symbols of noise, and then a
+# question mark, where it has to answer with the first symbol. Guessing is right a quarter of the
+# time.
 #
 # For each n we train two new networks of 32 units, for 400 training steps each. They differ in the
 # initial U. It is either *small*, with numbers between −0.1 and 0.1, or *orthogonal* (Saxe et al.
-# 2014), so that it changes the length of no vector. (The same generator draws U and then the
-# training sequences, so these differ, too. Lesson 03 has twenty seeds.) Guess first: up to which n
-# will each of them learn the task?
+# 2014), so that it changes the length of no vector. (The two networks also see different training
+# sequences, because one generator draws U and then the sequences. Lesson 03 has twenty seeds.)
+# Guess first: up to which n will each of them learn the task?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -591,17 +593,22 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 
 # %% [markdown]
 # Both networks learn the task when the first symbol is near, and both only guess when it is far
-# away. In between, the orthogonal start wins, because more of its gradient reaches the first symbol
-# (measured in lesson 03). How far it gets depends on the number of training steps (question 6) and
-# on the seed: in lesson 03, five seeds of twenty learn n = 16.
+# away. In between, the orthogonal start wins: more of its gradient reaches the first symbol
+# (measured in lesson 03). How far it gets also depends on the seed: in lesson 03, five seeds of
+# twenty learn n = 16.
+#
+# So does the vanished gradient explain every failure? With the orthogonal start and n = 16, the
+# gradient is smaller, but not gone: before training, about a fifth of it reaches the first symbol
+# (lesson 03). Perhaps 400 training steps are too few (question 6).
 #
 # The same Jacobians also work *forward*: if an early state changes, they determine how much of that
 # change reaches a later state. So where the gradient is faint, the trace of the first symbol in the
 # state is faint, too.
 #
-# How far back, then, can a recurrent network learn? In principle as far as its window reaches, but
-# in practice only as far as a product of Jacobians neither vanishes nor explodes. Lesson 03 builds
-# a path on which little is multiplied away.
+# How far back, then, can a recurrent network learn? In principle as far as its window reaches. In
+# practice, a product of Jacobians vanishes or explodes, and the fainter the gradient, the harder it
+# is to learn from. In 400 steps, neither of our networks learns n = 32. Lesson 03 builds a path on
+# which little is multiplied away.
 
 # %% [markdown]
 # ## An aside: three tools

@@ -2,23 +2,25 @@
 # # Lesson 03: long short-term memory
 #
 # **You will be able to** derive the LSTM and its backward pass, explain what its gates do for the
-# gradient, tell whether a comparison of two networks is fair, and say where dropout belongs.
+# gradient, and tell whether a comparison of two networks is fair.
 #
-# **Needs:** lesson 02. **Time:** 50 minutes to read, 1 minute to run.
+# **Needs:** lesson 02. **Time:** 50 minutes to read, about 12 of them for the optional part B;
+# 1 minute to run.
 #
-# Lesson 02's network forgot: after 32 symbols of noise it could not say which symbol had come
-# first. Going back in time, the gradient was multiplied by one matrix after another, until almost
-# nothing of it was left. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
+# Lesson 02's networks forgot: after 32 symbols of noise they could not say which symbol had come
+# first. Going back in time, the gradient was multiplied by one matrix after another, until little
+# of it was left. The famous cure is the **LSTM**, long short-term memory (Hochreiter &
 # Schmidhuber 1997). Its state has a second part, the **cell state**, and a step can keep the cell
 # state and add to it, instead of rewriting it. **Gates** decide what enters the cell state, what
 # stays in it, and what the rest of the network sees of it.
 #
 # Make two guesses now:
 #
-# 1. We start all biases of an LSTM at 0 and train it on lesson 02's task. Will it do better or
-#    worse than lesson 02's network?
-# 2. Two networks continue a passage from the Bible. One of them has learnt this text by heart. Will
-#    you be able to tell which one, from what they write?
+# 1. In lesson 02's task, one network started from a small U and the other from an orthogonal U. We
+#    train an LSTM from each of these starts, with all its biases at 0. Will it do better or worse
+#    than lesson 02's network with the same start?
+# 2. (Part B) Two networks continue a passage from the Bible. One of them has learnt this text by
+#    heart. Will you be able to tell which one, from what they write?
 #
 # (Helper functions are in `course.py`, `lstm_parts.py` and `recurrent_parts.py`, in the same
 # folder.)
@@ -459,10 +461,11 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # −0.1 and 0.1, or **orthogonal**, so that it changes no vector's length. (In an LSTM, each of the
 # four blocks of U is orthogonal.)
 #
-# In this task the network answers from its last h. So the gradient starts at the last h, as a
-# random vector. We measure the gradient of the state k steps back: of h in Elman's network, of h
-# and c together in an LSTM. Its length, divided by the length at the start, is the *share that
-# arrives*. For each LSTM we also measure path (1) alone, with U = 0 in the backward pass.
+# In this task the network answers from its last h. We start the gradient there, with a random
+# vector instead of the loss's own gradient, because nothing is trained yet. We measure the gradient
+# of the state k steps back: of h in Elman's network, of h and c together in an LSTM. Its length,
+# divided by the length at the start, is the *share that arrives*. For each LSTM we also measure
+# path (1) alone, with U = 0 in the backward pass.
 #
 # Guess: will an LSTM with b_f = 0 let more of the gradient through than Elman's network?
 
@@ -523,8 +526,9 @@ for name in ("LSTM, b_f = 3, U small", "LSTM, b_f = 5, U small"):
     print(f"{name}: mean slope of tanh at the last c {last_slope(model, LONGEST):.2f}")
 
 # %% [markdown]
-# With b_f = 5, c forgets less of what 66 steps have added to it. So it is larger, and tanh is
-# flatter there. (At n = 4, c is still small, and more arrives with b_f = 5: see the next figure.)
+# With b_f = 5, c forgets less of what the 66 steps (the key, 64 symbols of noise and the question
+# mark) have added to it. So it is larger, and tanh is flatter there. (After only 4 symbols of noise
+# c is still small, and b_f = 5 lets through more than b_f = 3: see the next figure.)
 #
 # *The paths.* With a small U, path (1) alone carries most of what arrives at k = 5, and less than
 # half at k = 40. With b_f = 5, both paths together even let the gradient grow. Path (1) alone
@@ -611,20 +615,27 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # | b_f = 5 | either | far better: nearly every run learns, even at n = 32 |
 #
 # So the gates alone are not a cure. A forget gate that *starts open* is, as Gers et al. advised.
+# With an orthogonal U as well, every run learns every distance in the table. (At n = 32, 20 runs
+# against 17 may still be chance.)
 #
 # Two rules make a comparison fair:
 #
 # - **Try several seeds.** One seed made the LSTM look worse at n = 4, and twenty do not.
 # - **If two networks differ in two things, run all four combinations.** Elman's network with an
 #   orthogonal U learns n = 16 in 5 runs, and the LSTM with b_f = 0 and a small U in none. Is it the
-#   cell, or the start of U? It takes both. Keep the orthogonal U but use the LSTM, or keep Elman's
-#   cell but start U small: no run learns n = 16.
+#   cell, or the start of U? It takes both. No LSTM with b_f = 0 and an orthogonal U learns n = 16,
+#   and neither does any Elman network with a small U.
 #
-# **This is a good place for a pause.** Lesson 04 needs only what you have read up to here. The
-# second half of this lesson is about the opposite of forgetting: networks that remember too much.
+# What cured forgetting was a forget gate that starts open. Can a cell with fewer gates, and no cell
+# state, do the same? That is the question of lesson 04, and you can go on with it now.
 
 # %% [markdown]
-# ## Where dropout belongs
+# ## Part B (optional): networks that remember too much
+#
+# **You will be able to** say where dropout belongs, and measure whether a model recites its
+# training text. **Time:** about 12 minutes to read. Lesson 04 does not need this part.
+#
+# ### Where dropout belongs
 #
 # A network that remembers can also learn its text by heart, word by word. This is **overfitting**,
 # and **dropout** works against it (Srivastava et al. 2014). In training, dropout D sets each number
@@ -666,14 +677,18 @@ assert min(recalled["upwards"]) > 0.9 and max(recalled["c"][1:]) < 0.6
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start dropout`.
 #
-# ## By heart
+# ### By heart
 #
 # What does dropout do against overfitting? We train a language model on 10,000 words of the Bible,
-# once without dropout and once with D upwards. Each training has 40 **epochs**: it goes through the
-# whole text 40 times. After every second epoch, we measure the perplexity on two texts: this
-# training text, and a held-out text from other parts of the Bible. Words that occur only once in
-# the training text, or not at all, become `<unk>`, unknown. The models read `<unk>`, but never have
-# to predict it, and the perplexity leaves it out.
+# once without dropout and once with D upwards. Both models start with b_f = 1, not 5: to predict
+# the next word, near words matter, too. (We have not compared other starts on words. Lesson 04
+# compares some on letters.)
+#
+# Each training has 40 **epochs**: it goes through the whole text 40 times. After every second
+# epoch, we measure the perplexity on two texts: this training text, and a held-out text from other
+# parts of the Bible. Words that occur only once in the training text, or not at all, become
+# `<unk>`, unknown. The models read `<unk>`, but never have to predict it, and the perplexity leaves
+# it out.
 #
 # Guess: with dropout, will the model still learn its text by heart within 40 epochs? And will the
 # held-out perplexity still rise?
@@ -747,9 +762,10 @@ for epochs, (share, perplexity) in LONGER.items():
           f"held-out perplexity {perplexity}")
 
 # %% [markdown]
-# Dropout stops the model, at least within 240 epochs. By then, it has nearly stopped improving on
-# its training text, at three of four words. The other model predicted more than nine of ten after
-# 40. But dropout does not stop overfitting: the held-out perplexity is still rising.
+# Dropout keeps the model from learning its text by heart, at least within 240 epochs. By then, the
+# model has nearly stopped improving on its training text, at three of four words. Without dropout,
+# the model predicted more than nine of ten after 40. But dropout does not stop overfitting: the
+# held-out perplexity is still rising.
 #
 # Now for your second guess. Both models read the first 60 words of the training text, and then
 # continue with the most likely word each time. A slash is the end of a verse. A random draw decides
@@ -786,8 +802,8 @@ for place in range(len(ids) - 20):
 # one of those five.
 #
 # One recital could be luck. So let both models continue each text at a hundred places, and count
-# the words until the first wrong one. (An `<unk>` in the text counts as an error.) They start after
-# the last 60 words before the place, or after only the last 5.
+# the words until the first wrong one. (An `<unk>` in the text counts as an error.) Before each
+# place, a model reads the 60 words that precede it, or only the last 5 of them.
 
 # %% tags=["training"]
 assert names["B"] == 0.0
@@ -811,9 +827,6 @@ for label, text in (("training text", ids), ("held-out text", others)):
 #
 # So what became of your second guess? Both models write phrases from the Bible. Only if you know
 # the text do you see that B recites, and where it leaves the text.
-#
-# What cured forgetting in this lesson was a forget gate that starts open. Can a cell with fewer
-# gates, and no cell state, do the same? That is the question of lesson 04.
 
 # %% [markdown]
 # ## What others call it
@@ -859,14 +872,14 @@ for label, text in (("training text", ids), ("held-out text", others)):
 #    the network still learn to recall? (Write this line in exercise `lstm`, and check.)
 # 5. With b_f = 5, the network did not learn n = 64. Can it not learn this distance, or does it only
 #    take longer? And how much of the figure is chance? Repeat it with the seeds 9 and 10.
-# 6. Is it chance that dropout helps? Train both models with the seeds 17 and 27, too. And why does
-#    B need a long start? Put 55 words of the *held-out* text in front of the 5, and let it continue
-#    again. Guess first: will they help B, disturb it, or do nothing?
-# 7. With D on h_{t−1}, a step reads h ∘ m_t / (1 − p), with a fresh mask m_t of zeros and ones at
-#    each step. Derive the backward pass and check it. What changes on path (1)? Then take the
-#    networks with b_f = 5 that were trained without dropout, and apply D while they recall: on the
-#    way up, or to h, to c, or to both h and c. Where is the key stored?
+# 6. (Part B) Is it chance that dropout helps? Train both models with the seeds 17 and 27, too. And
+#    why does B need a long start? Put 55 words of the *held-out* text in front of the 5, and let it
+#    continue again. Guess first: will they help B, disturb it, or do nothing?
+# 7. (Part B) With D on h_{t−1}, a step reads h ∘ m_t / (1 − p), with a fresh mask m_t of zeros and
+#    ones at each step. Derive the backward pass and check it. What changes on path (1)? Then take
+#    the networks with b_f = 5 that were trained without dropout, and apply D while they recall: on
+#    the way up, or to h, to c, or to both h and c. Where is the key stored?
 # 8. Lesson 04's cell will have h_t = (1 − z) ∘ n + z ∘ h_{t−1}. Where is its carousel, and which
-#    bias plays the part of b_f?
+#    bias plays the role of b_f?
 # 9. Close path (2) by setting U = 0, and let the loss read only c_T. What is ∂L/∂c_0, in terms of
 #    ∂L/∂c_T? Show that your formula is right to the last digit.
