@@ -294,8 +294,9 @@ def read_out_backward(cache, model, grads):
 # C at every word, and through W_s once. Then find the two lines where encoder and decoder meet:
 # `c = h` forwards, and `dh = dc` backwards. These two lines are the **bottleneck**.
 #
-# `word_backward` is the backward pass of one target word. It adds the two terms of its word to dc,
-# and `backward`, which runs from the last word to the first, hands the sum to the preceding word.
+# `word_backward` is the backward pass of one target word. It adds the two terms of its word to dc.
+# `backward` runs from the last word to the first. It passes the sum on to the word before it in the
+# sentence, which is next in the loop.
 
 
 # %% tags=["plain"]
@@ -452,8 +453,9 @@ report = caught(check, overwriting)
 #
 #     dh = ½ dh' + ¼ dh' U_nᵀ
 #
-# U_n starts orthogonal (lesson 02): it turns a vector and keeps its length. So one step back adds
-# half of dh' and a quarter of dh' turned. The length of this sum depends on the angle between them:
+# U_n starts orthogonal (lesson 02): it turns a vector and keeps its length. So dh is the sum of two
+# vectors: half of dh', and a quarter of dh' turned. The length of this sum depends on the angle
+# between them:
 #
 # - near 0°, the factor is ½ + ¼ = 0.75;
 # - at 90°, it is √(½² + ¼²) = 0.56;
@@ -582,9 +584,9 @@ print("share of dc that reaches h_1 in untrained models, seeds 0 to 3: "
 
 # %% [markdown]
 # Both. Before training, 1.3 % of dc reaches h_1, as computed. After one epoch, it is about half
-# (question 8). That is still less than reaches h_12, but the first symbol's larger weight more than
-# makes up for it. At the last symbol, the encoder has learnt to keep what it has, so z is large and
-# 1 − z is small. At the first symbol, there is nothing to keep yet.
+# (question 8). That is also about half of what reaches h_12, but the first symbol's larger weight
+# more than makes up for it. At the last symbol, the encoder has learnt to keep what it has, so z is
+# large and 1 − z is small. At the first symbol, there is nothing to keep yet.
 #
 # It is often said that the gradient does not reach the first symbols. Here it is true of all four
 # untrained models, but no longer after one epoch. And from so little, the model learns! (In shorter
@@ -617,8 +619,8 @@ for length in (4, 8, 12):
 #
 # These are only three sequences. How often is a *whole* copy right? We feed the model the true
 # symbols, and check at every step whether it gives the true next symbol the highest probability. If
-# it does so at every step, greedy search would have fed itself the same true symbols, so its copy
-# is perfect. Remember your first guess: at what length are most copies wrong?
+# it does so at every step, greedy search would feed itself exactly these symbols, so its copy would
+# be perfect. Remember your first guess: at what length are most copies wrong?
 
 # %% tags=["training"]
 lengths = np.array([len(pair.source) for pair in test])
@@ -722,8 +724,12 @@ for task, shares in {"copy": by_place["fixed vector, 64"], "reverse": of_reverse
 # %% [markdown]
 # The first three still survive better, but the difference is much smaller. If only the order of
 # writing mattered, it would be as large as in copying. If only the order of reading mattered, the
-# last three would be better, because they were read first. So both seem to help. They add up in
-# copying, and nearly cancel in `reverse`.
+# last three would be better, because they were read first. So it seems to help a symbol to be read
+# first. In copying, this favours the first three. In `reverse`, it favours the last three.
+#
+# Does it also help to be written first? Perhaps, but a third factor could explain the same results:
+# the delay between reading a symbol and writing it. In copying, the delay is the same for all
+# symbols of a sequence. In `reverse`, it is shortest for the symbol written first (question 5).
 
 # %% tags=["training"]
 assert -0.1 < gaps["reverse"] < gaps["copy"]
@@ -738,13 +744,13 @@ assert -0.1 < gaps["reverse"] < gaps["copy"]
 # So we ask c itself, without the decoder. For each position, we fit a linear map from c to 20
 # outputs, one for each symbol. The largest output is the map's guess. We fit it by least squares,
 # on sequences of twelve symbols from the training split, and test it on others. The encoder stays
-# as it is. The decoder is fed the true symbols before each position, so the map reads them, too.
-# For comparison, we also let it read
+# as it is. The decoder is fed the true earlier symbols. To be fair, the map gets them, too. This is
+# our main map. For comparison, we also test
 #
-# - c alone, without the symbols before (a new map, fitted to c alone);
-# - the c of an *untrained* encoder (a new map, fitted to this c and the symbols before);
-# - the c of *another* sequence (the first map, given the wrong c, so that it can only guess: one in
-#   20 should be right).
+# - a new map that reads c alone, without the earlier symbols;
+# - a new map that reads the c of an *untrained* encoder, and the earlier symbols;
+# - the main map, given the c of a *different* sequence. It can then only guess, so one symbol in 20
+#   should be right.
 #
 # If the map finds a symbol more often than the decoder does, the symbol was in c, and the decoder
 # missed it. Guess: will it, and where?
@@ -796,8 +802,9 @@ show(figure, "05_found")
 # The other conditions show how c stores a sequence:
 #
 # - **Another sequence's c** (yellow) leaves the map with chance, as it should.
-# - **c alone** (green) is enough for the first symbol only. The symbols lie on top of each other in
-#   the same 64 numbers. A map that knows the earlier ones can subtract what they added.
+# - **c alone** (green) is enough for the first symbol only. Probably the symbols lie on top of each
+#   other in the same 64 numbers, and a map that knows the earlier ones subtracts what they added.
+#   We have not tested this explanation.
 # - **The untrained encoder** (pink) keeps the last symbols, and of the first ones hardly anything.
 #   What a symbol adds shrinks on its way to c, as the gradient does on its way back, so the first
 #   symbols are faint next to the later ones.
@@ -805,7 +812,7 @@ show(figure, "05_found")
 # Now compare pink and orange at the tenth symbol. In the untrained encoder's c, the map finds it
 # nearly always. In the trained encoder's c, it finds only about half. The rest may be lost, or
 # stored in a form that no linear map can read. So training did not simply add the first symbols to
-# what a linear map can find: it *swapped* later symbols for them.
+# what a linear map can find: it gained the first symbols and gave up many of the later ones.
 
 # %% tags=["training"]
 assert both.mean() > decoder.mean() + 0.05

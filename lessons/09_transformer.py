@@ -67,7 +67,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | M | (S, d_model) | the encoder's output for S source words; each decoder layer reads it |
 #
 # The figure is arranged like Figure 1 of the paper, with the encoder on the left. Each orange box
-# adds the result of a part to the stream and normalizes the sum.
+# adds the result of a part to the stream and normalizes the sum. (We derive the norm between jobs 1
+# and 2.)
 
 # %%
 boxes = {
@@ -230,12 +231,16 @@ visible = rng.random((T, S)) < [1, 0.5, 0.5]       # all queries see the first k
 print(str(check(heads, x, m, visible)).splitlines()[0])
 
 # %% [markdown]
+# ## Interlude: building the layer
+#
+# Job 1 is done. Before job 2, we build a whole encoder layer. For this, we need two tools, the norm
+# and the residual connection.
+#
 # ## Forward: layer normalization
 #
-# Job 1 is done. Before job 2, we build the layer, which needs a norm: because every part adds to
-# the stream, the stream's numbers would grow from layer to layer. **Layer normalization** (Ba,
-# Kiros & Hinton 2016) prevents this. In each row, here called x, it subtracts the mean and divides
-# by the standard deviation:
+# Because every part adds to the stream, the stream's numbers would grow from layer to layer.
+# **Layer normalization** (Ba, Kiros & Hinton 2016) prevents this. In each row, here called x, it
+# subtracts the mean and divides by the standard deviation:
 #
 #     μ = mean(x)      s = √(mean((x − μ)²) + ε)      x̂ = (x − μ) / s
 #
@@ -266,8 +271,9 @@ print("x̂ =", x_hat_of(row))
 #
 # Now apply the quotient rule to x̂_j = (x_j − μ) / s. Three paths lead from x_i to x̂_j: the direct
 # one (only if i = j), one through μ and one through s. The first line below has a term for each
-# path: [i = j] / s, −1 / (d_model s) and the rest. The last line multiplies by the upstream
-# gradient dx̂_j and sums over j. (∘ multiplies element by element.)
+# path. The direct path gives [i = j] / s, the path through μ gives −1 / (d_model s), and the path
+# through s gives the last term. The last line multiplies by the upstream gradient dx̂_j and sums
+# over j. (∘ multiplies element by element.)
 #
 #     ∂x̂_j/∂x_i = ([i = j] − 1 / d_model) / s − (x_j − μ) / s² · x̂_i / d_model
 #               = ([i = j] − 1 / d_model − x̂_j x̂_i / d_model) / s
@@ -346,10 +352,11 @@ class Stiff(PlainNorm):
 report = caught(check, Stiff(norm.g, norm.b), x)
 
 # %% [markdown]
-# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx. It finds only
-# a part of the Jacobian (the matrix of all ∂x̂_j/∂x_i) there: one of the three terms is missing.
+# Only dx, called `input[0]`, is wrong. The report points to the line that returns dx. It says that
+# this line computes only a part of the Jacobian (the matrix of all ∂x̂_j/∂x_i): one of the three
+# terms is missing.
 #
-# ## A whole encoder layer
+# ### A whole encoder layer
 #
 # As in the paper, the norm comes *after* each sum (**post-norm**). In the backward pass, only two
 # things are new. First, a sum x + f(x) passes its gradient, `dsum`, to both x and f(x). Second,
@@ -435,9 +442,10 @@ print("one layer: its output, dx and the gradients of all its parameters equal t
 # What goes wrong without residual connections, where y = LN(heads(x, x)) and z = LN(FF(y))? We send
 # twenty random words through six untrained layers. After each layer, x is the new stream, and we
 # measure how different its rows still are: mean((x − x̄)²) / mean(x²), where x̄ is the mean row.
-# This is the share of mean(x²) that is variation between rows: 0 if all rows are equal, and 1 if x̄
-# is 0. Guess: after how many layers without residual connections are the words practically the
-# same, with a share below one in a million? (As a control, we also replace heads(x, x) by x.)
+# This is the share of mean(x²) that is variation between rows. It is 0 if all rows are equal, and 1
+# if the rows average to zero. Guess: after how many layers without residual connections are the
+# words practically the same, with a share below one in a million? (As a control, we also replace
+# heads(x, x) by x.)
 
 
 # %%
@@ -477,11 +485,11 @@ for name, residual in (("with", 1), ("without", 0)):
 # less. The heads cause this collapse: without heads, the share is above a tenth after six layers.
 #
 # Residual connections do not prevent the collapse in this untrained stack, but they slow it down:
-# after six layers, the share is still about 1%.
+# after six layers, the share is still about 1%. This ends the interlude.
 #
 # ## Job 2: keep the order
 #
-# Does the layer know the order of the words? We shuffle our sentence. Which outputs change?
+# Does our new layer know the order of the words? We shuffle our sentence. Which outputs change?
 
 # %%
 order = np.array([3, 4, 2, 0, 1])
@@ -539,9 +547,10 @@ for p in (2, 50):
 #
 # This product alone cannot tell before from after, because cos(−b) = cos b. What can a head do with
 # R, then? Suppose that W_q and W_k of a head pick out the same few pairs of PE, and that W_q also
-# applies R for the offset −3 to each pair. Then the query at p looks like the key at p − 3, so its
-# product with that key is the largest: the query asks for "the word three before me". The figure
-# shows PE on the left, and the product for two positions p on the right.
+# applies R₋₃, the R for the offset −3, to each pair. In each pair, PE(p) R₋₃ = PE(p − 3). So the
+# query at p looks like the key at p − 3, and its product with that key is the largest: the query
+# asks for "the word three before me". The figure shows PE on the left, and the product for two
+# positions p on the right.
 
 # %%
 products = PE @ PE.T
@@ -628,9 +637,10 @@ print("the decoder layer: its output equals the library's")
 #
 # Suppose that the triangle is one place too wide, j ≤ t + 1, or that it is left out. Will the
 # gradient check notice? As in lesson 08, we also test a *law*: no word may change an earlier
-# output. We change one word j at a time and see which outputs move. Our five words make 10 cases of
-# a word and an earlier output. We begin with the encoder layer, whose mask we can choose: we use it
-# as a decoder, with our sentence as its target. Then we test `decode` itself.
+# output. We change one word j at a time and see which outputs move. With five words, there are 10
+# cases: pairs of a word and an output before it. `decode` has its mask built in. So we first run
+# the encoder layer with three masks, as if it were a decoder and our sentence its target. Then we
+# test `decode` itself.
 
 
 # %%
@@ -735,8 +745,8 @@ for name, residual in (("with", 1), ("without", 0)):
 # ## Job 4: make the next word cheap
 #
 # For the next word, a recurrent decoder takes one step from its last state, but our `next_word`
-# runs on all words again. Guess: after ten words, how many rows has one W_k of the decoder's
-# self-attention multiplied in all?
+# runs on all words again. Guess: when it has written ten words in this way, how many rows has one
+# W_k of the decoder's self-attention multiplied in all?
 #
 # By the law of job 3, a new word does not change any earlier output, so the keys and values of
 # earlier words stay the same in every layer. If we keep them (a **KV cache**), each new word sends
@@ -811,6 +821,7 @@ steps = len(test[shown].source) + len(test[shown].target) + 2       # 2: the end
 layers = len(translator.model.encoder) + len(translator.model.decoder)
 print(f"one after another, in training on this pair: {steps} steps of a recurrent network, or "
       f"{layers} layers of this Transformer")
+# parameters (model.size): 112,358 in the GRU with lesson 07's settings, 270,822 in this Transformer
 print("recorded runs on the same pairs: share of held-out sentences that are exactly right")
 print("  a GRU with the dot score     about 99% of 400, after 5 epochs (seed 1)")
 print("  this Transformer             80% to 91% of 300, after 4 epochs (seeds 0 to 2)")
@@ -818,23 +829,25 @@ print("                               89% to 96% of 300, after 8 epochs (seeds 0
 
 # %% [markdown]
 # Most of the translations are exactly right, so the four jobs can be done without recurrence. But
-# with only 8,000 short pairs, the recurrent network after five epochs still translates better than
-# the Transformer after eight. The Transformer's advantage is in training: on the pair above, a
+# with only 8,000 short pairs, the recorded recurrent network after five epochs still translates
+# better than the Transformer after eight. (This comparison is rough. It has one seed of the GRU,
+# tested on 400 sentences, and three of the Transformer, tested on 300, and the Transformer has more
+# than twice as many parameters.) The Transformer's advantage is in training: on the pair above, a
 # recurrent network takes 18 steps, one after another, but this Transformer computes only four
 # layers, one after another, however long the sentences are.
 #
-# What was the warm-up for? At the start of training, the gradients near the output of a post-norm
-# model are large, so steps at the full learning rate can ruin the model. Most later models are
-# **pre-norm**: they compute x + f(LN(x)), and can be trained without a warm-up (Xiong et al. 2020).
-# Question 5 trains both kinds.
+# What was the warm-up for? Xiong et al. (2020) explain it by the gradients near the output. At the
+# start of training, they are large in a post-norm model, so steps at the full learning rate can
+# ruin the model. Most later models are **pre-norm**: they compute x + f(LN(x)), and can be trained
+# without a warm-up. Question 5 trains both kinds, and its answer measures these gradients.
 #
 # ## What each head attends to
 #
 # Does each head of cross-attention point at the word that is being translated? For each head, we
 # measure the share of target words whose largest weight is on the right source word. Guess: which
 # heads point better, those of layer 1 or those of layer 2? The figure shows the weights for the
-# pair above, with a white frame around each right word. Each row is labelled with the word to be
-# predicted; its query is at the word before (job 3).
+# pair above, with a white frame around each right word (a *sure link* in the legend). Each row is
+# labelled with the word to be predicted; its query is at the word before (job 3).
 
 # %% tags=["training"]
 weights, linked = weights_of_heads(translator, test)    # (B, h, T, S) per layer; linked: (B, T, S)
@@ -893,12 +906,12 @@ for seed, (with_all, heads_of_seed) in RECORDED.items():
                                          for points, left in heads_of_seed))
 
 # %% [markdown]
-# In this run, the head that is needed most belongs to self-attention: without it, fewer than half
-# of the translations are right. And how well a head of cross-attention points does not tell us how
-# much the translation needs it. In the recorded runs with seeds 0 and 2, removing the *worst*
-# pointer costs the most. With seed 1, the two best point equally well, but removing one of them
-# costs 35 points, and removing the other costs 5. (A share of 300 sentences has a standard error of
-# 2 to 3 points.)
+# In this run, the head that is needed most belongs to self-attention: without it, most of the right
+# translations are lost. Another seed can give the other answer (question 6). And how well a head of
+# cross-attention points does not tell us how much the translation needs it. In the recorded runs
+# with seeds 0 and 2, removing the *worst* pointer costs the most. With seed 1, the two best point
+# equally well, but removing one of them costs 35 points, and removing the other costs 5. (A share
+# of 300 sentences has a standard error of 2 to 3 points.)
 #
 # ## Four jobs, four tests
 #
@@ -957,7 +970,7 @@ for seed, (with_all, heads_of_seed) in RECORDED.items():
 #    models learns only how frequent each word is? Does a small constant learning rate help this
 #    model? And does the gradient vanish in a deep post-norm stack?
 # 6. Remove each head of both decoder layers, with seeds 0 to 2. Does layer 1 need its heads of
-#    cross-attention? And is the head that is needed most always one of self-attention?
+#    cross-attention? And with which seeds is the head that is needed most one of self-attention?
 # 7. Train with a triangle that is one place too wide. How good will the perplexity be? And how good
 #    will the translations be?
 # 8. **Label smoothing** (Szegedy et al. 2016) does not ask for p = 1 on the right word. Its target
