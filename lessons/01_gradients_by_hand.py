@@ -88,11 +88,13 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 #
 # How does L change with each parameter? The backward pass takes the four lines in reverse, against
 # the arrows of the diagram. At each line we ask: *given the gradient of the line's result, what are
-# the gradients of its inputs?* We write dX for ∂L/∂X, which always has the shape of X.
+# the gradients of the arrays on its right-hand side?* We write dX for ∂L/∂X, which always has the
+# shape of X.
 #
-# And we believe nothing until we have measured it. `numeric_gradient` moves each number of an array
-# a little up and a little down, and divides the change of L by the distance between the two
-# positions. This is a central difference, as in lesson 00.
+# And we believe nothing until we have measured it. In its simplest form, a central difference moves
+# a number a little up and a little down, and divides the change of L by the distance between the
+# two positions, as in lesson 00. The library's `numeric_gradient` does this to each number of an
+# array, with two such pairs of positions.
 
 
 # %%
@@ -140,10 +142,11 @@ show(figure, "01_pull")
 # except that of "d", the letter that came. The more the model had expected a wrong letter, the
 # harder its score is pushed down.
 #
-# **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. To find the gradient of an
-# input, such as h_j, collect all scores that use it. Each such score z_v contributes its own
-# gradient dz_v, times the derivative of z_v with respect to this input. The contributions add up.
-# Only one score uses b_v, and only one uses W_vj, but all scores use h_j:
+# **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. To find the gradient of
+# any number on the right-hand side (h_j, W_vj or b_v), collect all scores that use it. Each such
+# score z_v contributes its own gradient dz_v, times the derivative of z_v with respect to this
+# number. The contributions add up. Only one score uses b_v, and only one uses W_vj, but all scores
+# use h_j:
 #
 #     db_v  = dz_v
 #     dW_vj = dz_v h_j            a matrix: one row for each score, one column for each number of h
@@ -206,8 +209,8 @@ assert np.allclose(dE, measured, atol=1e-8)
 # the same constant to all scores of a row. So we first subtract the row's largest score, and then
 # no exponential is larger than e⁰ = 1.
 #
-# Before you see all this in NumPy, write it yourself. The gap that you fill in is now a backward
-# pass:
+# Before you see all this in NumPy, write it yourself. As in lesson 00, each exercise is a file with
+# a gap. This time the gap is a backward pass:
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
 #
@@ -219,8 +222,9 @@ assert np.allclose(dE, measured, atol=1e-8)
 # marked `plain`.) The base class `Module` turns the array fields into parameters, and provides a
 # place for their gradients: `model.zeros_like()` returns a *gradient model*. This is another
 # Bigram, full of zeros at first, in which W will hold ∂L/∂W. `backward` *adds* to the gradient
-# model and does not overwrite it, because a loss may use the same model twice. The argument dloss
-# is the derivative of the final loss with respect to L. If L is the final loss, dloss is 1.
+# model and does not overwrite it, because a loss may use the same model twice. L may also be only
+# one part of a larger loss. The argument dloss is the derivative of that larger loss with respect
+# to L. If L is the whole loss, dloss is 1.
 
 
 # %% tags=["plain"]
@@ -267,9 +271,10 @@ def onehot(ids, like):
 #     (L(w + ε) − L(w − ε)) / 2ε = L' + ε² L'''/6 + …
 #
 # In the difference, the terms with an even power of ε cancel. So this *central* difference has an
-# error of O(ε²), while a one-sided difference, (L(w + ε) − L(w)) / ε, has an error of O(ε). For
-# training, two forward passes for every number of every parameter would be hopelessly slow. For
-# checking they are perfect, because they use no line of the backward pass.
+# error of O(ε²): for small ε, the error is at most a constant times ε². A one-sided difference,
+# (L(w + ε) − L(w)) / ε, has an error of O(ε). For training, two forward passes for every number of
+# every parameter would be hopelessly slow. For checking they are perfect, because they use no line
+# of the backward pass.
 
 
 # %%
@@ -317,10 +322,10 @@ for name, array in tiny.named_parameters():
 # %% [markdown]
 # All three gradients are right. You need not write this loop again: the library's `gradcheck` does
 # the same for any Module, and a little better. It measures as `numeric_gradient` does: at four
-# points, two above and two below, so its error is only O(ε⁴). In place of dloss = 1, it draws a
+# points, two above and two below, so its error is only O(ε⁴). Instead of dloss = 1, it draws a
 # random **upstream gradient** (the gradient that arrives from later layers). To pass, every element
-# must have a relative error below 1e-6. (Relative means: divided by the element itself, or by a
-# thousandth of the array's largest element, whichever is larger.)
+# must have a relative error below 1e-6. (The relative error is the difference divided by the
+# element, or by a thousandth of the array's largest element, whichever is larger.)
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -329,9 +334,10 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # ## The same as the library
 #
 # Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
-# and `Output` computes the scores and the loss. Output stores our W as the table E of an Embedding
-# named `words`, so that the input can share it (question 5). Output returns the *sum* of −log p
-# over the seven pairs. So we divide the sum by 7, and pass 1/7 to Output to scale its gradients.
+# and `Output` computes the scores and the loss. Output keeps our W in an Embedding called `words`
+# (as `words.E`), so that input and output can share one table (question 5). Output returns the
+# *sum* of −log p over the seven pairs. So we divide the sum by 7, and pass 1/7 to Output to scale
+# its gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -440,7 +446,7 @@ assert said == "PASSES"
 # twice**. In later lessons, check with masks and with more than one time step, too: a bug in the
 # code for masks stays hidden as long as the check uses no mask.
 #
-# The next bug is a matrix transposed by mistake, dh = dz Wᵀ in place of dh = dz W. We check it with
+# The next bug is a matrix transposed by mistake, dh = dz Wᵀ instead of dh = dz W. We check it with
 # D = 3, then with D = V = 5, and, still square, with W symmetric and with W = 0. Guess: in how many
 # of these four situations is it found?
 
@@ -504,7 +510,7 @@ assert said == "PASSES"
 #     ε L'''/3 − δ L/2ε² = 0,   so   ε³ = 3 δ L / (2 L''')
 #
 # If L and L''' are of similar size, the best ε is near δ^(1/3), a few millionths. With four points,
-# the remainder contains ε⁴ in place of ε². Then the best ε is larger, near δ^(1/5), a few
+# the remainder contains ε⁴ instead of ε². Then the best ε is larger, near δ^(1/5), a few
 # ten-thousandths, and the error at this ε is smaller.
 #
 # We measure the error of dW for many ε. In float32, δ is about 6e-8. Guess the smallest error that
@@ -550,8 +556,8 @@ assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].mi
 #
 # In float32 (green) no ε reaches a millionth, so even a correct backward pass would fail the check.
 # **Train in float32, check in float64.** On the left, the green curve is flat, at exactly 1. There
-# ε is so small that L, rounded to a float32, does not change at all. So the difference is 0, and
-# the error is as large as dW itself.
+# ε is so small that L, rounded to a float32, does not change at all. (At the far left, w ± ε itself
+# is rounded back to w.) So the difference is 0, and the error is as large as dW itself.
 #
 # ## Train
 #
@@ -760,6 +766,6 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # 3. Set RATE to 20. What happens, and which number is the first to go out of bounds?
 # 4. Compute the exact gradient over the whole text from `counts`, without drawing any pairs.
 # 5. Use one matrix in both places, W = E. Which line of `backward` changes? What would happen if
-#    the last line had `=` in place of `+=`?
+#    the last line had `=` instead of `+=`?
 # 6. gradcheck multiplies the outputs by random numbers before it sums them. Why is the plain sum of
 #    a softmax a bad loss to check with?

@@ -301,17 +301,17 @@ print("for each word, this α times this factor, normalised, is its weight by ne
 # | `score_backward` | each target word, in reverse | adds dK to `dmemory.keys`, and returns dq |
 # | `read_backward` | once per sentence | takes dK, adds dW to `grads.W`, and returns dh |
 #
-# `super().read_backward` returns the part of dh that comes through the context, so add the part
-# through the keys to it. (Other scores may also need `dmemory.values` and `dmemory.defer`. Section
-# 2 of `docs/custom_mechanisms.md` explains them.)
+# `super().read_backward` returns the part of dh that comes through the context. You add the part
+# that comes through the keys. (Other scores may also need `dmemory.values` and `dmemory.defer`.
+# Section 2 of `docs/custom_mechanisms.md` explains them.)
 #
 # > **Exercise.** Write the two backward methods before you read on:
 # > `numpy-attention exercise start nearness`.
 #
 # The class computes a whole batch, with q (B, Q) and K (B, S, Q). Compare it line by line with the
-# equations above. Only the initial value of s is new. A distance is a sum of Q squares and may be
-# large, so `create` starts with a small β: s = −2. (Question 1 shows why no softmax should start
-# too sharp.)
+# equations above. `as_rows` turns (B, S, …) into (B · S, …). Only the initial value of s is new. A
+# distance is a sum of Q squares and may be large, so `create` starts with a small β: s = −2.
+# (Question 1 shows why no softmax should start too sharp.)
 
 
 # %% tags=["plain"]
@@ -363,6 +363,7 @@ class Nearness(SoftmaxAttention):
 # %%
 mine = Nearness(np.eye(2), s)
 memory = mine.read(K[None], np.ones((1, 3), bool))
+# 0 is the time step, which this score does not use
 _, weights, _ = mine.step(q[None], memory, 0)
 assert np.allclose(weights, alpha)
 
@@ -374,6 +375,7 @@ def check(kind):
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]], bool)
     queries = rng.standard_normal((5, 2, 3))
     values = rng.standard_normal((2, 6, 4))
+    # forward runs `read` and all steps, and backward runs their backward methods in reverse
     forward, backward = protocol(attention, mask)
     return gradcheck(attention, queries, values, rng=rng, forward=forward, backward=backward)
 
@@ -434,10 +436,11 @@ assert code == 0
 # We measure three things on the test sentences:
 #
 # - *exactly right*: the share of sentences that are translated without a single mistake
-# - *points right*: the data marks some pairs of a source word and a target word as certain, the
-#   *sure links*. In how many of them does the target word give its largest weight to the source
-#   word? (We ignore the weight on `</s>`.)
+# - *points right*: for some source and target words, the data says with certainty that one
+#   translates the other. These pairs are the *sure links*. In how many of them does the target word
+#   give its largest weight to the source word? (The weight on `</s>` does not count here.)
 # - *largest weight*: how sharp the attention is, as the mean of all target words' largest weights
+#   (here the weight on `</s>` counts)
 #
 # For each of the three measures, guess the order of the three scores, and write it down.
 
@@ -534,9 +537,9 @@ for what, recorded in FACTOR.items():
     print(f"{what}: higher without the factor with {higher} of 6 seeds (recorded)")
 
 # %% [markdown]
-# Without the factor, attention is sharper and points better with all six seeds. So it is the
-# product that makes nearness sharp. The factor, the only part that is due to the distance, works
-# against sharpness.
+# Without the factor, attention is sharper and points better with all six seeds. So the product
+# alone is enough to make attention sharp. The factor, the only part that is due to the distance,
+# works against sharpness.
 #
 # Then why is additive less sharp? One explanation suggests itself: the tanh. A tanh is between −1
 # and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|, and no two scores can
@@ -585,20 +588,6 @@ assert min(bounds) > 2 * max(lead(trained["general", seed]) for seed in SEEDS)
 # And which score translates best? Compare two kinds of difference: how much the mean results of the
 # three scores differ, and how much the results of one score differ from seed to seed.
 
-
-# %% tags=["training"]
-def wins(what, one, other):
-    """For how many seeds a measure is higher for one score than for the other."""
-    pairs_of_seeds = zip(figures[what][one], figures[what][other])
-    return sum(mine > theirs for mine, theirs in pairs_of_seeds)
-
-
-for what in MEASURES:
-    for other in ("additive", "general"):
-        print(f"{what}: nearness is above {other} with {wins(what, 'nearness', other)} of "
-              f"{len(SEEDS)} seeds")
-assert wins("largest weight", "nearness", "additive") == len(SEEDS)
-
 # %% tags=["training"]
 exact = figures["exactly right"]
 between_seeds = max(max(numbers) - min(numbers) for numbers in exact.values())
@@ -608,6 +597,9 @@ print(f"exactly right: with one seed for each score, {len(orders)} of the 6 rank
 print(f"exactly right: the means differ by {max(means) - min(means):.1%} at most, the seeds of one "
       f"score by up to {between_seeds:.1%}")
 assert max(means) - min(means) < between_seeds
+points = figures["points right"]
+ahead = sum(np.array(points["general"]) > points["nearness"])
+print(f"points right: general is ahead of nearness with {ahead} of {len(SEEDS)} seeds")
 
 # %% [markdown]
 # The means of the three scores differ less than the results of a single score do from seed to seed.
@@ -641,8 +633,8 @@ for seed, right in zip(SEEDS, figures["points right"]["nearness"]):
 # With seed 3, nearly all missed links are those of two words: the full stop, and *ne* (or *n'*).
 # Where do these words look instead? The figure compares general and nearness, both with seed 3, on
 # a test sentence that has a negation and a swapped adjective. A solid outline marks a sure link,
-# and a dashed outline marks a link that is only possible. (In the figure and its titles, `</s>`
-# counts as a source word.)
+# and a dashed outline marks a link that is only possible. The titles count as *points right* does,
+# without `</s>`.
 
 # %% tags=["training"]
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
@@ -651,8 +643,9 @@ pair = test[shown]
 figure, axes = plt.subplots(1, 2, figsize=(11.5, 5.4), layout="constrained")
 for name, ax in zip(("general", "nearness"), axes):
     rows = trained[name, 3].attend([pair])[0]
-    right = sum(rows[j].argmax() == i for i, j in pair.sure)
-    title = f"{name}: {right} of {len(pair.sure)} sure links have the largest weight of their row"
+    places = rows[:, :len(pair.source)].argmax(1)
+    right = sum(places[j] == i for i, j in pair.sure)
+    title = f"{name}: {right} of {len(pair.sure)} sure links point right"
     plotting.attention_heatmap(rows, source_tokens=[*pair.source, "</s>"],
                                target_tokens=[*pair.target, "</s>"], gold=pair.sure,
                                possible=pair.possible, ax=ax, title=title)
@@ -661,11 +654,11 @@ show(figure, "13_attention")
 
 # %% [markdown]
 # In both models, the full stop gives most of its weight to `</s>`. Without `</s>`, as *points
-# right* counts, general's full stop is right and nearness's is not. (The titles count `</s>`, so in
-# them both miss.) That is one habit. The other habit is that of *ne*: with nearness, *ne* gives
-# its largest weight to *do*. This link is marked as possible but not as sure, so it does not count
-# either. Neither habit seems to hurt, because seed 3 translates best of nearness's three seeds. So
-# a low share of links may come from a habit, and not from a mistake.
+# right* counts, general's full stop is right and nearness's is not. That is one habit. The other
+# habit is that of *ne*: with nearness, *ne* gives its largest weight to *do*. This link is marked
+# as possible but not as sure, so it does not count either. Neither habit seems to hurt, because
+# seed 3 translates best of nearness's three seeds. So a low *points right* need not mean that the
+# model translates wrongly.
 #
 # Many new mechanisms end like this one. It works: its gradients are right, it translates, and it
 # points at most of the right words. But nothing here shows that it is better than what we had. If

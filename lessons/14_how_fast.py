@@ -11,8 +11,8 @@
 # it be?
 #
 # The second question has an answer, because every version has to do the same multiplications.
-# These multiplications can be grouped into matrix products, most of them into a few large ones. The
-# time of these products alone, each as fast as we can make it, is the **floor**.
+# Nearly all of this work is matrix products, and most of it is a few large ones. The time of these
+# products alone, each as fast as we can make it, is the **floor**.
 #
 # You will write the obvious version first, and find out which of its parts take most of the time.
 # Then you will make one change at a time, check that the new version computes the same as the
@@ -447,8 +447,8 @@ wrong = created(OneOff, 7, 2, np.float64)
 report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# All shapes are right, yet the gradient of U is wrong. The report names the line. It tries small
-# changes to the line, but not the right one, hs[:-1], so it suspects an input or a missing term.
+# All shapes are right, yet the gradient of U is wrong. The report names the line. It tried small
+# changes to the line, but hs[:-1] was not among them, so it suspects an input or a missing term.
 #
 # ## 3. All words at once
 #
@@ -492,10 +492,12 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 # gives one ratio of their times. Printed are the median of these ratios and, in square brackets,
 # their interquartile range. If the range contains 1, the run cannot tell the two versions apart.
 # The verdict at the end of the line follows this rule. It is no more than a rule of thumb: if two
-# versions are almost equally fast, the next run may give another verdict.
+# versions are almost equally fast, the next run may give another verdict. The milliseconds that a
+# change *saves* are the difference of the two median times. So a line can show a small saving and
+# a ratio below 1, if the versions are almost equally fast.
 #
 # Compare your times within a table only, because the machine may be slower a minute later. The
-# Xeon's times in all tables are from the same rounds, those of *The waterfall*.
+# Xeon's times are the same in every table, because they were all recorded in *The waterfall*.
 
 # %% tags=["training"]
 time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
@@ -514,8 +516,9 @@ print_profile(created(WordsAtOnce, V, H), inputs, targets, 15)
 # takes four NumPy calls, and each makes a new array. A time step makes some fifty calls, each for
 # only B · H numbers.
 #
-# A **kernel** is Python that numba compiles to machine code. It can compute everything for one
-# number before it goes on to the next. Intermediate results stay in the processor's registers, so
+# A **kernel** is a compiled inner loop. We write ours in Python, and numba compiles them to machine
+# code. A kernel can compute everything for one number before it goes on to the next. Intermediate
+# results stay in the processor's *registers*, which hold the numbers that it is computing with, so
 # they need no arrays. `elementary.sigmoid` and `elementary.tanh` take one number.
 
 
@@ -543,8 +546,8 @@ def lstm(a, c, h_next, c_next):
 # It is in `numpy_attention/kernels/gates.py`. `check_same` compares both with the NumPy gates.
 #
 # The new version makes the arrays for all time steps before the loop, and step t writes its part of
-# them. It fetches U through a method, `laid_out`, so that change 7 can replace it. How much will it
-# save?
+# them. It fetches U through a method, `laid_out`, so that change 7 can replace the layout. How much
+# will change 4 save?
 
 
 # %% tags=["plain"]
@@ -684,8 +687,9 @@ time_versions(OnePassSoftmax, OnePassUpdate)
 # operations, because each row meets each entry of U in one multiplication and one addition.
 #
 # **BLAS** is the library that computes NumPy's products, with kernels for each kind of processor.
-# The line `BLAS: …` names yours. The Xeon used OpenBLAS's SkylakeX kernels, which need AVX-512.
-# With others, you may not find what follows: the output has a verdict for your run.
+# The line `BLAS: …` names yours. The Xeon used OpenBLAS's SkylakeX kernels. They need AVX-512,
+# instructions that process 16 float32 numbers at once. With other kernels, you may not find what
+# follows: the output has a verdict for your run.
 
 # %%
 ROWS = (1, 5, 10, 12, 20, 50, 200, 1000)
@@ -727,11 +731,13 @@ print_line(rates, U.size)
 
 # %% [markdown]
 # On the Xeon, five rows are the surprise. They are much faster than the line predicts, and faster
-# per row than ten. The call and U are the same, so what they save must be the packing.
+# per row than ten. The call and U are the same, so what five rows save must be the packing.
 #
-# Ten rows show how far to trust the line. On the Xeon, they are slower than it predicts, and twelve
-# rows are faster. The kernel computes rows in groups of four, and ten rows leave half a group
-# empty. So the packing time is only an estimate, and the argument needs another test.
+# Ten rows show how far to trust the line. On the Xeon, they are slower than it predicts. They even
+# take longer than twelve rows, which are more work. Packing does not explain this, because it takes
+# the same time for both. Perhaps BLAS computes rows in groups of four, with slower code for the two
+# rows that are left over. We do not test this guess. So the packing time is only an estimate, and
+# the argument needs another test.
 #
 # Why does BLAS not pack for five rows? For processors with AVX-512, OpenBLAS has *small-matrix
 # kernels*, which read a matrix where it is. It uses them for products of at most 10⁶
@@ -828,11 +834,23 @@ gains = [rates[f"{x} @ panels"][10] / rates[f"{x} @ {W}"][10]
 title = f"Ten rows: panels make h @ U {gains[0]:.1f}, da @ U.T {gains[1]:.1f} times as fast"
 show(draw_rates(rates, title, "rows of the product"), "14_panels")
 
+# %%
+# a copy of U that begins at a multiple of 64 bytes, and one that begins 16 bytes after such a place
+shifted = aligned(np.pad(U.ravel(), (4, 0)))[4:].reshape(U.shape)
+sides = {"aligned": products_of(states[:5], aligned(U)),
+         "shifted": products_of(states[:5], shifted)}
+seconds = in_turns(sides, 15, np.random.default_rng(12))
+for name, each in seconds.items():
+    print(f"five rows, h @ U without panels, U {name}: {rate(each, 5, U.size):.0f} GFLOP/s")
+
 # %% [markdown]
-# On the Xeon, panels helped most at ten rows. They helped `U.T` more than U there: `U.T` is a
-# *view* whose rows are columns of U, so packing it may take longer. BLAS does not pack for one row
-# or for five, so panels save no packing there. At 200 rows, panels were slower, perhaps because
-# they then have many more parts.
+# On the Xeon, panels helped most at ten rows. Part of this gain is due to the plain product, which
+# is unusually slow at ten rows. Panels helped `U.T` more than U there: `U.T` is a *view* whose rows
+# are columns of U, so packing it may take longer. BLAS does not pack for one row or for five, so
+# panels save no packing there. Yet in the Xeon's numbers, five rows times U are faster with panels.
+# The probable reason is chance: on the Xeon, five rows are slower if U does not begin at a multiple
+# of 64 bytes. The last two lines of the output compare both cases. At 200 rows, panels were slower,
+# perhaps because they then have many more parts.
 #
 # In the training step, change 7 is one line. Question 3 shows that the products in the loop are
 # little more than a tenth of all operations. Guess what panels save.
@@ -852,8 +870,8 @@ print(check(UInPanels))
 time_versions(OnePassUpdate, UInPanels)
 
 # %% [markdown]
-# The gain is small even on the Xeon. The products in the loop became faster, but they are a small
-# part of the whole.
+# On the Xeon, change 7 gains about as much as change 4. The products in the loop became faster, but
+# they are a small part of the whole.
 #
 # ## The library, and the floor
 #
@@ -960,8 +978,8 @@ title = f"From {first / floor:.1f} to {last / floor:.2f} times the floor; larges
 show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 
 # %% [markdown]
-# *Your first guess.* The output has the guess that is closest to your run. BLAS did much of the
-# work from the start, so even the first version is not ten times as slow as the floor.
+# *Your first guess.* The line `closest first guess` above tells you which guess was best. BLAS did
+# much of the work from the start, so even the first version is not ten times as slow as the floor.
 #
 # *Your second guess.* On the Xeon, change 3 gained most, with five lines of NumPy. The first
 # profile suggested it: `predict` took more than half of the time, and the two largest gains,
@@ -975,9 +993,9 @@ show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 #
 # ## What is left
 #
-# How much could still be saved? At most everything except the products. Compute their share of
-# version 7's time from the output above. Then guess how the rest is split between softmax, update,
-# gates and everything else. We timed the kernels on their own, in the same rounds.
+# How much could still be saved? At most everything except the products. Compute the products' share
+# of version 7's time from the output above. Then guess how the rest is split between softmax,
+# update, gates and everything else. We timed the kernels on their own, in the same rounds.
 
 
 # %% tags=["training"]

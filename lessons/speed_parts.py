@@ -164,6 +164,9 @@ def print_line(rates, entries):
     for n in (200, 50, 12, 10, 5):
         print(f"{n:>3} rows: the line predicts {predicted(rates, entries, n):.0f} GFLOP/s, "
               f"measured {rates[n]:.0f}   (Xeon {predicted(xeon, entries, n):.0f}, {xeon[n]})")
+    for n in (10, 12):
+        of_all, on_xeon = (2 * n * entries / each[n] / 1e3 for each in (rates, xeon))
+        print(f"{n} rows take {of_all:.0f} µs in all (Xeon {on_xeon:.0f})")
     times, on_xeon = (each[5] / predicted(each, entries, 5) for each in (rates, xeon))
     print(f"five rows are {times:.1f} times as fast as predicted (Xeon {on_xeon:.1f}):",
           "they seem to save the packing" if times > 1.25 else
