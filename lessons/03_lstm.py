@@ -566,7 +566,7 @@ for name, (bias, is_orthogonal) in NETWORKS.items():
 
 # %% tags=["training"]
 learnt = {name: sum(one > 0.9 for one in right) for name, right in accuracy.items()}
-title = (f"With a small U, b_f = 0 learns {learnt['LSTM, b_f = 0, U small']} of 5 distances, "
+title = (f"One seed, small U: b_f = 0 learns {learnt['LSTM, b_f = 0, U small']} of 5 distances, "
          f"b_f = 5 learns {learnt['LSTM, b_f = 5, U small']}")
 below = [[f"grad × {share:.2f}" if share > 0.005 else f"grad × {share:.0e}" for share in shares]
          for shares in at_the_key.values()]
@@ -614,7 +614,8 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # | all biases 0 | orthogonal | worse: 10 runs against 17 at n = 8, and 0 against 5 at n = 16 |
 # | b_f = 5 | either | far better: nearly every run learns, even at n = 32 |
 #
-# So the gates alone are not a cure. A forget gate that *starts open* is, as Gers et al. advised.
+# So the gates alone are not a cure. The cure is a forget gate that *starts open*, as Gers et al.
+# advised.
 # With an orthogonal U as well, every run learns every distance in the table. (At n = 32, 20 runs
 # against 17 may still be chance.)
 #
@@ -797,7 +798,7 @@ for place in range(len(ids) - 20):
         print("it is followed by:", in_words(vocabulary, ids[place + len(phrase):place + 20]))
 
 # %% [markdown]
-# So B still recites, but it has lost its place. In the passage that B began with, "god divided"
+# So B still recites, but it has lost its place. In the passage that B was reciting, "god divided"
 # follows. In the other five, the verse ends. B ends the verse, too, and goes on with the text of
 # one of those five.
 #

@@ -459,9 +459,10 @@ for name, (at_16, at_32) in RUNS_THAT_LEARNT.items():
 
 # %% [markdown]
 # So two gates without a cell state can remember. Many runs learn even with b_z = 0, but no LSTM
-# with b_f = 0 does. (We have not tested why.) No start of b_z reaches the LSTM with b_f = 5, and
-# b_z = 5 is no better than b_z = 0. The gate z has two jobs: a unit that keeps more takes less.
-# With z = σ(5), less than a hundredth of the key's candidate gets into h. (Question 7 tests this.)
+# with b_f = 0 does at these distances. (We have not tested why.) None of the three starts of b_z
+# reaches the LSTM with b_f = 5, and b_z = 5 is no better than b_z = 0. The gate z has two jobs: a
+# unit that keeps more takes less. With z = σ(5), less than a hundredth of the key's candidate gets
+# into h. (Question 7 tests this.)
 #
 # ## A model of letters
 #
@@ -510,9 +511,9 @@ for name, three in BITS.items():
 
 # %% [markdown]
 # The start matters more than the cell. With a start from −1 to 5, the GRU is not worse than the
-# LSTM. With both at 0, both are better, and the LSTM is ahead by a few hundredths of a bit. So at
-# predicting letters, the GRU is almost as good, with fewer gates, no cell state and fewer
-# parameters. (Why we go on with the start from −1 to 5: question 6.)
+# LSTM. If these biases start at 0, both cells do better, and the LSTM is ahead by a few hundredths
+# of a bit. So at predicting letters, the GRU is almost as good, with fewer gates, no cell state and
+# fewer parameters. (Why we go on with the start from −1 to 5: question 6.)
 #
 # ## Did it find your unit?
 #

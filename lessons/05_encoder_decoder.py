@@ -848,9 +848,9 @@ for row, cells in OTHER_SEEDS.items():
     print(f"{row:<47}" + "".join(f"{cell:>6}" for cell in cells))
 
 # %% [markdown]
-# The findings hold for all four. Two numbers vary with the seed: the share of dc that reaches h_1
-# (39 to 54 percent), and the difference in `reverse` (6 to 17 points). But the difference in
-# `reverse` is always well below that in copying.
+# The findings hold for all four. Some numbers vary with the seed, such as the share of dc that
+# reaches h_1 (39 to 54 percent), and the difference in `reverse` (6 to 17 points). But the
+# difference in `reverse` is always well below that in copying.
 #
 # ## What the copies show
 #

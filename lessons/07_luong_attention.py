@@ -76,8 +76,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_a, U_a, v_a | | parameters of a score; W_a is different in each score |
 #
 # The length of an annotation, which was D in lesson 06, is N here, because D is the paper's letter
-# for how far a window reaches. W_a is (H, N) in general and (H, A) in concat, with lesson 06's A.
-# In location it has H rows and a column for each position.
+# for how far a window reaches. W_a has the shape (H, N) for the score `general`, (H, A) for
+# `concat`, where A is lesson 06's, and H rows and a column for each position for `location`.
 #
 # The diagram shows the four lines of a step. Its dashed arrow, F, is input feeding.
 

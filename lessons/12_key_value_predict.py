@@ -762,8 +762,8 @@ print_wikitext()
 #    beats it.
 # 2. **It is unclear whether looking back helps.** One vector gains 4 points on the tanh layer (one
 #    seed). But the linear layer, which has no past either, beats one vector and two parts with
-#    every seed, and three parts with two of three. (It loses to the LSTM, although it could be the
-#    identity. Training must be the cause, but we do not know how.)
+#    every seed, and three parts with two of three. (With W_x = I it would
+#    be the LSTM, and yet it loses. Training must have missed this solution; we do not know why.)
 # 3. **Three parts beat one vector with every seed**, by 11 to 20 points, with a longer state. But
 #    the 4-gram, with a state of the same length but no attention, beats three parts with two of
 #    three seeds.
@@ -785,9 +785,9 @@ print_wikitext()
 # one vector of 8. WikiText-2 lacks such controls, for example a single vector of 291 numbers.
 #
 # **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** The
-# fact holds here: on average, no cut beats one vector of 16. But reading all 16 is not needed for
-# good answers: in the cut by content, each role reads only 8, and with nine of ten seeds it answers
-# nearly everything. But access to all 16 may be why the uncut vector never fails.
+# fact holds here: on average, no cut beats one vector of 16. Reading all 16 is not *needed* for good
+# answers: in the cut by content, each role reads only 8, and with nine of ten seeds it answers
+# nearly everything. It may still be why the uncut vector never fails.
 #
 # Before you cut a state, write down what each role must read in it.
 
