@@ -785,8 +785,8 @@ print_wikitext()
 # one vector of 8. WikiText-2 lacks such controls, for example a single vector of 291 numbers.
 #
 # **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** The
-# fact holds here: on average, no cut beats one vector of 16. Reading all 16 is not *needed* for good
-# answers: in the cut by content, each role reads only 8, and with nine of ten seeds it answers
+# fact holds here: on average, no cut beats one vector of 16. Reading all 16 is not *needed* for
+# good answers: in the cut by content, each role reads only 8, and with nine of ten seeds it answers
 # nearly everything. It may still be why the uncut vector never fails.
 #
 # Before you cut a state, write down what each role must read in it.
