@@ -29,7 +29,7 @@ class FixedVector(Module):
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """Return the last annotation for any query → context (B, D), weights (B, S), cache."""
+        """Ignore the query; return the last annotation as context (B, D), weights (B, S), cache."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)

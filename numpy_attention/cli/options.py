@@ -125,7 +125,7 @@ ALIGNMENTS = (
     file("alignments", "gold word links of --source and --target, in Pharaoh format ('0-0 1p2', "
          "one line per pair) or NAACL format (lines such as '1 1 2 S')", **OF_PAIRS),
     Option("count_from", "index of the first word in --alignments, 0 or 1", whole(0, 1),
-           note="0, or 1 if only 1 fits; for NAACL 1, or 0 if it occurs and fits", run="translator",
+           note="0, or 1 if only 1 fits; NAACL: 1, or 0 if that occurs and fits", run="translator",
            needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (

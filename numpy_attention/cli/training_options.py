@@ -63,8 +63,8 @@ TRANSLATOR = (
     of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
     of_models("attention", "attention score; additive is Luong's concat; hard-rnnsearch cannot use "
               "multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
-    of_models("window", "visible source positions: all, or those around the target or a predicted "
-              "position; location: only global; multi-head: no local-p", choices=registry.WINDOWS),
+    of_models("window", "visible source positions: all, or those around t or a predicted position; "
+              "location has only global, multi-head has no local-p", choices=registry.WINDOWS),
     of_models("width", "number of positions on either side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
     of_models("heads", "number of attention heads of a transformer, or of another model",
@@ -76,8 +76,8 @@ TRANSLATOR = (
     of_models("cell", "recurrent cell", choices=registry.CELLS, custom=True),
     of_models("bidirectional", "read the source in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
-    of_models("discount", "in the gradient of hard attention, multiply the loss of each later word "
-              "by this once per word of distance", read=not_negative),
+    of_models("discount", "discount factor: in the gradient of hard attention, the loss k words "
+              "later counts this factor to the power k", read=not_negative),
     of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
     of_models("smoothing", "label smoothing (Szegedy et al. 2016): fraction of the target "
               "probability that is spread evenly over all words", read=share),
@@ -103,8 +103,8 @@ LANGUAGE_MODEL = (
     Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states from before the current chunk (of --steps tokens) that "
-           "attention can see; an N-gram model then always sees the --order − 2 states that it "
-           "needs, whatever the number", whole(1), note="none",
+           "attention can see; an N-gram model ignores the number: it sees the --order − 2 "
+           "earlier states that it needs", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state", default="tanh",
