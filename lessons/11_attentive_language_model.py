@@ -782,7 +782,7 @@ show(draw_costs(panels, (1, 70), title), "11_ablation")
 # test perplexities, from `results/tables.md`.)
 #
 # - *Bible*: The models have ten times as many parameters, and a vocabulary about six times as
-#   large. The text is no longer cut into verses. It is read on from verse to verse, in chunks of 35
+#   large. The state is carried from verse to verse, and the text is cut into chunks of 35
 #   words. Training takes 4 epochs, with one seed. This set-up is ours, not the paper's.
 # - *Penn Treebank*: The text is English newspaper text, on which the paper, too, tests its models.
 #   Our models are smaller (2 layers of 200 units), but like the paper's, they are trained sentence
