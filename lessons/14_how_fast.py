@@ -694,9 +694,10 @@ time_versions(OnePassSoftmax, OnePassUpdate)
 # %%
 ROWS = (1, 5, 10, 12, 20, 50, 200, 1000)
 numbers = np.random.default_rng(5)
-U = numbers.standard_normal((H, 4 * H), np.float32)
-states = numbers.standard_normal((max(ROWS), H), np.float32)
-slopes = numbers.standard_normal((max(ROWS), 4 * H), np.float32)
+# `aligned`: each begins at a multiple of 64 bytes. Elsewhere, loading 64 bytes takes two accesses.
+U = aligned(numbers.standard_normal((H, 4 * H), np.float32))
+states = aligned(numbers.standard_normal((max(ROWS), H), np.float32))
+slopes = aligned(numbers.standard_normal((max(ROWS), 4 * H), np.float32))
 
 # %%
 print(blas_in_use())
@@ -749,7 +750,6 @@ print_line(rates, U.size)
 # %%
 SMALL = 10**6       # a product is small up to this many multiplications
 COLUMNS = (64, 128, 256, 384, 448, 496, 512, 576, 640, 800)
-# each begins at a multiple of 64 bytes, or chance would make some of them slower than others
 narrow = {n: aligned(U[:, :n]) for n in COLUMNS}
 sides = {n: products_of(states[:10], W) for n, W in narrow.items()}
 seconds = in_turns(sides, 15, np.random.default_rng(7))
@@ -784,7 +784,7 @@ WIDTH = 64          # columns of a panel
 
 def in_panels(W):
     """W (K, P · 64) → (P, K, 64), one contiguous panel after the other."""
-    return np.ascontiguousarray(W.reshape(len(W), -1, WIDTH).transpose(1, 0, 2))
+    return aligned(W.reshape(len(W), -1, WIDTH).transpose(1, 0, 2))
 
 
 class Panels:
@@ -799,7 +799,7 @@ class Panels:
         self.inner = math.ceil(K / parts)
         self.parts = [in_panels(W[start:start + self.inner, :self.whole])
                       for start in range(0, K, self.inner)]
-        self.rest = np.ascontiguousarray(W[:, self.whole:])
+        self.rest = aligned(W[:, self.whole:])
 
     def __rmatmul__(self, x):
         y = np.empty((len(x), self.columns), x.dtype)
@@ -834,26 +834,16 @@ gains = [rates[f"{x} @ panels"][10] / rates[f"{x} @ {W}"][10]
 title = f"Ten rows: panels make h @ U {gains[0]:.1f}, da @ U.T {gains[1]:.1f} times as fast"
 show(draw_rates(rates, title, "rows of the product"), "14_panels")
 
-# %%
-# a copy of U that begins at a multiple of 64 bytes, and one that begins 16 bytes after such a place
-shifted = aligned(np.pad(U.ravel(), (4, 0)))[4:].reshape(U.shape)
-sides = {"aligned": products_of(states[:5], aligned(U)),
-         "shifted": products_of(states[:5], shifted)}
-seconds = in_turns(sides, 15, np.random.default_rng(12))
-for name, each in seconds.items():
-    print(f"five rows, h @ U without panels, U {name}: {rate(each, 5, U.size):.0f} GFLOP/s")
-
 # %% [markdown]
-# On the Xeon, panels helped most at ten rows. Part of this gain is due to the plain product, which
-# is unusually slow at ten rows. Panels helped `U.T` more than U there: `U.T` is a *view* whose rows
-# are columns of U, so packing it may take longer. BLAS does not pack for one row or for five, so
-# panels save no packing there. Yet in the Xeon's numbers, five rows times U are faster with panels.
-# The probable reason is chance: on the Xeon, five rows are slower if U does not begin at a multiple
-# of 64 bytes. The last two lines of the output compare both cases. At 200 rows, panels were slower,
-# perhaps because they then have many more parts.
+# On the Xeon, panels were faster from ten to 50 rows, and slower below and above. Below, BLAS does
+# not pack, so there is nothing to save. At 200 rows, packing is a small part of a product's time,
+# and panels were slower, perhaps because they then have many more parts.
 #
-# In the training step, change 7 is one line. Question 3 shows that the products in the loop are
-# little more than a tenth of all operations. Guess what panels save.
+# Panels helped most at ten rows, where the plain product is unusually slow. They helped `U.T` more
+# than U: `U.T` is a *view* whose rows are columns of U, so packing it may take longer.
+#
+# In the training step, change 7 is one line. The products in the loop are only a small part of all
+# operations (question 3 asks how small). Guess what panels save.
 
 
 # %%

@@ -23,25 +23,25 @@ COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
 # Percent of a training step, by `print_profile`
 PROFILES_ON_XEON = {
     "FirstWritten": {"forward": 10, "predict": 58, "backward": 23, "rows of E": 2, "update": 7},
-    "WordsAtOnce": {"forward": 14, "predict": 50, "backward": 22, "rows of E": 3, "update": 12},
+    "WordsAtOnce": {"forward": 13, "predict": 50, "backward": 22, "rows of E": 3, "update": 12},
 }
 
 # GFLOP/s of h @ U, by rows
-ROWS_ON_XEON = {1: 36, 5: 62, 10: 50, 12: 76, 20: 88, 50: 116, 200: 136, 1000: 146}
+ROWS_ON_XEON = {1: 43, 5: 104, 10: 52, 12: 80, 20: 90, 50: 118, 200: 142, 1000: 146}
 
 # GFLOP/s of ten rows and a matrix of 200 rows, by its columns
-COLUMNS_ON_XEON = {64: 84, 128: 102, 256: 118, 384: 124, 448: 130, 496: 126, 512: 51, 576: 50,
-                   640: 50, 800: 51}
+COLUMNS_ON_XEON = {64: 80, 128: 100, 256: 119, 384: 122, 448: 123, 496: 120, 512: 50, 576: 48,
+                   640: 50, 800: 48}
 
 # Speed with panels ÷ speed without, for U and for U.T, by rows
-PANELS_ON_XEON = {1: (0.70, 0.65), 5: (1.27, 0.79), 10: (1.66, 2.77), 20: (1.21, 1.65),
-                  50: (0.86, 1.04), 200: (0.57, 0.61)}
+PANELS_ON_XEON = {1: (0.58, 0.67), 5: (0.81, 0.62), 10: (1.93, 3.85), 20: (1.37, 2.10),
+                  50: (1.11, 1.25), 200: (0.58, 0.62)}
 
 # Milliseconds in the waterfall: each version, then the parts of the last one
-MS_ON_XEON = {"FirstWritten": 55.0, "InputsAtOnce": 54.6, "WeightsAtOnce": 49.6,
-              "WordsAtOnce": 35.4, "CompiledGates": 33.2, "OnePassSoftmax": 28.2,
-              "OnePassUpdate": 25.0, "UInPanels": 23.4, "the library": 22.8, "products": 18.4,
-              "softmax": 1.29, "update": 1.36, "gates": 0.55}
+MS_ON_XEON = {"FirstWritten": 56.2, "InputsAtOnce": 54.4, "WeightsAtOnce": 50.1,
+              "WordsAtOnce": 35.6, "CompiledGates": 32.9, "OnePassSoftmax": 27.9,
+              "OnePassUpdate": 24.6, "UInPanels": 22.8, "the library": 22.5, "products": 18.1,
+              "softmax": 1.17, "update": 1.27, "gates": 0.55}
 
 # The processor's time of this thread does not contain that of other programs. Windows counts it too
 # coarsely, so the time of day has to do there.
