@@ -24,8 +24,8 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, possible,
-                         print_ten_seeds, print_wikitext, terms_of, text_of, train_pairs,
-                         without_predict)
+                         print_cosines, print_ten_seeds, print_wikitext, terms_of, text_of,
+                         train_pairs, without_predict)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -581,13 +581,7 @@ seen = {}
 for name in ("one vector of 8", "one vector of 16"):
     seen[name] = [train_pairs(create(*MODELS[name], seed), seed, look=look) for seed in SEEDS]
 at_the_end = {name: [run[-1][1] for run in runs] for name, runs in seen.items()}
-has = {role: term.any(1) for role, term in terms_of(models["one vector of 16"][0], test).items()}
-print("\ncosines between roles at the end of training, one per seed:")
-print(f"  {'':<15}", *(f"  {name:<22}" for name in seen), "  states with both terms")
-for one, other in PAIRS:
-    print(f"  {one + ' · ' + other:<15}",
-          *("  " + ", ".join(f"{cosines[one, other]:6.2f}" for cosines in runs)
-            for runs in at_the_end.values()), f"   {(has[one] & has[other]).sum():,}")
+print_cosines(at_the_end, terms_of(models["one vector of 16"][0], test))
 
 # %% tags=["training"]
 mean_of = {pair: np.mean([cosines[pair] for cosines in at_the_end["one vector of 8"]])
@@ -612,11 +606,11 @@ for name in seen:
 # %% [markdown]
 # W_x points roughly against W_r. So predict *subtracts*: y is very roughly tanh((r − λ h_t) W_r)
 # with some λ > 0. That is sensible, because the present letter, the question, is never the answer.
-# The gradient of the query comes back through W_r, and that of predict through W_x. This is a
-# plausible reason why they disagree, but we have not tested it: on its way, the query's gradient
-# also passes through the values, the softmax, w and W_h, and each of them can change its sign. The
-# two roles can disagree only where they use the same directions of the state. In 16 numbers, they
-# share fewer (question 5).
+# It may also be why the two disagree: the query's gradient comes back through W_r, and that of
+# predict through W_x. We have not tested this: on its way, the query's gradient also passes through
+# the values and the score, which can change its sign. Two roles can disagree only where they use
+# the same directions of the state. In 16 numbers, query and predict share fewer directions than in
+# 8 (question 5).
 #
 # Is this disagreement what slows learning most? Take a state of 16, and cut it into two parts of 8
 # in three ways. If the suspicion is right, the third model is the worst:
@@ -654,8 +648,8 @@ print("the third minus the better of the other two:",
 
 # %% [markdown]
 # The opposite happens: with every seed, the third model is the best, although its query and predict
-# share a part. Perhaps it gains because it separates key and value. (We return to this with ten
-# seeds.) The largest lead is due to seed 1, with which *key, value, predict | query* fails.
+# share a part. Perhaps it gains because it separates key and value. (The largest lead is due to
+# seed 1, with which *key, value, predict | query* fails.)
 #
 # The first model is the real surprise. It has everything that one vector of 8 has, and 8 numbers
 # more for predict. Yet it falls from a third to less than a tenth. What if we take predict away
@@ -670,14 +664,16 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 # It falls, too. Predict, the accused, *helps* one vector of 8 to learn, but only if it shares the
 # numbers of the other roles. Why? These runs do not show it.
 #
-# Why did the cosines mislead us? A cosine compares two roles *in the same state*, and query and key
-# both have a term in only 1,000 of the 7,500 states. In the others, only one of them has a
-# gradient. But the same LSTM weights write all states, and there the two compete unseen. Key and
-# value meet in 7,000 states, almost at right angles. A right angle only says that one small step
-# for the key does not undo the value's. Suppose that one number of the state must equal two letters
-# at once, one for each role, and each letter is 1 or −1. When the letters agree, so do the
-# gradients. When they differ, the gradients are opposite. If both cases are equally frequent, the
-# mean cosine is 0, yet half of the time no value serves both roles.
+# Why did the cosines mislead us? A mean cosine misses two kinds of competition:
+#
+# - **Between states.** A cosine compares two roles *in the same state*, and query and key meet in
+#   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and there the two
+#   roles can compete unseen.
+# - **Between cases that cancel.** Key and value meet in 7,000 states, almost at right angles on
+#   average. Suppose that one number of the state must equal two letters at once, one for each role,
+#   and each letter is 1 or −1. When the letters agree, so do the gradients. When they differ, the
+#   gradients are opposite. If both cases are equally frequent, the mean cosine is 0, yet half of
+#   the time no value serves both roles.
 #
 # Which letter must each role *read* in the state: *now*, *before* or none? Fill in the second row,
 # write your cut into the next cell, and guess its share of right answers before you run it:
@@ -690,7 +686,6 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 # k_i drop?
 
 # %% tags=["training"]
-assert (right[muted] < small).all()
 cuts = [name for name in right if " | " in name]        # those that you have seen
 yours = ""                                              # such as "query, key | value, predict"
 if yours:
@@ -718,10 +713,11 @@ print(f"with each of these seeds, it answers more questions than {len(beaten)} o
 # %% [markdown]
 # With these three seeds, it does. But three seeds are few, and 800 steps are short. Here are ten
 # seeds, and a longer run (recorded on a Xeon, answers 2 to 4). One control is new: one vector of
-# 13, the longest one with no more parameters than two parts of 8 have. Guess: will it beat the
+# 13. It is the longest vector with no more parameters than two parts of 8. Guess: will it beat the
 # cuts? And does one vector of 8 lack room, or is it only slow?
 
 # %% tags=["training"]
+assert (right[muted] < small).all()
 assert beaten == cuts
 assert all(right["one vector of 16"].mean() >= shares.mean() for shares in right.values())
 print_ten_seeds()
@@ -731,12 +727,12 @@ print_ten_seeds()
 #   are far ahead. This fits the letters: the key needs *before*, and the value needs *now*. Of the
 #   two cuts that do not, *key, value, predict | query* is ahead on average, and the other one is
 #   behind.
-# - **Compared with the other cuts**, the cut by content does not win on average: it ties with
-#   *query, key, predict | value*. It is ahead of this cut with nine of ten seeds, and fails with
-#   one (answer 3). So the prediction did not hold against this cut.
-# - **Compared with one vector of 13**, with slightly fewer parameters than two parts, no cut is
-#   better on average. The cut by content is at least as good with eight of ten seeds, but fails
-#   with one. (The order of the parts in the state matters as much as a seed: question 3.)
+# - **Compared with the other cuts**, the cut by content is not the best on average: it ties with
+#   *query, key, predict | value*. It is ahead of that cut with nine of ten seeds, but fails with
+#   the tenth (answer 3). So our prediction did not hold. (Even the order of the parts in the state
+#   matters as much as a seed: question 3.)
+# - **Compared with one vector of 13**, which has slightly fewer parameters than two parts, no cut
+#   is better on average. The cut by content is at least as good with eight of ten seeds.
 # - **Compared with a longer run**, parts buy speed, not room: one vector of 8 answers nearly
 #   everything in the end.
 #
@@ -744,50 +740,55 @@ print_ten_seeds()
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
 # from Wikipedia, WikiText-2. All seven models have 7 million parameters, nearly all in the word
-# vectors and the output layer. These are only as wide as *one* part. So at 7 million parameters,
-# the state can have 102 numbers in one part, 200 in two, or 291 in three.
+# vectors and the output layer. These are only as wide as *one* part. So at an equal number of
+# parameters, more parts make a longer state.
 #
 # Two controls have a reader that sees no past: the tanh layer of the attention models, and a linear
-# layer, y = h W_x. Guess: do three parts beat the LSTM alone? And the linear layer?
+# layer, y = h W_x. Guess: do three parts beat the LSTM alone? Do they beat the linear layer? And
+# does the 4-gram, which has no attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
 
 # %% [markdown]
-# Compare models with the same seed: they read the articles in the same order. Another seed can
-# change a perplexity by much more than another test text of this size would (see the last line of
-# the output).
+# Compare models with the same seed: they read the articles in the same order. Another seed changes
+# a perplexity by much more than another test text would.
 #
 # 1. **The LSTM alone beats every attention model with every seed.** In the paper, each of them
-#    beats it.
-# 2. **It is unclear whether looking back helps.** One vector gains 4 points on the tanh layer (one
-#    seed). But the linear layer, which has no past either, beats one vector and two parts with
-#    every seed, and three parts with two of three. (With W_x = I it would
-#    be the LSTM, and yet it loses. Training must have missed this solution; we do not know why.)
-# 3. **Three parts beat one vector with every seed**, by 11 to 20 points, with a longer state. But
-#    the 4-gram, with a state of the same length but no attention, beats three parts with two of
-#    three seeds.
-#    In the paper, the two are about equal.
+#    beats the LSTM.
+# 2. **It is unclear whether looking back helps.** Attention beats the tanh layer with the only seed
+#    tried, but loses to the linear layer in eight of nine comparisons.
+# 3. **Three parts beat one vector with every seed**, but they also have the longer state.
+# 4. **The 4-gram beats three parts with two of three seeds**, although it has no attention. With
+#    the third seed, it loses clearly. In the paper, it is only slightly worse than three parts. In
+#    our runs on the Penn Treebank, the two are about equal.
 #
-# ## Four claims
+# One puzzle remains: with W_x = I, the linear layer would be the LSTM, and yet it loses to the
+# LSTM. Training must have missed this solution. We do not know why.
 #
-# **Looking back helps.** On our task, yes: without it, models stay below chance. On WikiText-2,
-# unclear.
+# ## Four claims, four verdicts
 #
-# **Separate parts help.** On our task, they speed up learning compared with one vector of 8,
-# reliably only if they separate key and value. Compared with one vector of as many parameters, or
-# of as many numbers, they do not. On WikiText-2, unclear: three parts beat one vector, but also
-# have the longer state.
+# | claim | on pairs | on WikiText-2 | the control that decides |
+# |---|---|---|---|
+# | looking back helps | yes | unclear | the layers that see no past |
+# | separate parts help | yes against 8 numbers, not against 13 | unclear | one vector of 13 |
+# | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
+# | conjecture 2: uncut is better | yes, but the reason is open | not tested | the cut by content |
 #
-# **Conjecture 1: much of the parts' gain came from the longer state.** In part. Compared with one
-# vector of 8, uncut vectors of 13 and 16 gain even more than the parts do, on average. But length
-# alone is not enough: the cut *query, key, value | predict* has 16 numbers, and yet does worse than
-# one vector of 8. WikiText-2 lacks such controls, for example a single vector of 291 numbers.
+# **Looking back helps.** On pairs, the models without attention stay below chance. On WikiText-2,
+# the two layers without a past lead to opposite verdicts.
 #
-# **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** The
-# fact holds here: on average, no cut beats one vector of 16. Reading all 16 is not *needed* for
-# good answers: in the cut by content, each role reads only 8, and with nine of ten seeds it answers
-# nearly everything. It may still be why the uncut vector never fails.
+# **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
+# of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, learns faster
+# still. On WikiText-2, the gain may come from the longer state.
+#
+# **Conjecture 1: much of what the parts seemed to gain came from the longer state.** In part.
+# Without a cut, vectors of 13 and 16 gain even more. But length alone is not enough: *query, key,
+# value | predict* has 16 numbers, and does worse than one vector of 8.
+#
+# **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** They
+# do better, but the reason is open. In the cut by content, each role reads only 8, and with nine of
+# ten seeds this cut answers nearly everything.
 #
 # Before you cut a state, write down what each role must read in it.
 

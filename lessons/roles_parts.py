@@ -112,6 +112,23 @@ def terms_of(model, batch):
     return {role: term.reshape(-1, term.shape[-1]) for role, term in terms.items()}
 
 
+def print_cosines(cosines, terms):
+    """Print {name: [{pair of roles: cosine}, one per seed]}, and how many states have both terms.
+
+    terms: what `terms_of` returns.
+    """
+    print("\ncosines between roles at the end of training, one per seed:")
+    print(f"  {'':<15}", *(f"  {name:<22}" for name in cosines), "  states with both terms")
+    has = {role: term.any(1) for role, term in terms.items()}
+    pairs = list(next(iter(cosines.values()))[0])
+    for one, other in pairs:
+        line = f"  {one + ' · ' + other:<15}"
+        for runs in cosines.values():
+            line += "   " + ", ".join(f"{run[one, other]:6.2f}" for run in runs)
+        both = has[one] & has[other]
+        print(f"{line}    {both.sum():,}")
+
+
 # ---- recorded on a Xeon, with the loops of answers 2 to 4 ---------------------------------------
 
 TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
@@ -225,27 +242,38 @@ WIKITEXT = {    # test perplexity and its 95 % interval over the text, of the se
 }
 STATES = {"LSTM": 103, "tanh layer": 103, "linear layer": 103, "4-gram": 291, "one vector": 102,
           "two parts": 200, "three parts": 291}
-PAPER = {"one vector": -3.2, "two parts": -7.0, "three parts": -9.4}    # minus the LSTM, on another
-#                                               part of Wikipedia, with 47 million parameters
+# In the paper: minus the LSTM, on another part of Wikipedia, with 47 million parameters
+PAPER = {"one vector": "-3.2", "two parts": "-7.0", "three parts": "-9.4",
+         "4-gram": "slightly worse than three parts"}
+# Test perplexity, seeds 0, 1 and 2: results/daniluk-4gram.jsonl, daniluk-key-value-predict.jsonl
+TREEBANK = {"4-gram": (125.7, 126.3, 126.0), "three parts": (126.3, 126.5, 126.9)}
 
 
 def print_wikitext():
-    """Print the perplexities, and how far they are from the LSTM's."""
+    """Print how far the perplexities are from the LSTM's, and how the 4-gram compares."""
     value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in WIKITEXT.items()}
+    lstm = value.pop("LSTM")
     print("\nresults/wikitext-*: test perplexity, seeds 0, 1 and 2")
-    print(f"  {'':<13} state  {'perplexity':<19}  {'minus the LSTM':<19}  in the paper")
+    known = ", ".join(f"{one:.1f}" for one in lstm)
+    print(f"the LSTM, with a state of {STATES['LSTM']}: {known}")
+    print(f"  {'':<13} state  {'minus the LSTM':<19}  in the paper")
     for name, perplexities in value.items():
-        minus = perplexities - value["LSTM"][:len(perplexities)]
-        known = ", ".join(f"{one:.1f}" for one in perplexities)
-        differences = ", ".join(f"{one:+.1f}" for one in minus)
-        line = f"  {name:<13} {STATES[name]:>5}  {known:<19}  {differences:<19}"
-        print(f"{line}  {PAPER.get(name, '')}".rstrip())
-    gain = value["three parts"] - value["one vector"]
-    print("three parts minus one vector:", ", ".join(f"{one:+.1f}" for one in gain))
-    spread = max(np.ptp(perplexities) for perplexities in value.values())
+        known = _signed(perplexities - lstm[:len(perplexities)])
+        print(f"  {name:<13} {STATES[name]:>5}  {known:<19}  {PAPER.get(name, '')}".rstrip())
+    three = value["three parts"]
+    print("three parts minus one vector:", _signed(three - value["one vector"]))
+    print("4-gram minus three parts:    ", _signed(value["4-gram"] - three))
+    means = {name: np.mean(seeds) for name, seeds in TREEBANK.items()}
+    print("on the Penn Treebank, mean of three seeds:",
+          ", ".join(f"{name} {mean:.1f}" for name, mean in means.items()))
+    spread = max(np.ptp(perplexities) for perplexities in (lstm, *value.values()))
     widest = max(high - low for seeds in WIKITEXT.values() for _, low, high in seeds)
     print(f"another seed changes a perplexity by up to {spread:.0f}, another test text of this "
           f"size by at most about {widest / 2:.0f} (95% intervals)")
+
+
+def _signed(differences):
+    return ", ".join(f"{one:+.1f}" for one in differences)
 
 
 # ---- the library's readers -----------------------------------------------------------------------
