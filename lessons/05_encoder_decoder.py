@@ -14,8 +14,7 @@
 # which has the same size for three words and for thirty.
 #
 # You will derive the model, and train it on a task of pure memory: it reads a sequence of symbols
-# and writes the same sequence again. You will measure how much of the gradient gets back to the
-# first symbol, and at what length the copies fail. Then you will search the vector itself for the
+# and writes the same sequence again. When copies fail, you will search the vector itself for the
 # symbols that the decoder got wrong. There are 20 different symbols, and the fixed vector has 64
 # numbers. Guess now: at what length will most copies be wrong?
 
@@ -183,8 +182,9 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # Now the numbers become vectors and matrices. The cell is lesson 04's GRU, and the decoder also
 # reads the previous word. A softmax predicts each word. Before it, there is one more layer, the
 # **deep output**, which combines the decoder's state, the previous word, and c. So c gets a third
-# kind of use. The layer ends in **maxout**, which keeps the larger number of each pair. Unlike a
-# tanh, maxout is never flat for large numbers.
+# kind of use. As in Cho's model, the layer ends in **maxout**, which keeps the larger number of
+# each pair. For large numbers, a tanh is flat and passes hardly any gradient. Maxout passes the
+# whole gradient to the larger number. It has no parameters, and takes one line in each pass.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -199,8 +199,7 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # |---|---|---|
 # | E, F, O | (V, ·) | tables with a row for each of V words: source, target, output |
 # | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | bring c into s_0, into each s_i and into each o_i |
-# | o_i | (2d,) | the deep output before maxout: 2d numbers in d pairs |
-# | t_i | (d,) | the larger number of each pair |
+# | o_i, t_i | (2d,), (d,) | the deep output before and after maxout: d pairs, and d numbers |
 #
 # The numbers that enter the softmax, t_i Oᵀ + b_O, are the **logits**. In training, step i reads
 # the true y_{i−1}, even if the model would have written another word. This is **teacher forcing**.
@@ -254,7 +253,8 @@ def gru_backward(dnext, cache, cell, grads):
 
 
 # %% [markdown]
-# The next two functions lead from the decoder's state to the loss of one word, and back.
+# Three functions remain, each with its backward pass: `read_out` (from the decoder's state to the
+# loss of one word), `word_forward` (one step of the decoder), and `forward` (both sentences).
 
 
 # %%
@@ -290,13 +290,48 @@ def read_out_backward(cache, model, grads):
 
 
 # %% [markdown]
-# Now the two passes. Look for the three kinds of terms in dc: c enters the decoder through C_o and
-# C at every word, and through W_s once. Then find the two lines where encoder and decoder meet:
-# `c = h` forwards, and `dh = dc` backwards. These two lines are the **bottleneck**.
+# Before we write the next pair, where does dc come from? The decoder uses c in three places. As in
+# the small model, each use adds one term:
 #
-# `word_backward` is the backward pass of one target word. It adds the two terms of its word to dc.
-# `backward` runs from the last word to the first. It passes the sum on to the word before it in the
-# sentence, which is next in the loop.
+# | c is used in | how often | adds to dc | in code |
+# |---|---|---|---|
+# | o_i = … + c C_o + b | at every word | do_i C_oᵀ | `dc_read`, from `read_out_backward` |
+# | s_i = GRU(F[y_{i−1}], c; s_{i−1}) | at every word | da_i Cᵀ | `da @ model.C.T` |
+# | s_0 = tanh(c W_s + b_s) | once | da_0 W_sᵀ | `da_0 @ model.W_s.T` |
+#
+# Here da_i is the gradient of the GRU's argument `a` at word i, and da_0 that of the numbers inside
+# the tanh. So dc is a sum of 2T + 1 terms. For the diagram's two words, these are the five arrows
+# from orange boxes to white ones. `word_backward` adds the terms of the first two rows:
+
+
+# %%
+def word_forward(previous, y, s, c, model):
+    """One step of the decoder → its next state, −log P(y), cache."""
+    word = model.target_embedding.E[previous]
+    a = word @ model.decoder.W + model.decoder.b + c @ model.C
+    s, step = gru(a, s, model.decoder)
+    loss, read = read_out(s, word, c, y, model)
+    return s, loss, (previous, word, step, read)
+
+
+# %%
+def word_backward(ds, dc, write, c, model, grads):
+    """→ ds of the state before the word, and dc with the word's two terms; write: its cache."""
+    previous, word, step, read = write
+    ds_read, dword, dc_read = read_out_backward(read, model, grads)
+    da, ds = gru_backward(ds + ds_read, step, model.decoder, grads.decoder)
+    grads.decoder.W += np.outer(word, da)
+    grads.decoder.b += da
+    grads.C += np.outer(c, da)
+    grads.target_embedding.E[previous] += dword + da @ model.decoder.W.T
+    dc = dc + dc_read + da @ model.C.T
+    return ds, dc
+
+
+# %% [markdown]
+# `backward` goes from the last target word to the first, and then adds the term of the third row,
+# which completes dc. Find the two lines where encoder and decoder meet: `c = h` forwards, and
+# `dh = dc` backwards. These two lines are the **bottleneck**.
 
 
 # %% tags=["plain"]
@@ -314,37 +349,26 @@ def forward(source, target, model):
     L = 0.0
     writes = []
     for previous, y in zip([BOS, *target], target):
-        word = model.target_embedding.E[previous]
-        a = word @ model.decoder.W + model.decoder.b + c @ model.C
-        s, step = gru(a, s, model.decoder)
-        loss, read = read_out(s, word, c, y, model)
+        s, loss, write = word_forward(previous, y, s, c, model)
         L += loss
-        writes.append((previous, word, step, read))
+        writes.append(write)
     return L, (reads, c, s_0, writes)
 
 
-def word_backward(ds, dc, write, c, model, grads):
-    """One target word → ds of the state before it, and dc with the terms of this word added."""
-    previous, word, step, read = write
-    ds_read, dword, dc_read = read_out_backward(read, model, grads)
-    da, ds = gru_backward(ds + ds_read, step, model.decoder, grads.decoder)
-    grads.decoder.W += np.outer(word, da)
-    grads.decoder.b += da
-    grads.C += np.outer(c, da)
-    grads.target_embedding.E[previous] += dword + da @ model.decoder.W.T
-    return ds, dc + dc_read + da @ model.C.T
-
-
 def backward(cache, model, grads, one_word=word_backward):
-    """Adds ∂L/∂ of every parameter to grads; → dc, the encoder's only gradient."""
+    """Adds ∂L/∂ of every parameter to grads; → dc, the encoder's only gradient.
+
+    one_word: the backward pass of a word; further down, we pass one that has a bug.
+    """
     reads, c, s_0, writes = cache
-    ds, dc = np.zeros((2, len(c)))      # nothing comes after the last word
+    ds = np.zeros(len(c))               # nothing comes after the last word
+    dc = np.zeros(len(c))
     for write in reversed(writes):
         ds, dc = one_word(ds, dc, write, c, model, grads)
-    da = ds * (1 - s_0**2)
-    grads.W_s += np.outer(c, da)
-    grads.b_s += da
-    dc = dc + da @ model.W_s.T
+    da_0 = ds * (1 - s_0**2)
+    grads.W_s += np.outer(c, da_0)
+    grads.b_s += da_0
+    dc = dc + da_0 @ model.W_s.T
     dh = dc
     for x, step in reversed(reads):
         da, dh = gru_backward(dh, step, model.encoder, grads.encoder)
@@ -406,16 +430,16 @@ print(f"the library's loss {loss:.10f}, ours {L:.10f}; "
 # %% [markdown]
 # ## What a bug looks like
 #
-# Every word uses c, so dc is a sum over the words. A common mistake is to forget the old value:
-# `dc = dc_read + …` instead of `dc = dc + dc_read + …`. Then each word *sets* dc and erases what
-# was there. The backward loop ends at the first target word, so only the first word's two terms
-# survive, plus the W_s term added afterwards. Which gradients will still be correct? (`caught` runs
-# a check that must fail, and prints its report.)
+# A common mistake is to forget the old value of dc: `dc = dc_read + …` instead of
+# `dc = dc + dc_read + …`. Then each word *sets* dc and erases what was there. The backward loop
+# ends at the first target word, so only this word's two terms survive, plus the W_s term added
+# afterwards. Which gradients will still be correct? (`caught` runs a check that must fail, and
+# prints its report.)
 
 
 # %%
 def overwriting(ds, dc, write, c, model, grads):
-    """word_backward with a planted bug: dc is set instead of added to."""
+    """word_backward with one wrong line: dc is set instead of added to."""
     previous, word, step, read = write
     ds_read, dword, dc_read = read_out_backward(read, model, grads)
     da, ds = gru_backward(ds + ds_read, step, model.decoder, grads.decoder)
@@ -434,15 +458,15 @@ report = caught(check, overwriting)
 # them is computed from dc. The gradients of the encoder's parameters are all computed from dc, and
 # all wrong. So the mistake is in dc, and that is where the report points.
 #
-# Without the check, nothing crashes, and every shape is right. The later words still influence dc
-# indirectly: their gradients flow back through the decoder's states to s_1 and s_0, whose terms
-# survive. You might simply conclude that the model is not very good.
+# Without the check, nothing crashes, and every shape is right. The later words even have some
+# influence on dc, through the decoder's states. You might simply conclude that the model is not
+# very good.
 #
 # ## What reaches the first symbol, before training
 #
-# In the small model, 12 % of dc was left after two steps. How much is left after twelve steps, in a
-# GRU that has not learnt anything? We derive the factor by which one step back shrinks the
-# gradient. In lesson 04, the gradient dh before a step is computed from dh' after it:
+# How much of dc is left after twelve steps, in a GRU that has not learnt anything? We derive the
+# factor by which one step back shrinks the gradient. In lesson 04, the gradient dh before a step is
+# computed from dh' after it:
 #
 #     dh = dh' ∘ z                                    (1) the state is kept
 #        + (dh' ∘ (1 − z) ∘ (1 − n²) ∘ r) U_nᵀ        (2) the candidate reads it
@@ -455,11 +479,7 @@ report = caught(check, overwriting)
 #
 # U_n starts orthogonal (lesson 02): it turns a vector and keeps its length. So dh is the sum of two
 # vectors: half of dh', and a quarter of dh' turned. The length of this sum depends on the angle
-# between them:
-#
-# - near 0°, the factor is ½ + ¼ = 0.75;
-# - at 90°, it is √(½² + ¼²) = 0.56;
-# - near 180°, it is ½ − ¼ = 0.25.
+# between them. Near 0°, the factor is ½ + ¼ = 0.75. At 90°, it is √(½² + ¼²) = 0.56.
 #
 # A random vector of 64 numbers is turned by about 90°, so the first factor should be near 0.56. But
 # U_n turns some parts of the vector by less than others, and the parts that it hardly turns shrink
@@ -493,8 +513,8 @@ print(f"left after twelve steps: {np.prod(computed):.1%}, at best it would be {0
 # (`embedding`) are chosen to give nearly equal numbers of parameters.
 #
 # A sequence has 3 to 14 symbols. Each symbol is drawn from all 20, independently of the others, so
-# a symbol may occur twice. (Only where we measure gradients do we draw twelve different symbols, so
-# that each has a row of E to itself.)
+# a symbol may occur twice. (To measure gradients, we draw twelve different symbols, so that each
+# has a row of E to itself.)
 
 # %% tags=["training"]
 SEED = 0
@@ -538,9 +558,9 @@ show(draw_gradients(watch.norms, {"fixed vector, 64": 0, "attention": 2}), "05_g
 #
 # But one epoch reverses the blue curve (right)! Now the first symbol has a larger gradient than the
 # last. Does more of dc get back to h_1, the state after the first symbol? Or does the first symbol
-# enter its state with a larger weight than the last one does? (Do not judge by the slope alone:
-# attention's curve bends after training, too, and there nothing has to travel far.) We measure dc
-# and z. After x_12 comes `</s>`, so c is h_13.
+# enter its state with a larger weight than the last one does? (The curve alone cannot tell:
+# attention's curve bends, too, and there nothing has to travel far.) We measure dc and z. After
+# x_12 comes `</s>`, so c is h_13.
 
 
 # %%
@@ -584,9 +604,9 @@ print("share of dc that reaches h_1 in untrained models, seeds 0 to 3: "
 
 # %% [markdown]
 # Both. Before training, 1.3 % of dc reaches h_1, as computed. After one epoch, it is about half
-# (question 8). That is also about half of what reaches h_12, but the first symbol's larger weight
-# more than makes up for it. At the last symbol, the encoder has learnt to keep what it has, so z is
-# large and 1 − z is small. At the first symbol, there is nothing to keep yet.
+# (question 8). h_12 still gets about twice as much as h_1, but the first symbol's larger weight
+# more than makes up for this. At the last symbol, the encoder has learnt to keep what it has, so z
+# is large and 1 − z is small. At the first symbol, there is nothing to keep yet.
 #
 # It is often said that the gradient does not reach the first symbols. Here it is true of all four
 # untrained models, but no longer after one epoch. And from so little, the model learns! (In shorter
@@ -741,16 +761,15 @@ assert -0.1 < gaps["reverse"] < gaps["copy"]
 # to find it. There should be room: fourteen symbols, each one of 20, carry 14 · log₂ 20 bits, less
 # than one bit for each of the 64 numbers. But all symbols must share the same numbers.
 #
-# So we ask c itself, without the decoder. For each position, we fit a linear map from c to 20
-# outputs, one for each symbol. The largest output is the map's guess. We fit it by least squares,
-# on sequences of twelve symbols from the training split, and test it on others. The encoder stays
-# as it is. The decoder is fed the true earlier symbols. To be fair, the map gets them, too. This is
-# our main map. For comparison, we also test
+# So we ask c itself, without the decoder. For each position, we fit a linear map with 20 outputs,
+# one for each symbol. The largest output is the map's guess. The map reads what the decoder gets: c
+# and the true earlier symbols. We fit it by least squares, on sequences of twelve symbols from the
+# training split, and test it on others. The encoder stays as it is. For comparison, we also test
 #
-# - a new map that reads c alone, without the earlier symbols;
-# - a new map that reads the c of an *untrained* encoder, and the earlier symbols;
-# - the main map, given the c of a *different* sequence. It can then only guess, so one symbol in 20
-#   should be right.
+# - a map fitted to c alone, without the earlier symbols;
+# - a map fitted to the c of an *untrained* encoder, and the earlier symbols;
+# - the first map, given the c of a *different* sequence. It can then only guess, so one symbol in
+#   20 should be right.
 #
 # If the map finds a symbol more often than the decoder does, the symbol was in c, and the decoder
 # missed it. Guess: will it, and where?
@@ -811,8 +830,8 @@ show(figure, "05_found")
 #
 # Now compare pink and orange at the tenth symbol. In the untrained encoder's c, the map finds it
 # nearly always. In the trained encoder's c, it finds only about half. The rest may be lost, or
-# stored in a form that no linear map can read. So training did not simply add the first symbols to
-# what a linear map can find: it gained the first symbols and gave up many of the later ones.
+# stored in a form that no linear map can read. So for a linear map, training gained the first
+# symbols and gave up many of the later ones.
 
 # %% tags=["training"]
 assert both.mean() > decoder.mean() + 0.05
@@ -848,20 +867,19 @@ for row, cells in OTHER_SEEDS.items():
     print(f"{row:<47}" + "".join(f"{cell:>6}" for cell in cells))
 
 # %% [markdown]
-# The findings hold for all four. Some numbers vary with the seed, such as the share of dc that
-# reaches h_1 (39 to 54 percent), and the difference in `reverse` (6 to 17 points). But the
-# difference in `reverse` is always well below that in copying.
+# The findings hold for all four seeds. Some numbers vary, such as the share of dc that reaches h_1
+# (39 to 54 percent). The difference in `reverse` varies, too (6 to 17 points), but it is always
+# well below that in copying.
 #
 # ## What the copies show
 #
-# **Claim.** The fixed vector fails at shorter lengths than attention does, and the longer the
-# sequence is, the more often it fails. The models that we compare have nearly equal numbers of
-# parameters and equal numbers of training steps, and all encoders read in one direction.
+# **Claim.** With nearly equal numbers of parameters, equal numbers of training steps and encoders
+# that read in one direction, the fixed vector fails at shorter lengths than attention does. The
+# longer the sequence is, the more often it fails.
 #
-# **Evidence** (the figure of whole copies, and the recorded seeds). With 64 numbers (blue), most
-# copies are wrong at 8 symbols and beyond. With 32 numbers (orange), this begins earlier. Attention
-# (green) makes almost no errors at any length that it was trained on. Bahdanau et al. (2015, figure
-# 2) found the same for sentences.
+# **Evidence** (the figure of whole copies, and the recorded seeds). The fixed vectors fail within
+# the lengths of training, the smaller one (orange) first. Attention (green) makes almost no errors
+# there. Bahdanau et al. (2015, figure 2) found the same for sentences.
 #
 # **Limits.** The 32-number model also has larger embeddings, and `hidden` is the size of h_j, c and
 # s_i alike, so c may not be the only reason why it fails earlier. Longer training helps the fixed
