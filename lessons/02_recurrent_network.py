@@ -8,22 +8,20 @@
 #
 # The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in
 # principle know all of it. It reads one symbol at a time, and keeps what it has read in a vector,
-# its **state**. But to *learn* what is worth keeping, it needs a gradient that travels back through
-# time, from the step where a mistake is made to the step that could have prevented it.
+# its **state**. But *how far back can it learn?* This question runs through the lesson.
 #
-# One question runs through this lesson: *how far back can a recurrent network learn?*
-#
-# 1. You derive the path of the gradient, first for two steps with actual values, then for any
-#    number of steps.
-# 2. You cut this path into windows, and train a model of letters.
-# 3. You measure how much of the gradient is left after many steps.
-# 4. A small task shows up to which distance the network learns.
+# 1. You watch a network fail at a task that looks easy.
+# 2. You derive the path of the gradient back through time.
+# 3. You cut this path into windows, train a model of letters, and measure how much of its gradient
+#    is left after many steps.
+# 4. You return to the task, and let the network start from another matrix.
 #
 # The answer is the reason for lessons 03 and 04, and in the end for attention. An aside after it
-# explains three tools: clipping, the optimizer Adam, and the perplexity.
+# explains the optimizer Adam. Of the six exercises, two are enough for a first reading: `squash`
+# and `bptt`.
 #
 # (In the same folder, `course.py` has functions for figures and for checks that must fail, and
-# `recurrent_parts.py` has the letters of the Bible and the small task.)
+# `recurrent_parts.py` has the letters of the Bible and the task.)
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -47,6 +45,37 @@ from numpy_attention.training.trainer import Trainer
 np.set_printoptions(precision=4, suppress=True)
 
 # %% [markdown]
+# ## Watch it fail
+#
+# Before we look inside a recurrent network, let us see what one can do. In the *recall task*, it
+# reads one of four symbols, then n symbols of noise, and then a question mark, where it has to
+# answer with the first symbol. With n = 4, for example:
+#
+#     it reads      C  x z z y  ?
+#     it answers                C
+#
+# Guessing is right a quarter of the time. The network's state has 32 numbers, plenty of room for
+# one symbol. For each n we train a new network, for 400 steps of training. Guess: up to which n
+# will it learn the task?
+
+# %% tags=["training"]
+DISTANCES = (1, 2, 4, 8, 16, 32)
+small = []
+for n in DISTANCES:
+    model, rng = recall_model(n, is_orthogonal=False)
+    small.append(train_recall(model, n, rng))
+    print(f"n = {n:<3} {small[-1]:.2f} right", flush=True)
+assert small[0] > 0.9 and small[-1] < 0.35
+
+# %% [markdown]
+# A little noise does no harm. A little more, and the network does hardly better than guessing.
+#
+# The network *can* do better. At the end of this lesson, it learns one of the distances at which it
+# fails here, and all that we change is the matrix from which it starts. So there is room for the
+# symbol. But to *learn* that the symbol is worth keeping, the network needs a gradient that travels
+# back through time, from the step where a mistake is made to the step that could have prevented it.
+# We follow this gradient.
+#
 # ## Forward
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
@@ -116,12 +145,12 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
+# > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
+# > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
+#
 # We measure these gradients as in lesson 01. But a_1, h_1 and a_2 are not parameters. Each
 # measurement runs the forward pass again, which recomputes them and would overwrite our nudge. So
 # `loss` adds the nudge right after it has computed them.
-#
-# > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
-# > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -298,9 +327,9 @@ print("the library's RNN gives the same states and gradients")
 #
 # ## A bug
 #
-# What happens if one index is wrong? dU needs the state *before* each step. If we take the state
-# *after* the step, nothing crashes, because both states have the same shape. That makes this index
-# the classic bug of a recurrent network.
+# dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
+# because both states have the same shape. That makes this index the classic bug of a recurrent
+# network. Guess which of the five gradients will be wrong.
 
 
 # %%
@@ -324,9 +353,8 @@ assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
 # Only dU is wrong. The other gradients are computed from the same da and are right, so da is right
-# at every step, and so is its path from one step to the next. That leaves the line of dU, and in
-# this line only `after`. The check tried other variables instead of `after`, and with one of them,
-# `before`, dU is right.
+# at every step. That leaves the line of dU, and in this line only `after`. The check tried other
+# variables instead of `after`, and with `before`, dU is right.
 #
 # ## Cutting the gradient
 #
@@ -373,15 +401,18 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # Is the network's memory worth having? We train a `LanguageModel`, which consists of an embedding,
 # the cell of this lesson and the softmax of lesson 01. It reads the Bible as letters, from 16
 # places in the text at once, in windows of 50. The loss is the mean over all letters
-# (`average="token"`). Adam sets the length of the step for each parameter, and clipping shortens a
-# gradient that is much too long. (The aside at the end explains both.)
+# (`average="token"`). Clipping and Adam keep the steps of training at a good length. (Clipping is
+# explained below, and Adam in the aside at the end.)
 #
-# Then we measure *bits per letter*, which is log2 of the perplexity, on **held-out** text, which
-# the model does not see in training. To find out what the memory contributes, we read this text in
-# windows of 20 letters in two ways: first with the state carried from one window to the next, then
-# with a state of zeros at the start of each window. The second way leaves the model only the
-# letters of its window. We use 20 letters, not the 50 of training, so that the loss of memory
-# shows. The number to beat comes from counting pairs of letters, as in lesson 01.
+# Then we measure the perplexity on **held-out** text, which the model does not see in training.
+# Lesson 01 defined it as exp(L), where L is the mean loss. One point needs care: later lessons read
+# sentences of different lengths side by side, and whatever fills up the short ones must not enter
+# the mean.
+#
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`.
+#
+# We print log2 of the perplexity, the *bits per letter*. The number to beat comes from counting
+# pairs of letters, as in lesson 01.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -399,27 +430,19 @@ trainer.fit(epochs=1)
 # %% tags=["training"]
 pairs = bigram_bits(ids, held_out, V)
 carried = bits(model, held_out, carried=True)
-reset = bits(model, held_out, carried=False)
+# measured before (code: answer 3): models that begin each window with a state of zeros, in training
+# and in windows of 20 held-out letters; seeds 5, 6 and 7
+SHORT_MEMORY = (2.30, 2.31, 2.31)
 print(f"bits per letter on held-out text after {trainer.step} steps:")
-print(f"  {carried:.2f} with the state carried")
-print(f"  {reset:.2f} with a state of zeros every 20 letters")
 print(f"  {pairs:.2f} by counting pairs")
-assert carried < reset < pairs
-
-# %% tags=["training"]
-# measured before (code: answer 3): models that were trained with a state of zeros at the start of
-# each window, and then read with a state of zeros every 20 letters; seeds 5, 6 and 7
-USED_TO_ZEROS = (2.30, 2.31, 2.31)
-print(f"  {min(USED_TO_ZEROS):.2f} to {max(USED_TO_ZEROS):.2f} with zeros every 20 letters, if "
-      "each window began with zeros in training, too")
+print(f"  {min(SHORT_MEMORY):.2f} to {max(SHORT_MEMORY):.2f} with a memory of at most 20 letters")
+print(f"  {carried:.2f} with the state carried from window to window")
+assert carried < min(SHORT_MEMORY) < pairs
 
 # %% [markdown]
-# The memory is worth having. Even if it is emptied every 20 letters, the model beats the counted
-# pairs, and carrying the state saves another half bit per letter.
-#
-# But this half bit is an upper bound on what the older letters are worth. The model was trained
-# with the state carried, so zeros in the middle of a text are new to it. Models that met such zeros
-# in training lose much less. So most of the half bit is the cost of an unfamiliar state.
+# The memory is worth having: it saves about one bit per letter. But most of this bit comes from the
+# last 20 letters. The models of the middle line know nothing older, and they lose only a small part
+# of it.
 #
 # Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
 # draw letter after letter from its predictions? (A slash is the end of a verse.)
@@ -434,8 +457,8 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # ## How much of the gradient arrives
 #
 # From how far back did this model learn? Its windows let the gradient go back up to 50 steps, but
-# how much of it arrives? We put a loss on the last state only, and follow its gradient back. Guess
-# first: what share of the gradient is left after 20 letters?
+# how much of it arrives? We put a loss on the last state only, and follow its gradient back. Guess:
+# what share of the gradient is left after 20 letters?
 #
 # Each step back multiplies the gradient by the **Jacobian** of that step, the matrix of all
 # ∂h_t/∂h_{t−1}. The Jacobian combines the two operations that we found above:
@@ -540,66 +563,66 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
 # (see the column "mean 1 − h²"). So ρ alone does not decide.
 #
-# So there is a second limit to how far back the network can learn, and it is much closer than the
-# window, the first limit. The windows allow 50 steps, but in the trained model almost nothing of
-# the gradient arrives at a letter that far back. (We have measured only after training. Earlier,
-# more may have arrived.)
+# So there is a second limit to how far back the network can learn, much closer than the first, the
+# window of 50 letters: almost nothing of the gradient arrives that far back. (We have measured only
+# after training. Earlier, more may have arrived.)
 #
-# ## What the network fails to learn
+# ## Clipping
 #
-# Does it matter that so little of the gradient arrives? We train on a task in which only a distant
-# symbol counts. The network first reads one of four symbols, then n symbols of noise, and then a
-# question mark, where it has to answer with the first symbol. Guessing is right a quarter of the
-# time.
+# Can we repair the length of a gradient? If it explodes, yes. Now and then a gradient is many times
+# longer than usual, and a single step along it can spoil what was learnt. **Clipping** (Pascanu et
+# al. 2013) takes the norm of the *whole* gradient, of all parameters together. If the norm is above
+# a limit, the gradient is scaled down to the limit, which keeps its direction.
 #
-# For each n we train two new networks of 32 units, for 400 training steps each. They differ in the
-# initial U. It is either *small*, with numbers between −0.1 and 0.1, or *orthogonal* (Saxe et al.
-# 2014), so that it changes the length of no vector. (The two networks also see different training
-# sequences, because one generator draws U and then the sequences. Lesson 03 has twenty seeds.)
-# Guess first: up to which n will each of them learn the task?
+# > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
+#
+# But clipping cannot bring back the parts of the gradient that have vanished. Could we lengthen the
+# gradient instead? No: dU is a sum over the steps. Its recent terms have their full length, only
+# the distant ones are tiny, and scaling the sum does not change their share of it.
+#
+# ## A better start
+#
+# What can we do about a gradient that vanishes? Back to the task at which you saw the network fail.
+# There, U started *small*, with numbers between −0.1 and 0.1: its s is below 1, so at first the
+# gradient must vanish. Now U starts *orthogonal* (Saxe et al. 2014), so that it changes the length
+# of no vector, and only the factors 1 − h² are left to shrink the gradient. Nothing else changes.
+# (Strictly, one thing does: the training sequences, because one generator draws U and then the
+# sequences. Lesson 03 has twenty seeds.) Guess: up to which n will the network learn the task now?
 
 # %% tags=["training"]
-DISTANCES = (1, 2, 4, 8, 16, 32)
-accuracy = {"U small": [], "U orthogonal": []}
-for n in DISTANCES:
-    for start, right in accuracy.items():
-        model, rng = recall_model(n, start == "U orthogonal")
-        right.append(train_recall(model, n, rng))
-    shares = [f"{start}: {right[-1]:.2f} right" for start, right in accuracy.items()]
-    print(f"n = {n:<3}", "   ".join(shares), flush=True)
+untrained, _ = recall_model(8, is_orthogonal=False)
+assert np.linalg.norm(untrained.cells.cells[0].U, 2) < 1        # s of a small U
+orthogonal = []
+for n, before in zip(DISTANCES, small):
+    model, rng = recall_model(n, is_orthogonal=True)
+    orthogonal.append(train_recall(model, n, rng))
+    print(f"n = {n:<3} U small {before:.2f} right, U orthogonal {orthogonal[-1]:.2f} right",
+          flush=True)
 
 # %% tags=["training"]
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-for place, (start, right) in enumerate(accuracy.items()):
+for place, (start, right) in enumerate({"U small": small, "U orthogonal": orthogonal}.items()):
     ax.plot(DISTANCES, right, label=start, **plotting.base.curve_style(place))
 ax.axhline(0.25, color="grey", linewidth=1, label="guessing")
 ax.set_xscale("log", base=2)
 ax.set_xticks(DISTANCES, DISTANCES)
 ax.set_xlabel("n, number of symbols of noise (log scale)")
 ax.set_ylabel("share of correct answers")
-far = max(n for n, right in zip(DISTANCES, accuracy["U orthogonal"]) if right > 0.9)
-ax.set_title(f"With this seed, an orthogonal start learns up to n = {far}")
+near = max(n for n, right in zip(DISTANCES, small) if right > 0.9)
+far = max(n for n, right in zip(DISTANCES, orthogonal) if right > 0.9)
+ax.set_title(f"With this seed, U small learns up to n = {near}, U orthogonal up to n = {far}")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "02_recall")
-
-# %% tags=["training"]
-small = np.array(accuracy["U small"])
-straight = np.array(accuracy["U orthogonal"])
-print(f"more than 0.9 right: U small at {(small > 0.9).sum()} of the 6 distances, "
-      f"U orthogonal at {(straight > 0.9).sum()}")
-assert small[0] > 0.9 and straight[0] > 0.9
-assert small[-1] < 0.35 and straight[-1] < 0.35
-assert (straight > 0.9).sum() > (small > 0.9).sum()
+assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
-# Both networks learn the task when the first symbol is near, and both only guess when it is far
-# away. In between, the orthogonal start wins: more of its gradient reaches the first symbol
-# (measured in lesson 03). How far it gets also depends on the seed: in lesson 03, five seeds of
-# twenty learn n = 16.
+# The orthogonal start gets further: more of its gradient reaches the first symbol (measured in
+# lesson 03). So what the small start lacked was not room. But at n = 32, the orthogonal start only
+# guesses, too. How far it gets depends on the seed: in lesson 03, five of twenty learn n = 16.
 #
-# So does the vanished gradient explain every failure? With the orthogonal start and n = 16, the
-# gradient is smaller, but not gone: before training, about a fifth of it reaches the first symbol
-# (lesson 03). Perhaps 400 training steps are too few (question 6).
+# Is the gradient to blame for every failure? At n = 16, about a fifth of it still reaches the first
+# symbol if U is orthogonal (before training, in lesson 03). Perhaps 400 training steps are too few
+# (question 6).
 #
 # The same Jacobians also work *forward*: if an early state changes, they determine how much of that
 # change reaches a later state. So where the gradient is faint, the trace of the first symbol in the
@@ -607,35 +630,18 @@ assert (straight > 0.9).sum() > (small > 0.9).sum()
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches. In
 # practice, a product of Jacobians vanishes or explodes, and the fainter the gradient, the harder it
-# is to learn from. In 400 steps, neither of our networks learns n = 32. Lesson 03 builds a path on
-# which little is multiplied away.
+# is to learn from. Lesson 03 builds a path on which little is multiplied away.
 
 # %% [markdown]
-# ## An aside: three tools
+# ## An aside: Adam
 #
-# Our networks were trained with two tools, and measured with a third. Later lessons use all three.
-#
-# When the gradient is right, two things can still go wrong: the step may be much too long, or too
-# long for some parameters and too short for others.
-#
-# **Clipping** (Pascanu et al. 2013) is for steps that are much too long. Now and then a gradient is
-# many times longer than usual, and a single step along it can spoil what was learnt. So we take the
-# norm of the *whole* gradient, of all parameters together. If this norm is above a limit, we scale
-# the gradient down to the limit, which keeps its direction.
-#
-# So clipping helps if the gradient explodes. But it cannot bring back the parts of the gradient
-# that have vanished. Could we lengthen the gradient instead? No: dU is a sum over the steps. Its
-# recent terms have their full length, only the distant ones are tiny, and scaling the sum does not
-# change their share of it.
-#
-# > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
-#
-# **Adam** (Kingma & Ba 2015) is for steps that are too long for some parameters and too short for
-# others. For each single parameter θ (x in the exercise), it keeps two running means: m, the mean
-# of its gradient g, and v, the mean of g². It moves θ against the gradient, by the learning rate
-# times m / √v. While g hardly changes, this quotient is about 1 or −1, whatever the size of g. If
-# the sign of g keeps changing, m is small, and so is the step. (In the formulas, t counts the
-# training steps, β₁ is usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
+# Clipping is for steps that are much too long. **Adam** (Kingma & Ba 2015), which trained all our
+# networks, is for steps that are too long for some parameters and too short for others. For each
+# single parameter θ (x in the exercise), it keeps two running means: m, the mean of its gradient g,
+# and v, the mean of g². It moves θ against the gradient, by the learning rate times m / √v. While g
+# hardly changes, this quotient is about 1 or −1, whatever the size of g. If the sign of g keeps
+# changing, m is small, and so is the step. (In the formulas, t counts the training steps, β₁ is
+# usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
 #
 #     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
 #     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
@@ -660,12 +666,6 @@ for t in range(1, 4):
 # %% [markdown]
 # After one step the quotient is 3.16, and it grows in the next two. So without the hats, the first
 # steps would be several times too long, just when the model knows least.
-#
-# The **perplexity** measured our model of letters. Lesson 01 defined it as exp(L), where L is the
-# mean loss. One point needs care: later lessons read sentences of different lengths side by side,
-# and whatever fills up the short ones must not enter the mean.
-#
-# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`.
 
 # %% [markdown]
 # ## What others call it

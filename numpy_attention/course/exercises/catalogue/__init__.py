@@ -12,7 +12,7 @@ from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.custom.code import read
 
 EXERCISES: dict[str, Exercise] = {}
-# the files whose exercises `add` has added; a check in another process adds them again
+# files whose exercises `add` has added; the process of a check must add them again
 ADDED: list[Path] = []
 
 

@@ -26,7 +26,7 @@ HATS = "    m_hat = m / (1 - beta1**step)\n    v_hat = v / (1 - beta2**step)\n"
 EXCHANGED = ("you exchanged β and 1 − β; the old mean should be multiplied by β, because it keeps "
              "most of its value")
 EXERCISE = Exercise(
-    "adam", "two means and their corrections", "02_recurrent_network", position=5,
+    "adam", "two means and their corrections", "02_recurrent_network", position=6,
     source=Source(__file__, ("adam",)), blanks=("adam",), cases=cases,
     text="""
     m ← β₁ m + (1 − β₁) g            v ← β₂ v + (1 − β₂) g²
