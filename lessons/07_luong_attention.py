@@ -6,13 +6,13 @@
 #
 # **Needs:** lesson 06. **Time:** 60 minutes to read, about a minute to run.
 #
-# In lesson 06 the decoder attended *before* its step: its old state was the query, and the context
-# vector went into the new state. Luong, Pham & Manning (2015) reverse the order. Their decoder
-# takes its step first, then attends with the new state as the query, and a small layer joins this
-# state with the context vector. Attention becomes a self-contained part between the step and the
-# output, and is easy to swap for another. The paper tries four scores and two kinds of window in
-# this part. It also introduces **input feeding**, which feeds attention's result for one word into
-# the next step.
+# In lesson 06 the decoder attended *before* its step: its old state, s_{t−1}, was the query, and
+# the context vector went into the new state. Luong, Pham & Manning (2015) reverse the order. Their
+# decoder takes its step first, then attends with the new state, s_t, as the query, and a small
+# layer joins this state with the context vector. Attention becomes a self-contained part between
+# the step and the output, and is easy to swap for another. The paper tries four scores and two
+# kinds of window in this part. It also introduces **input feeding**, which feeds attention's result
+# for one word into the next step.
 #
 # One of the four scores rates the positions of the source without reading the words there. Guess
 # before you read on: can a model with this score translate?
@@ -27,7 +27,8 @@ import numpy as np
 from course import show
 from luong_parts import (centres_of, check, check_same, check_same_decoder, check_same_look, draw,
                          draw_pull, draw_recorded, draw_two, in_window, measure, measure_swaps,
-                         missed_links, print_predicted, print_verdicts, silently_caught, train)
+                         missed_links, noun_weight, print_predicted, print_verdicts,
+                         silently_caught, train)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.additive import AdditiveAttention
@@ -76,8 +77,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | W_a, U_a, v_a | | parameters of a score; W_a is different in each score |
 #
 # The length of an annotation, which was D in lesson 06, is N here, because D is the paper's letter
-# for how far a window reaches. W_a has the shape (H, N) for the score `general`, (H, A) for
-# `concat`, where A is lesson 06's, and H rows and a column for each position for `location`.
+# for how far a window reaches.
 #
 # The diagram shows the four lines of a step. Its dashed arrow, F, is input feeding.
 
@@ -105,10 +105,10 @@ show(plotting.diagram(boxes, arrows, title="Luong: the new state is the query, a
 # %% [markdown]
 # ## Forward
 #
-# The simplest score is **dot**: e_j = s_t · h_j, with no parameters. Take three source words, *the
-# blue student*, with annotations of three numbers each. The decoder is about to write *étudiant*,
-# "student". In the next cell, multiply s by each row of M in your head. Which word will get the
-# largest weight?
+# The simplest score is **`dot`**: e_j = s_t · h_j, with no parameters. Take three source words,
+# *the blue student*, with annotations of three numbers each. The decoder is about to write
+# *étudiant*, "student". In the next cell, multiply s by each row of M in your head. Which word will
+# get the largest weight?
 
 # %%
 words = ["the", "blue", "student"]
@@ -214,16 +214,16 @@ check_gradient("dW_h_1", s[0] * du, L, W_h[0])
 print("dot: every gradient is what the central difference measures")
 
 # %% [markdown]
-# ## General: one more line
+# ## `general`: one more line
 #
-# Dot has no parameters that could map states to annotations, so the encoder and the decoder must
-# learn to use the same coordinates for the same things. What if they do not, or if states and
-# annotations have different lengths? The score **general** puts a matrix W_a between them, which
-# turns s_t into the query q:
+# The score `dot` has no parameters that could map states to annotations, so the encoder and the
+# decoder must learn to use the same coordinates for the same things. What if they do not, or if
+# states and annotations have different lengths? The score **`general`** puts a matrix W_a between
+# them, which turns s_t into the query q:
 #
 #     q = s W_a        e = M q
 #
-# Only the line of q is new. The line of e is dot's, with q in place of s. The rest does not
+# Only the line of q is new. The line of e is that of `dot`, with q in place of s. The rest does not
 # change, so the functions below stop at e. (`check` runs lesson 01's gradient check. Like all
 # helpers here, it is in `luong_parts.py`, which you may skip.)
 #
@@ -262,11 +262,11 @@ print(check(general, general_backward, s, M, W_a))
 # %% [markdown]
 # The report names inputs by position: `input[0]` is s_t, `input[1]` is M, and `input[2]` is W_a.
 #
-# ## Concat: lesson 06 again
+# ## `concat`: lesson 06 again
 #
-# The score **concat** joins s_t and h_j into one long vector and puts a hidden layer on top. Split
-# the layer's matrix into W_a, the rows that meet s_t, and U_a, the rows that meet h_j. The product
-# is then a sum of two.
+# The score **`concat`** joins s_t and h_j into one long vector and puts a hidden layer on top.
+# Split the layer's matrix into W_a, the rows that meet s_t, and U_a, the rows that meet h_j. The
+# product is then a sum of two.
 #
 #     a_j = [s_t; h_j] [W_a; U_a] = s_t W_a + h_j U_a      x_j = tanh(a_j)      e_j = v_a · x_j
 #
@@ -327,13 +327,13 @@ print("\n".join(report[1:]))
 # %% [markdown]
 # The report names the line of `total`, and the element it prints is 6 times too small: S = 6.
 #
-# ## Location: a score that reads no word
+# ## `location`: a score that reads no word
 #
-# The fourth score, **location**, reads no annotation: e = s_t W_a, where W_a has a column for each
-# *position*. (A sentence of S words uses the first S columns.) So the decoder chooses a position
-# from its state only, and fetches the annotation there without having read it. M does not occur in
-# this score, so the score adds nothing to dM. The annotations still learn *what to say*, as values,
-# but not *when to be found*.
+# The fourth score, **`location`**, reads no annotation: e = s_t W_a, where W_a has a column for
+# each *position*. (A sentence of S words uses the first S columns.) So the decoder chooses a
+# position from its state only, and fetches the annotation there without having read it. M does not
+# occur in this score, so the score adds nothing to dM. The annotations still learn *what to say*,
+# as values, but not *when to be found*.
 #
 # > **Exercise.** Its backward pass is short: `numpy-attention exercise start location`.
 
@@ -363,8 +363,7 @@ print(check(location, location_backward, s, M, W_places))
 # %% [markdown]
 # ## The same as the library
 #
-# The library's classes share no code with ours. `check_same` compares contexts, weights and all
-# gradients.
+# The library's classes share no code with ours.
 
 
 # %%
@@ -387,15 +386,17 @@ check_same(LocationAttention(W_places), location, location_backward, s, M, W_pla
 print("four scores: context, weights and all gradients are equal to the library's")
 
 # %% [markdown]
-# ## Does location translate?
+# ## Does `location` translate?
 #
 # `grammar-en-fr` is a small grammar that generates English sentences, their French translations and
-# the alignment of their words. French puts most adjectives after the noun, and *ne … pas* around
-# the verb. We train one model with dot and one with location, whose W_a gets 24 columns
-# (`longest`). Both have GRUs and a bidirectional encoder, and no input feeding yet. (Each direction
-# of the encoder has half the size of the decoder, so annotations and states have the same length,
-# as dot requires.) How good will location's translations be? And how often will its largest weight
-# be on the right word?
+# the alignment of their words. French puts *ne … pas* around the verb, and most adjectives after
+# the noun. We call such an adjective and its noun *swapped*. We train one model with `dot` and one
+# with `location`, whose W_a gets 24 columns (`longest`). Both have GRUs and a bidirectional
+# encoder, and no input feeding yet. (Each direction of the encoder has half the decoder's size, so
+# that annotations are as long as states, as `dot` requires.)
+#
+# How good will the translations of `location` be? And how good will its **pointing** be? Pointing
+# is the share of *sure* links (lesson 06's gold links) whose source word has the largest weight.
 
 # %% tags=["training"]
 pairs = load_parallel("grammar-en-fr", "train", np.random.default_rng(3), 8_000)
@@ -412,12 +413,12 @@ assert metrics.pointing_accuracy(dot_weights, test) > diagonal + 0.1
 assert metrics.pointing_accuracy(location_weights, test) < diagonal + 0.1
 
 # %% [markdown]
-# Location is a surprise. It translates as well as dot, but its **pointing** is hardly better than
-# that of the diagonal, lesson 06's rule that ignores the words. Pointing is the share of *sure*
-# links (lesson 06's gold links) whose source word has the largest weight.
+# A surprise: with `location` the model translates as well as with `dot`, but its pointing is hardly
+# better than that of the diagonal, lesson 06's rule that ignores the words.
 #
-# Dot points at the right word for nearly all links, although s_t, like lesson 06's query, has not
-# read y_t. But it has read y_{t−1}, and in this small grammar the next word is seldom a surprise.
+# The model with `dot` points at the right word for nearly all links, although s_t, like lesson 06's
+# query, has not read y_t. But s_t has read y_{t−1}, and in this small grammar the next word is
+# seldom a surprise.
 #
 # Here is one sentence. Solid frames mark the sure links. Dashed frames mark *possible* links, such
 # as *do*, which French does not translate; pointing ignores them. The last column is `</s>`, which
@@ -427,16 +428,17 @@ assert metrics.pointing_accuracy(location_weights, test) < diagonal + 0.1
 shown = next(n for n, pair in enumerate(test) if phenomena(pair)["swapped adjective"]
              and phenomena(pair)["negation"] and len(pair.target) < 10)
 pair = test[shown]
-show(draw_two(pair, {"dot: on the words that belong together": dot_weights[shown],
-                     "location: along the diagonal, ignoring the swap": location_weights[shown]}),
-     "07_attention")
+show(draw_two("attention weights of two scores for one sentence", pair, {
+    "dot: on the words that belong together": dot_weights[shown],
+    "location: along the diagonal, ignoring the swap": location_weights[shown],
+}), "07_attention")
 written, = by_location.translate([pair.source], beam=1)
 print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)}")
 
 # %% [markdown]
 # ## Why, and how to test it
 #
-# Look at the rows of *étudiant* and *bleu* in the second heatmap. Location attends to *blue* first
+# Look at the rows of *étudiant* and *bleu* in the second heatmap. The model attends to *blue* first
 # and to *student* second, but it writes *étudiant bleu*, in the correct order. How can it write
 # *étudiant* while it attends to *blue*?
 #
@@ -451,26 +453,28 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # experiments below, and the rival only in the second.
 #
 # **Experiment 1: train with an encoder that reads forward only.** It makes the annotation of *blue*
-# before it has read *student*. If we are right, the decoder can no longer write *étudiant* with
-# nearly all of the weight on *blue*: a good part must be on *student* or on later positions, whose
-# annotations are made after *student* was read.
+# before it has read *student*. If we are right, much of the weight of *étudiant* must move right,
+# to *student* or later positions, because their annotations are made after *student* was read.
 #
 # Weight could also move for another reason, so we need two controls:
 #
 # - *Swapped adjectives.* When the decoder writes *bleu*, the largest weight is on *student*. It can
 #   stay there, because with both encoders the annotation of *student* contains information about
-#   *blue*. If the weights of all words drift to the right, or if location learns to point better,
+#   *blue*. If the weights of all words drift to the right, or if the model learns to point better,
 #   the adjective's largest weight will not stay on *student*.
-# - *Unswapped nouns.* The weights of all nouns could drift. Unswapped nouns can test this: by our
-#   explanation, their weight has no reason to move.
+# - *Unswapped nouns.* The weights of all nouns could drift. By our explanation, those of unswapped
+#   nouns have no reason to move.
 #
 # **Experiment 2: remove the context.** With either encoder, set C to 0, so s̃_t = tanh(s_t W_h).
 # Predict each word from the correct previous words. The states stay the same, because what
 # attention finds does not enter them. If we are right, most nouns such as *étudiant* are lost. If
 # the rival is right, the state is enough, and most are still predicted.
 #
-# The table says the same for the whole test set. For each swapped noun, row 1 adds up the weight on
-# it and all later positions. It reports the smallest sum in the test set.
+# The table turns this into predictions for the whole test set. Take row 1. For *étudiant* it adds
+# up the weights on *student*, the full stop and `</s>`. It does so for each swapped noun, and
+# reports the *smallest* of these sums. By our explanation, the noun can come only from these
+# annotations, so even the smallest sum must be large. We say: more than 20%. By the rival, the
+# state knows the noun, so the weights can be anywhere, and any sum fits.
 #
 # | | what we measure | our explanation | the rival |
 # |---|---|---|---|
@@ -479,9 +483,9 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # | 3 | control, forward only: unswapped nouns, largest weight after the noun | < 20% | any |
 # | 4 | C = 0, either encoder: swapped nouns that are predicted | < 40% | ≥ 40% |
 #
-# (We chose the limits after trial runs, far enough from the results that a change of seed should
-# not flip a verdict.) Write down which rows will come out as our explanation says. And guess which
-# words of our French sentence the model can still predict if C is 0.
+# (We chose the limits after trial runs, far enough from the results that another seed should not
+# flip a verdict.) Write down which rows will come out as our explanation says, and which words of
+# our French sentence the model can still predict if C is 0.
 
 
 # %% tags=["training"]
@@ -512,9 +516,9 @@ print("recorded for seeds 1 to 5, forward only (question 7): row 1 is 34 to 42%,
 assert verdicts == [True, True, False, True]
 assert forward_exact < location_exact - 0.05
 assert dot_forward_exact < dot_exact - 0.03
-show(draw_two(pair, {
-    f"both directions: ≥ {both.least:.0%} on a swapped noun or later": location_weights[shown],
-    f"forward only: ≥ {only.least:.0%} on a swapped noun or later": forward_weights[shown],
+show(draw_two("location with two encoders: attention weights for one sentence", pair, {
+    f"both directions: {noun_weight(location_weights[shown], pair)}": location_weights[shown],
+    f"forward only: {noun_weight(forward_weights[shown], pair)}": forward_weights[shown],
 }), "07_forward_only")
 
 # %% tags=["training"]
@@ -523,15 +527,13 @@ shares = print_predicted(["pas", "</s>"], both_words, test)
 assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 
 # %% [markdown]
-# Row 1 is as our explanation says. (Compare the rows of *étudiant* in the two heatmaps.) By row 2,
-# the largest weight of the adjectives stays, so the weights of different words do not all drift
-# alike. But in row 3 we are wrong: the weights of unswapped nouns move, too. A likely reason, which
-# we did not test: location reads no word. After *the* it cannot see whether an adjective or the
-# noun comes next, so it moves the weight in both cases.
+# Row 1 is as our explanation says. By row 2, the largest weight of the adjectives stays, so the
+# weights of different words do not all drift alike. But in row 3 we are wrong: the weights of
+# unswapped nouns move, too. A likely reason, which we did not test: `location` reads no word. After
+# *the* it cannot see whether an adjective or the noun comes next, so it moves the weight in both
+# cases.
 #
-# Row 4 goes against the rival: without the context, nearly all swapped nouns are lost. But row 4 is
-# weaker evidence than it seems, because the layer that makes s̃ was trained with the context. The
-# state could know the noun, and the layer could be unable to use it.
+# Row 4 goes against the rival: without the context, nearly all swapped nouns are lost.
 #
 # The printed sentence shows what else is lost without the context: the words that carry its
 # meaning. But *pas* and `</s>` are always predicted, and seldom in a wrong place. The preceding
@@ -544,28 +546,31 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # - As trained, the model needs the context to write the swapped nouns (row 4).
 # - With the forward-only encoder, each swapped noun has at least a third of the weight on its own
 #   annotation or later ones (row 1).
-# - The largest weight of most swapped adjectives stays on the noun (row 2).
 #
 # **Not established:**
 #
-# - That the weight of the swapped nouns moves *because* they are swapped. The weight of unswapped
-#   nouns moves, too (row 3).
+# - That the weight of the swapped nouns moves *because* they are swapped (row 3).
 # - That the model with both directions finds *étudiant* in the annotation of *blue*. Rows 1 and 4
 #   fit this, but we did not remove *student* from that annotation alone.
-# - That the state does not know the noun (row 4).
+# - That the state does not know the noun. The layer that makes s̃ was trained with the context, and
+#   may be unable to use what the state knows.
 # - Why both scores translate worse with the forward-only encoder. Its annotations lack the next
-#   words, on which French forms such as *le* or *l'* depend. We did not test this.
+#   word, on which *le* or *l'* depends, but we did not test this.
 #
-# ## Local-m: a window that slides along
+# This is a good place to pause. You can now write four scores and their backward passes, and you
+# have seen one of them translate without reading a word. Windows, input feeding and real text are
+# still to come.
 #
-# Location's largest weight is on the right word or a neighbour for nearly every link. So even a
-# score that reads no word can tell roughly where to look. **Local attention** uses this: it looks
-# only into a *window* around a position p, and a score that reads the words chooses within it. The
-# window holds the positions at most **D** away from p, its centre.
+# ## `local-m`: a window that slides along
 #
-# In **local-m**, m for monotonic, the window moves on by one position with each target word, as far
-# as the last position. The code counts positions from 0, and p is a position. So from here on the
-# text also counts from j = 0 and t = 0:
+# The largest weight of `location` is on the right word or a neighbour for nearly every link. So
+# even a score that reads no word can tell roughly where to look. **Local attention** uses this: it
+# looks only into a *window* around a position p, and a score that reads the words chooses within
+# it. The window holds the positions at most **D** away from p, its centre.
+#
+# In **`local-m`**, m for monotonic, the window moves on by one position with each target word, as
+# far as the last position. The code counts positions from 0, and p is a position. So from here on
+# the text also counts from j = 0 and t = 0:
 #
 #     p = min(t, S − 1)
 #
@@ -595,11 +600,11 @@ for t in range(8):
 # %% [markdown]
 # Target word 7 sees the last two, at positions 4 and 5.
 #
-# ## Local-p: a window that is predicted
+# ## `local-p`: a window that is predicted
 #
-# Local-m's window only moves to the right. But a translation can reorder the words: in lesson 06,
-# *vino*, the first word of a Spanish clause, needed the source word at position 3. So in
-# **local-p**, p for predictive, the state *predicts* the centre p, a real number such as 2.3.
+# The window of `local-m` only moves to the right. But a translation can reorder the words: in
+# lesson 06, *vino*, the first word of a Spanish clause, needed the source word at position 3. So in
+# **`local-p`**, p for predictive, the state *predicts* the centre p, a real number such as 2.3.
 #
 # How can a model learn to predict it? A position is either in the window or outside, so a small
 # change of p changes no weight, and p gets no gradient. Luong et al. multiply the weights by a bell
@@ -667,9 +672,9 @@ show(draw_pull(beta, alpha, terms, p, D), "07_pull")
 #
 #     r = s_t W_p      x = tanh(r)      z = x · v_p      p = S sigmoid(z)
 #
-# W_p (H, P) and v_p (P,) are new parameters; P is free to choose. (With dot, H = N.) The sigmoid is
-# between 0 and 1, so p is between 0 and S. (It can lie just past the last position, S − 1.) In the
-# backward pass only the sigmoid's slope is new:
+# W_p (H, P) and v_p (P,) are new parameters; P is free to choose. (With `dot`, H = N.) The sigmoid
+# is between 0 and 1, so p is between 0 and S. (It can lie just past the last position, S − 1.) In
+# the backward pass only the sigmoid's slope is new:
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
@@ -681,8 +686,8 @@ show(draw_pull(beta, alpha, terms, p, D), "07_pull")
 #     dz = dp · p (1 − p / S)      dv_p = dz x                  the sigmoid, the product
 #     dr = dz v_p ∘ (1 − x²)       dW_p = s_tᵀ dr               the tanh, the layer
 #
-# In dot the state was used in the scores and in s̃. Here it has one more use, to *aim* the window,
-# so ds has one more term, dr W_pᵀ. (The function below ends at the context, so its ds lacks
+# In `dot` the state was used in the scores and in s̃. Here it has one more use, to *aim* the
+# window, so ds has one more term, dr W_pᵀ. (The function below ends at the context, so its ds lacks
 # du W_hᵀ.)
 
 
@@ -736,8 +741,9 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # > **Exercise.** We broke one line of correct code; find it from the report alone:
 # > `numpy-attention exercise start find-in-local-p`.
 #
-# Now train `general` with all words in view and in local-p, each with three seeds. Guess: with how
-# many of the seeds does local-p translate as well?
+# We trained `general` with all words in view and in `local-p`, each with three seeds. Guess: with
+# how many of the seeds does `local-p` translate as well? (The cell trains seed 2 again, and prints
+# what we recorded for all three.)
 
 # %% tags=["training"]
 measure("general", train(pairs, seed=2, attention="general"), test)
@@ -747,8 +753,8 @@ print("recorded for seeds 1 to 3, exactly right: 98.8 to 99.8% without the windo
       "  seed 1: 16 to 36%; seed 2: about 99%; seed 3: 26 to 30% (by processor; question 8)")
 
 # %% [markdown]
-# With only one. In local-p, seeds 1 and 3 fail: most of their translations contain an error. The
-# cell above trained seed 2, which translates about equally well in the window but points worse.
+# With only one. In `local-p`, seeds 1 and 3 fail: most of their translations contain an error. Seed
+# 2 translates about equally well in the window but points worse.
 #
 # What goes wrong with the others? The next cell trains seeds 1 and 2 for the first of the five
 # epochs, and prints p and its slope ∂p/∂z = p (1 − p / S) for our sentence. Which of these p can
@@ -792,11 +798,11 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # %% [markdown]
 # For *étudiant* and *bleu*, p is almost the same: the window contains both words, and the score
 # chooses. But the dots of *pas* and `</s>` are far from the right word. The largest weight of *pas*
-# is never on *not*, and most of the links that local-p misses are such links. Yet the model writes
-# both words: with C = 0 it still predicts them. The state is enough, so the loss hardly depends on
-# where the windows of *pas* and `</s>` are. These rows of the heatmap explain nothing. (The row of
-# the full stop is nearly dark, because the bell lets the weights of a row add up to much less than
-# 1.)
+# is never on *not*, and most of the links that `local-p` misses are such links. Yet the model
+# writes both words: with C = 0 it still predicts them. The state is enough, so the loss hardly
+# depends on where the windows of *pas* and `</s>` are. These rows of the heatmap explain nothing.
+# (The row of the full stop is nearly dark, because the bell lets the weights of a row add up to
+# much less than 1.)
 #
 # ## Input feeding, and the loop over words
 #
@@ -808,8 +814,8 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 #     s_t = tanh(r_t)      r_t = y W + s_{t−1} U + s̃_{t−1} F + b
 #
 # Here y is the previous word, embedded, and r_t is the sum inside this tanh (a_t in lesson 02), not
-# the r of local-p. The first step gets 0 in place of s̃. Without the term of F, this step is lesson
-# 02's **Elman cell**.
+# the r of `local-p`. The first step gets 0 in place of s̃. Without the term of F, this step is
+# lesson 02's **Elman cell**.
 #
 # Input feeding has a price. In training, the previous words are known, so without F all T states
 # can be computed first, and then all their scores in one product. With F, step t + 1 must wait for
@@ -828,7 +834,7 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 #     ds̃_t = (from word t)  +  dr_{t+1} Fᵀ            dF = Σ_t s̃_{t−1}ᵀ dr_t
 #
 # Through the second term, gradients from later words reach the attention weights of earlier words.
-# Without F they never do. Here is the whole decoder, with dot and input feeding, for a batch of B
+# Without F they never do. Here is the whole decoder, with `dot` and input feeding, for a batch of B
 # sentences. The mask (B, S) is False after the end of a short sentence. In the code s̃ is called
 # `fed`. F's two additions to `backward` are the lines of `dfed` and `grads.F`.
 
@@ -904,8 +910,6 @@ print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 # %% [markdown]
 # > **Exercise.** We broke one line of correct code; find it from the report alone:
 # > `numpy-attention exercise start find-in-feeding`.
-#
-# Last, compare the decoder with the library's.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
@@ -914,13 +918,13 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # %% [markdown]
 # ## Real text
 #
-# Which of all these parts matter on real text? Our small task cannot answer this, because dot is
+# Which of all these parts matter on real text? Our small task cannot answer this, because `dot` is
 # almost perfect on it. But `results/claims.md` reports measurements of larger models: 3 million
 # parameters, six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are test
 # perplexities, each the mean of three seeds ± their standard deviation.
 #
-# First the four scores. Dot has no parameters, and location reads no word. Guess their order. Which
-# two will be closest?
+# First the four scores. `dot` has no parameters, and `location` reads no word. Guess their order.
+# Which two will be closest?
 
 # %% tags=["training"]
 RECORDED = {
@@ -938,15 +942,15 @@ print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0
       "  fixed vector and a bidirectional encoder")
 
 # %% [markdown]
-# The three scores that read the words are close. Dot and `general` differ by less than the spread
-# of general's seeds, and `concat`, the score of lesson 06, is a little better than both. So can a
-# score that reads no word translate? Yes. Here location costs 1.10 in perplexity, and its BLEU of
-# 26.7 is below dot's 29.0, but well above the 21.9 of the fixed vector.
+# The three scores that read the words are close. `dot` and `general` differ by less than the spread
+# of the seeds of `general`, and `concat`, the score of lesson 06, is a little better than both. So
+# can a score that reads no word translate? Yes. Here `location` costs 1.10 in perplexity. Its BLEU
+# of 26.7 is below the 29.0 of `dot`, but well above the 21.9 of the fixed vector.
 #
 # Each row below names a score, then the one thing we change: the window (again with D = 2), input
 # feeding, or the query. The last change is ours, not the paper's: `concat` with the query s_{t−1},
 # the state *before* the decoder has read y_{t−1}, as in Bahdanau's decoder. Guess: will one of them
-# cost as much as location?
+# cost as much as `location`?
 
 # %% tags=["training"]
 for name, value, spread in records[4:]:
@@ -955,18 +959,18 @@ for name, value, spread in records[4:]:
 show(draw_recorded(records), "07_recorded")
 
 # %% [markdown]
-# Yes: local-p and the older query each cost about as much as location. (Three seeds are too few to
-# rank the three.) Local-m costs about half as much. The paper's windows are wider, and we did not
-# measure those. In the paper, input feeding lowers perplexity. Here it raises perplexity, and we do
-# not know why. (Perplexity does not count repeated or omitted words, which input feeding is meant
-# to prevent.)
+# Yes: `local-p` and the query s_{t−1} each cost about as much as `location`. (Three seeds are too
+# few to rank the three.) `local-m` costs about half as much. The paper's windows are wider, and we
+# did not measure those. In the paper, input feeding lowers perplexity. Here it does the opposite,
+# and we do not know why. (Perplexity does not count repeated or omitted words, which input feeding
+# is meant to prevent.)
 #
-# **A finding.** The older query has read just one word fewer, and yet it costs 1.02, while the
-# three scores that read the words differ by 0.26 at most. So what the query has read can matter
-# more than the choice among these three scores. `results/claims.md` finds the same for BLEU, and
-# also with lesson 08's scaled dot product.
+# **A finding.** The query s_{t−1} has read just one word fewer than s_t, and yet it costs 1.02,
+# while the three scores that read the words differ by 0.26 at most. So what the query has read can
+# matter more than the choice among these three scores. `results/claims.md` finds the same for BLEU,
+# and also with lesson 08's scaled dot product.
 #
-# **An open question.** We did not record p in the Bible runs, so local-p may have failed there as
+# **An open question.** We did not record p in the Bible runs, so `local-p` may have failed there as
 # it did on our small task with seeds 1 and 3. To find out, run `numpy-attention reproduce
 # clauses-local-p` (about ten minutes), load the model with `Translator.load`, and call `in_window`.
 
@@ -978,23 +982,24 @@ show(draw_recorded(records), "07_recorded")
 # | global attention | full attention, soft attention |
 # | local attention, a window | windowed attention |
 # | the bell | Gaussian window |
-# | general | bilinear or multiplicative attention |
-# | concat | additive attention, MLP attention |
+# | `general` | bilinear or multiplicative attention |
+# | `concat` | additive attention, MLP attention |
 #
 # Most terms are in the [glossary](../docs/site/glossary.md).
-#
+
+# %% [markdown]
 # ## From the package
 #
 # | from the package | what it is |
 # |---|---|
 # | `metrics` | measures of translations, and of where attention points |
 # | `plotting` | diagrams and heatmaps |
-# | `DotAttention` | the score dot |
-# | `GeneralAttention` | general |
-# | `AdditiveAttention` | concat, as in lesson 06 |
-# | `LocationAttention` | location |
-# | `LocalMonotonic` | the window local-m |
-# | `LocalPredictive` | local-p |
+# | `DotAttention` | the score `dot` |
+# | `GeneralAttention` | `general` |
+# | `AdditiveAttention` | `concat`, as in lesson 06 |
+# | `LocationAttention` | `location` |
+# | `LocalMonotonic` | the window `local-m` |
+# | `LocalPredictive` | `local-p` |
 # | `load_parallel` | draws sentence pairs of a corpus |
 # | `phenomena` | finds swapped adjectives, negations, … |
 # | `gradcheck` | compares a backward pass with central differences |
@@ -1007,17 +1012,18 @@ show(draw_recorded(records), "07_recorded")
 #
 # 1. (a) In the backward pass of each score, return 0 for the state's gradient (PyTorch's `detach`).
 #    In the check of that score, which gradients are wrong? Which term of ds would a decoder lose?
-#    (b) In local-p, leave out only the term de M of the state's gradient. Which gradients are wrong
-#    now?
-# 2. Double s_t and all annotations. How do dot's weights change? Can general prevent that change?
-# 3. In local-p let v_p be 0. What is p then? If the right word is outside the window, which words
+#    (b) In `local-p`, leave out only the term de M of the state's gradient. Which gradients are
+#    wrong now?
+# 2. Double s_t and all annotations. How do the weights of `dot` change? Can `general` prevent that
+#    change?
+# 3. In `local-p` let v_p be 0. What is p then? If the right word is outside the window, which words
 #    can pull p towards it?
 # 4. Normalise the products β ∘ g, so that the weights add up to 1: α = β ∘ g / Σ β g. Derive de and
 #    dp, and check them.
 # 5. Without input feeding, all T queries can attend at once. Write this as two matrix products with
 #    a softmax between them, and compare with the loop.
-# 6. Train dot with `input_feeding=True`. Does it translate better on our small task?
-# 7. Train the forward-only location with seeds 1 to 5. Do you find the recorded shares? And where
+# 6. Train `dot` with `input_feeding=True`. Does it translate better on our small task?
+# 7. Train the forward-only `location` with seeds 1 to 5. Do you find the recorded shares? And where
 #    nothing is swapped, does it point better or worse than with both directions?
-# 8. Train general with `window="local-p"` and seeds 1 to 3, with `width=2` and with `width=4`
+# 8. Train `general` with `window="local-p"` and seeds 1 to 3, with `width=2` and with `width=4`
 #    (`width` is D). What is `in_window(translator, test)`? Why does the wider window help?

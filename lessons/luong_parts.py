@@ -284,11 +284,18 @@ def draw(weights, pair, title, ax=None):
                                       possible=pair.possible, ax=ax, title=title)
 
 
-def draw_two(pair, matrices):
-    """The figure of two heatmaps. matrices: {title: weights of the pair}."""
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5.4), layout="constrained")
-    for ax, (title, weights) in zip(axes, matrices.items()):
-        draw(weights, pair, title, ax)
+def noun_weight(weights, pair):
+    """A text: how much weight the pair's first swapped noun has on its word and later ones."""
+    j, t = swapped(pair)[1][0]
+    return f"{pair.target[t]} has {weights[t, j:].sum():.0%} on {pair.source[j]} or later"
+
+
+def draw_two(title, pair, matrices):
+    """The figure of two heatmaps. matrices: {title of the heatmap: weights of the pair}."""
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5.8), layout="constrained")
+    figure.suptitle(title)
+    for ax, (one, weights) in zip(axes, matrices.items()):
+        draw(weights, pair, one, ax)
     return figure
 
 
