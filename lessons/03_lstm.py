@@ -32,9 +32,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from lstm_parts import (bible_words, dropout_network, in_words, known_words, last_slope,
-                        memory_picture, recall_network, recite, share_right, share_that_arrives,
-                        table_picture, words_until_error)
+from lstm_parts import (bible_words, dropout_network, in_words, known_words, memory_picture,
+                        recall_network, recite, share_right, share_that_arrives, table_picture,
+                        words_until_error)
 from matplotlib import pyplot as plt
 from recurrent_parts import train_recall
 
@@ -354,8 +354,8 @@ print("the library's LSTM gives the same states and gradients")
 # ## A bug
 #
 # Suppose you combine two papers: the forward pass of 2000, but with the `dc_before` of 1997, when
-# there was no forget gate. Only this line differs from `PlainLSTM`. We check a single step first,
-# and then four. Which gradients will be wrong with a single step?
+# there was no forget gate. Only the line of `dc_before` differs from `PlainLSTM`. We check a single
+# step first, and then four. Which gradients will be wrong with a single step?
 
 
 # %%
@@ -445,10 +445,9 @@ title = (f"b_f = 6 still holds {curves['c with b_f = 6'][24]:.2f} after 20 steps
 show(memory_picture(values, flags, curves, title), "03_memory")
 
 # %% [markdown]
-# In the figure, each line is the cell state for one b_f. The bars are tanh of the values that the
-# unit reads, black where the flag is 1. With b_f = 1 the number is halved nine times in twenty
-# steps, and nothing is left that two decimals can show. With b_f = 6 the unit hardly notices the
-# noise.
+# The lines are the cell state. The bars are tanh of the values that the unit reads, black where the
+# flag is 1. With b_f = 1 the number is halved nine times in twenty steps, and nothing is left that
+# two decimals can show. With b_f = 6 the unit hardly notices the noise.
 #
 # An Elman unit cannot do this: whatever it reads changes its state, at every step. The gates i and
 # f let a unit choose *when* its state changes.
@@ -456,18 +455,25 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # ## How much of the gradient arrives
 #
 # Our memory has U = 0, which closes path (2). How much of the gradient arrives in a whole network,
-# with both paths open? We compare seven untrained networks of 32 units, which read the inputs of
-# lesson 02's recall task. They differ in the cell, in b_f, and in how U starts: *small*, between
-# −0.1 and 0.1, or **orthogonal**, so that it changes no vector's length. (In an LSTM, each of the
-# four blocks of U is orthogonal.)
+# with both paths open? We measure it in seven untrained networks of 32 units, which read the inputs
+# of lesson 02's recall task. U starts *small*, between −0.1 and 0.1, or **orthogonal**, so that it
+# changes no vector's length. (In an LSTM, each of the four blocks of U is orthogonal.)
+#
+# | network | U small | U orthogonal |
+# |---|---|---|
+# | Elman's | yes | yes |
+# | LSTM, b_f = 0 | yes | yes |
+# | LSTM, b_f = 1 | yes | |
+# | LSTM, b_f = 3 | yes | |
+# | LSTM, b_f = 5 | yes | |
+#
+# The first two rows will show what the cell changes, and the four LSTMs with a small U what b_f
+# changes.
 #
 # In this task the network answers from its last h. We start the gradient there, with a random
 # vector instead of the loss's own gradient, because nothing is trained yet. We measure the gradient
 # of the state k steps back: of h in Elman's network, of h and c together in an LSTM. Its length,
-# divided by the length at the start, is the *share that arrives*. For each LSTM we also measure
-# path (1) alone, with U = 0 in the backward pass.
-#
-# Guess: will an LSTM with b_f = 0 let more of the gradient through than Elman's network?
+# divided by the length at the start, is the *share that arrives*.
 
 # %% tags=["training"]
 NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
@@ -481,58 +487,61 @@ NETWORKS = {                            # b_f (None in an Elman network), is U o
 }
 LONGEST = 64
 
-# %% tags=["training"]
 arrives = {}
-print(f"{'':<22}{'both paths':>18}{'path (1) alone':>28}")
-print(f"{'k steps back':<22}", *(f"{f'k = {k}':>12}" for k in (5, 40, 5, 40)))
 for name, (bias, is_orthogonal) in NETWORKS.items():
     model, _ = recall_network(LONGEST, bias, is_orthogonal=is_orthogonal)
     arrives[name] = share_that_arrives(model, LONGEST)
-    shares = [arrives[name][k] for k in (5, 40)]
-    if bias is not None:
-        alone = share_that_arrives(model, LONGEST, is_closed=True)
-        shares += [alone[k] for k in (5, 40)]
-        assert alone[40] < arrives[name][40] / 2
-    print(f"{name:<22}", *(f"{share:12.1e}" for share in shares))
+
+# %% [markdown]
+# *The cell.* With all biases at 0, does more arrive in an LSTM than in Elman's network? Guess.
 
 # %% tags=["training"]
-at_20 = {name: curve[20] for name, curve in arrives.items()}
-one_in = 1 / at_20["LSTM, b_f = 0, U small"]
-title = (f"20 steps back, U small: 1/{round(one_in, -5):,.0f} arrives with b_f = 0, "
-         f"{at_20['LSTM, b_f = 5, U small']:.1f} with b_f = 5")
+print(f"{'share that arrives':<22}", *(f"{f'k = {k}':>9}" for k in (5, 40)))
+for name in list(NETWORKS)[:4]:
+    print(f"{name:<22}", *(f"{arrives[name][k]:9.2g}" for k in (5, 40)))
+for k in (5, 40):
+    assert arrives["Elman, U small"][k] < arrives["LSTM, b_f = 0, U small"][k]
+    assert arrives["Elman, U orth."][k] > arrives["LSTM, b_f = 0, U orth."][k]
+
+# %% [markdown]
+# It depends on U: a small U lets more arrive in the LSTM, an orthogonal U in Elman's network.
+#
+# *The bias.* What does a larger b_f change, 40 steps back? We measure each LSTM with a small U
+# twice: with both paths open, and with path (1) alone, which means U = 0 in the backward pass.
+
+# %% tags=["training"]
+print(f"{'share at k = 40':<22}{'both paths':>12}{'path (1) alone':>17}")
+for bias in (0, 1, 3, 5):
+    name = f"LSTM, b_f = {bias}, U small"
+    model, _ = recall_network(LONGEST, bias)
+    alone = share_that_arrives(model, LONGEST, is_closed=True)
+    print(f"{name:<22}{arrives[name][40]:12.2g}{alone[40]:17.2g}")
+    assert alone[40] < arrives[name][40] / 2 and alone[5] > arrives[name][5] / 2
+
+# %% [markdown]
+# A larger b_f lets more through, from nearly nothing to more than a third, and path (1) alone
+# carries less than half of it. The rest takes path (2) for at least one step. (At k = 5, path (1)
+# alone still carries most.)
+#
+# The figure shows all distances k. Its legend lists the curves from top to bottom.
+
+# %% tags=["training"]
+from_the_top = sorted(arrives, key=lambda name: arrives[name][40], reverse=True)
+curves = {name: arrives[name] for name in from_the_top}
+title = "The gradient on its way back: it fades, except with b_f = 3 and 5"
 _, ax = plt.subplots(figsize=(8.5, 4.2), layout="constrained")
-plotting.gradient_flow(arrives, ax=ax, title=title)
+plotting.gradient_flow(curves, ax=ax, title=title)
 ax.set(xlabel="k steps back", ylabel="share of the last h's gradient (log scale)")
 ax.set_ylim(1e-9, 30)
-ax.legend(ax.get_legend().legend_handles, list(arrives), loc="center left", bbox_to_anchor=(1, 0.5))
+ax.legend(ax.get_legend().legend_handles, from_the_top, loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "03_gradient_flow")
-assert arrives["Elman, U small"][40] < arrives["LSTM, b_f = 0, U small"][40]
-assert arrives["LSTM, b_f = 0, U orth."][40] < arrives["Elman, U orth."][40]
-by_bias = [at_20[f"LSTM, b_f = {bias}, U small"] for bias in (0, 1, 3)]
-assert by_bias == sorted(by_bias)
+assert from_the_top[:2] == ["LSTM, b_f = 5, U small", "LSTM, b_f = 3, U small"]
+assert arrives[from_the_top[1]][40] > 0.2 and arrives[from_the_top[2]][40] < 0.02
 
 # %% [markdown]
-# *The cell.* Compare the first two lines of the table, and then the next two. With a small U, more
-# arrives in the LSTM. With an orthogonal U, more arrives in Elman's network.
-#
-# *The bias.* The second line and the last three differ only in b_f. At k = 40, a larger b_f lets
-# more through. At k = 5, b_f = 3 lets through more than b_f = 5, and Elman's network with an
-# orthogonal U lets through the most. In the figure, every LSTM loses a part at once, because the
-# gradient must pass o and the slope of tanh(c) to get from h to c. How large is this slope?
-
-# %% tags=["training"]
-for name in ("LSTM, b_f = 3, U small", "LSTM, b_f = 5, U small"):
-    model, _ = recall_network(LONGEST, NETWORKS[name][0])
-    print(f"{name}: mean slope of tanh at the last c {last_slope(model, LONGEST):.2f}")
-
-# %% [markdown]
-# With b_f = 5, c forgets less of what the 66 steps (the key, 64 symbols of noise and the question
-# mark) have added to it. So it is larger, and tanh is flatter there. (After only 4 symbols of noise
-# c is still small, and b_f = 5 lets through more than b_f = 3: see the next figure.)
-#
-# *The paths.* With a small U, path (1) alone carries most of what arrives at k = 5, and less than
-# half at k = 40. With b_f = 5, both paths together even let the gradient grow. Path (1) alone
-# cannot, because f < 1.
+# Every LSTM loses a part at once, because the gradient must pass o and the slope of tanh(c) to get
+# from h to c. (At first, b_f = 5 even loses more than b_f = 3. Why? Question 3.) Farther back, the
+# gradient with b_f = 5 grows again. Path (1) alone cannot make it grow, because f < 1.
 #
 # ## Recall
 #
@@ -589,7 +598,8 @@ assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5, U small
 #
 # *The cell.* Look at n = 4 with a small U and all biases 0. Several times more of the gradient
 # arrives in the LSTM than in Elman's network, and yet the LSTM recalls fewer keys. Is this chance?
-# The figure shows a single seed. So we have repeated n = 4 to 32 with twenty seeds.
+# The figure shows a single seed. So we have repeated n = 4 to 32 with twenty seeds, for Elman's
+# network and for the LSTM with b_f = 0 and with b_f = 5, each from both starts of U.
 
 # %% tags=["training"]
 # measured before (code: answer 5), with the seeds 8 to 27: the runs that learnt n = 4, 8, 16 and 32
@@ -615,19 +625,24 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # | b_f = 5 | either | far better: nearly every run learns, even at n = 32 |
 #
 # So the gates alone are not a cure. The cure is a forget gate that *starts open*, as Gers et al.
-# advised.
-# With an orthogonal U as well, every run learns every distance in the table. (At n = 32, 20 runs
-# against 17 may still be chance.)
+# advised. With an orthogonal U as well, every run learns every distance in the table. (At n = 32,
+# 20 runs against 17 may still be chance.)
 #
 # Two rules make a comparison fair:
 #
 # - **Try several seeds.** One seed made the LSTM look worse at n = 4, and twenty do not.
 # - **If two networks differ in two things, run all four combinations.** Elman's network with an
 #   orthogonal U learns n = 16 in 5 runs, and the LSTM with b_f = 0 and a small U in none. Is it the
-#   cell, or the start of U? It takes both. No LSTM with b_f = 0 and an orthogonal U learns n = 16,
-#   and neither does any Elman network with a small U.
+#   cell, or the start of U?
 #
-# What cured forgetting was a forget gate that starts open. Can a cell with fewer gates, and no cell
+# | runs that learnt n = 16 | U small | U orthogonal |
+# |---|---|---|
+# | Elman's network | 0 | 5 |
+# | LSTM, b_f = 0 | 0 | 0 |
+#
+# It takes both, Elman's cell and the orthogonal U: no other combination learns n = 16.
+#
+# The LSTM remembers, with a forget gate that starts open. Can a cell with fewer gates, and no cell
 # state, do the same? That is the question of lesson 04, and you can go on with it now.
 
 # %% [markdown]
@@ -643,19 +658,22 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # to zero with probability p, so that the network cannot rely on any single unit. It divides the
 # other numbers by 1 − p, which keeps the expected value of each number unchanged.
 #
-# *Where* does dropout belong? Zaremba et al. (2014, section 3.2) leave h_{t−1} and c_{t−1} whole,
-# and apply D only to the connections that lead upwards, from layer to layer:
+# *Where* does dropout belong? Here are three places:
 #
-#     a cell reads                   D(x_t), but h_{t−1} and c_{t−1} whole
-#     a softmax above it reads       D(h_t), and so does a second layer
+# | place of D | a step reads | the layer above reads |
+# |---|---|---|
+# | upwards | D(x_t), h_{t−1}, c_{t−1} | D(h_t) |
+# | h | x_t, D(h_{t−1}), c_{t−1} | h_t |
+# | c | x_t, h_{t−1}, D(c_{t−1}) | h_t |
 #
-# With one layer, a stored key then passes through D only twice, on its way in and on its way out,
-# no matter how long it is stored. With D on c at every step and p = 0.5, a number in c survives 32
-# steps with a probability of 0.5³², one in four billion.
+# Zaremba et al. (2014, section 3.2) apply D only upwards, from layer to layer. With one layer, a
+# stored key then passes through D only twice, on its way in and on its way out, no matter how long
+# it is stored. With D on c and p = 0.5, a number in c survives 32 steps with a probability of
+# 0.5³², one in four billion.
 #
-# Does this matter? We train the LSTM with b_f = 5 again, with p = 0.5 and D in one of three places:
-# upwards, on h_{t−1} at every step, or on c_{t−1} at every step. The trained network is tested
-# without dropout. Guess: with D in which of these places does it learn n = 8, and n = 32?
+# Does this matter? We train the LSTM with b_f = 5 again, with p = 0.5 and D in one of these places.
+# The trained network is tested without dropout. Guess: with D in which place does it learn n = 8,
+# and n = 32?
 
 # %% tags=["training"]
 without = dict(zip(DISTANCES, accuracy["LSTM, b_f = 5, U small"]))
@@ -764,9 +782,8 @@ for epochs, (share, perplexity) in LONGER.items():
 
 # %% [markdown]
 # Dropout keeps the model from learning its text by heart, at least within 240 epochs. By then, the
-# model has nearly stopped improving on its training text, at three of four words. Without dropout,
-# the model predicted more than nine of ten after 40. But dropout does not stop overfitting: the
-# held-out perplexity is still rising.
+# model has nearly stopped improving on its training text, at three of four words. But dropout does
+# not stop overfitting: the held-out perplexity is still rising.
 #
 # Now for your second guess. Both models read the first 60 words of the training text, and then
 # continue with the most likely word each time. A slash is the end of a verse. A random draw decides
@@ -867,7 +884,8 @@ for label, text in (("training text", ids), ("held-out text", others)):
 #    away? A network with b_f = 100 behaves like that. Does it learn to recall keys across 32
 #    symbols?
 # 3. Suppose f is 1 and each step adds i ∘ g = 0.1, so that c is 3 after 30 steps. How much of dh
-#    then reaches dc, and why is that a second reason for a forget gate?
+#    then reaches dc, and why is that a second reason for a forget gate? In the figure of the
+#    gradient, why does b_f = 5 lose more than b_f = 3 at first?
 # 4. Suppose `step_backward` has the line `dc = dh * o * (1 - tanh_c**2)`, without the upstream dc,
 #    and the loss does not read the last c. Which gradients are wrong with one step? With four? Can
 #    the network still learn to recall? (Write this line in exercise `lstm`, and check.)
