@@ -120,11 +120,13 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
                    rng: np.random.Generator | None = None) -> list[LengthBucket]:
     """Return BLEU by sentence length, with a bucket for each pair of neighbouring edges.
 
-    hypotheses, references, tokenize: as in `bleu`. lengths: one number per sentence, usually the
-    length of the source. edges: ascending numbers. For example, (1, 10, 20, math.inf) makes the
-    buckets 1 ≤ length < 10, 10 ≤ length < 20 and 20 ≤ length. A length outside all buckets raises
-    ValueError. rng: a generator that draws an interval for each bucket from its own sentences.
-    Without rng there are no intervals.
+    hypotheses, references, tokenize: as in `bleu`
+    lengths: one number per sentence, usually the length of the source
+    edges: ascending numbers; for example, (1, 10, 20, math.inf) makes the buckets 1 ≤ length < 10,
+        10 ≤ length < 20 and 20 ≤ length
+    rng: draws an interval for each bucket from its sentences; None: no intervals
+
+    Raises ValueError for a length outside all buckets.
     """
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")

@@ -69,9 +69,9 @@ class Module:
                     yield full, value
 
     def ties(self):
-        """Return [(other name, first name)] for the modules that have several dotted names.
+        """Return [(other name, first name)] for the shared modules, which have several names.
 
-        Such a module is shared. Each of its names except the first gives one pair.
+        A language model with tied weights returns [("output.words", "embedding")].
         """
         first = {}
         ties = []
@@ -203,7 +203,7 @@ class Module:
     def __getstate__(self):
         """Return the fields without the vector, as the state for pickle and copy.deepcopy.
 
-        In a copy of the state, the fields would no longer be views of the vector.
+        A copied vector would be useless, because the copied fields would not be views of it.
         """
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_vector", "_packed")}

@@ -17,7 +17,7 @@ CELLS = {
     "gru": "cells.gru:GRU",
 }
 
-# how a decoder scores a source position
+# the scores of a decoder's attention
 SCORES = {
     "dot": "attention.dot:DotAttention",
     "general": "attention.general:GeneralAttention",
@@ -29,21 +29,21 @@ SCORES = {
 
 ALIASES = {"additive": "concat"}        # {another name of a score: the name in SCORES}
 
-# which positions it may attend to
+# the source positions that a decoder may attend to
 WINDOWS = {
     "global": None,
     "local-m": "attention.local:LocalMonotonic",
     "local-p": "attention.local:LocalPredictive",
 }
 
-# how a language model reads its own past
+# the readouts of a language model's history
 HISTORY_SCORES = {
     "single": "attention.single:Single",
     "combined": "attention.combined:Combined",
 }
 HISTORY_READOUTS = ("single", "combined", "attention", "key-value", "key-value-predict", "ngram",
                     "projection")
-# what a history readout applies to its sum
+# the activations of a history readout
 ACTIVATIONS = ("tanh", "linear")
 
 TRANSLATORS = {
@@ -60,7 +60,7 @@ LANGUAGE_MODELS = {
 
 RUNS = {"translator": "translator", "writer": "language model"}     # {in checkpoints: in messages}
 
-# environment variables in which mpirun and other starters give the number of ranks and this rank
+# environment variables in which launchers such as mpirun set the number of ranks and the rank
 STARTERS = (("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK"))
 
 OPTIMIZERS = {

@@ -31,8 +31,8 @@ class AttentionConfig:
     window: a name of `registry.WINDOWS`
     width: a window has 2 · width + 1 positions
     backwards: whether source sentences are reversed, so that local-m starts at their last word
-    alignment: the size of the hidden layer of the score and of that of local-p, or of all heads of
-        "multi-head" together; by default, the size of the query
+    alignment: the hidden size of the score and of local-p, or the total size of the heads of
+        "multi-head"; by default, the size of the query
     longest: the largest number of source positions, with </s>, that "location" supports
     heads: the number of heads of "multi-head"
 

@@ -67,9 +67,9 @@ class MultiHeadAttention(Module):
     @classmethod
     def create(cls, rng, query_size, value_size, size=None, outputs=None, heads=4, scaled=True,
                init=glorot, dtype=np.float32):
-        """Draw the weights. size: A, the size of all heads together. outputs: O.
+        """Draw the weights. size: A, the total size of all heads. outputs: O.
 
-        Both are query_size by default. A decoder that expects contexts of the same size as the
+        The default of both is query_size. A decoder that expects contexts of the same size as the
         annotations, such as RNNSearch, needs outputs = value_size. scaled: whether scores are
         divided by √d_k. Raises ValueError if heads does not divide A, or a size is below 1.
         """

@@ -26,12 +26,14 @@ class ReadoutConfig:
     """Configuration of a history readout: its attention and its memory.
 
     attention: "single" or "combined" (Salton et al. 2017); "attention", "key-value",
-    "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection"; or a user-defined
-    HistoryAttention, used like "attention" with unsplit states and without a bias. "projection" is
-    a 2-gram: one layer between state and words, which reads no earlier states. window: the number
-    of earlier states that attention may read (None: all). carried: the number of states kept from
-    the previous batch. In an N-gram model, order − 2 states are kept unless carried is 0. order: N
-    of the N-gram model. activation: "tanh", or "linear" for none.
+        "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection", a 2-gram: one layer
+        between state and words, which reads no earlier states; or a user-defined HistoryAttention,
+        used like "attention" with unsplit states and without a bias
+    window: the number of earlier states that attention may read; None: all
+    carried: the number of states kept from the previous batch; an N-gram model keeps order − 2
+        states unless carried is 0
+    order: N of the N-gram model
+    activation: "tanh", or "linear" for none
 
     Raises ValueError for an unknown name or a number out of range.
     """

@@ -42,8 +42,7 @@ class SoftmaxAttention(Module):
     def read(self, values, mask):
         """Store the values and the mask in a Memory without keys.   values (B, S, D), mask (B, S).
 
-        Raises ValueError if D is not `value_size`, and TypeError if the values do not have the
-        dtype of the weights.
+        Raises ValueError if D is not `value_size`, and TypeError unless all dtypes are equal.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
                     "memories are batch-major")

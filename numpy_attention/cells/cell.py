@@ -54,7 +54,7 @@ class StepGradients:
     """The gradients of a = x W + b and of u = h U, the parts of the pre-activations, in T steps."""
 
     a: Array        # (T, B, G)
-    u: Array        # (T, B, G)         the same array as a in cells that only read a + u
+    u: Array        # (T, B, G)         the array `a` itself in cells that only read a + u
     U_Ts: list[Any]     # transposed blocks of U, laid out for the products du Uᵀ
 
     @property
@@ -160,10 +160,7 @@ class Cell(Module):
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Compute the state after step t in `steps`, from a[t] and the state before step t.
-
-        Masked rows keep their state.
-        """
+        """Compute the state after step t from a[t] and the state before it. Masked rows keep it."""
         returned = self._step(t, steps)
         if returned is not None:
             check_written(self._step, arrays(returned)[0], steps.hs[t + 1])
@@ -184,8 +181,7 @@ class Cell(Module):
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy (B, H) is the gradient of h_t from the layers that read it. dstate is the gradient of the
-        state after step t from later steps.
+        dy (B, H) is the gradient of h_t from the layers that read it. dstate is from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         others = ["dc"] * (len(arrays(dstate)) - 1)
@@ -214,10 +210,7 @@ class Cell(Module):
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grads):
-        """Return the gradients of xs and of the initial state.
-
-        dys: the gradient of ys. dstate: the gradient of the last state. Either may be None, for 0.
-        """
+        """Return the gradients of xs and the initial state. dys and dstate may be None, for 0."""
         xs, steps = cache
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys

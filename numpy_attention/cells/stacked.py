@@ -17,9 +17,9 @@ class StackedSteps:
     """The Steps of each layer, and the inputs of each layer from the layer below."""
 
     layers: list[Steps]
-    belows: list[Array]     # D(h) of the layer below (T, B, H), for each layer but the first
-    Ws: list[Any]           # W (H, G) of each of these, laid out for the product D(h) W of a step
-    keys: list[Any]         # the key of each such D; None: no dropout
+    belows: list[Array]     # for each layer except the first: its input D(h) (T, B, H)
+    Ws: list[Any]           # for each of them: W (H, G), laid out for the product D(h) W of a step
+    keys: list[Any]         # for each of them: the key of the dropout D; None: no dropout
     row_ids: Array            # (T, B)    ids that D hashes
 
     @property
@@ -38,7 +38,7 @@ class StackedGradients:
     """The gradients of the steps of all layers of a stack."""
 
     layers: list[StepGradients]
-    W_Ts: list[Any]         # Wᵀ (G, H) of each layer but the first, laid out for da Wᵀ
+    W_Ts: list[Any]         # Wᵀ (G, H) of each layer except the first, laid out for da Wᵀ
 
     @property
     def a(self):
@@ -104,9 +104,8 @@ class Stacked(Module):
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
         """Allocate the steps of all layers, and draw a dropout key for each layer except the first.
 
-        Without rng there is no dropout. row_ids (T, B) are the integers that dropout hashes, by
-        default 0, 1, 2, … Raises the errors of `Cell.begin`, and ValueError unless there is one
-        state for each cell.
+        Without rng there is no dropout. row_ids (T, B): integers that dropout hashes, by default 0,
+        1, 2, … Raises the errors of `Cell.begin`, and ValueError without a state for each cell.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -163,7 +162,7 @@ class Stacked(Module):
     def end_backward(self, steps, dsteps, grads):
         """Return da of the first layer. Add the gradients of the parameters to grads.
 
-        Those of the first layer's W and b are left out; `project_backward` adds them.
+        `project_backward` adds the gradients of W and b of the first layer.
         """
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]

@@ -9,8 +9,10 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from numpy_attention import __version__, plotting
@@ -43,15 +45,15 @@ def parser() -> Parser:
     """Build the argument parser of all commands."""
     main = Parser(prog="numpy-attention")
     main.add_argument("--version", action="version", version=f"numpy-attention {__version__}")
+    raw = partial(Parser, formatter_class=argparse.RawDescriptionHelpFormatter)
     # the help of `main`: argparse can divide arguments into sections, but not commands
-    shown = Parser(
+    shown = raw(
         main.prog, "%(prog)s COMMAND ...", "Train, use, measure and check attention models.",
         "numpy-attention COMMAND --help shows the options of a command\n"
         "numpy-attention --version shows the version\n\n"
-        f"example: numpy-attention train {COMMANDS['train'].example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False)
+        f"example:\n  numpy-attention train {COMMANDS['train'].example}", add_help=False)
     main.format_help = shown.format_help        # type: ignore[method-assign]
-    about: dict[str, Any] = {"required": True, "parser_class": Parser}
+    about: dict[str, Any] = {"required": True, "parser_class": raw}
     places = {"": main.add_subparsers(dest="command", metavar="COMMAND", **about)}
     for name, command in COMMANDS.items():
         group, _, action = name.rpartition(" ")
@@ -59,15 +61,16 @@ def parser() -> Parser:
             section = shown.add_argument_group(SECTIONS[name])
         if group in SUBCOMMANDS and group not in places:
             section.add_argument(group, help=SUBCOMMANDS[group])
-            made = places[""].add_parser(group, description=f"{SUBCOMMANDS[group]}.")
+            made = places[""].add_parser(group, description=f"{SUBCOMMANDS[group]}.",
+                                         epilog=f"example:\n  numpy-attention {name}")
             places[group] = made.add_subparsers(dest="action", metavar="ACTION", **about)
         if group not in SUBCOMMANDS:
             group, action = "", name
             section.add_argument(name, help=command.summary)
         usage = ["%(prog)s [options]", *filter(None, (one.usage for one in command.options))]
         made = places[group].add_parser(
-            action, help=command.summary, description=f"{command.summary}.", usage=" ".join(usage),
-            epilog=f"example: numpy-attention {name} {command.example}")
+            action, help=command.summary, description=fill(f"{command.summary}.", 78),
+            usage=" ".join(usage), epilog=f"example:\n  numpy-attention {name} {command.example}")
         for title, options in command.groups.items():
             place = made.add_argument_group(title) if title else made
             for option in options:

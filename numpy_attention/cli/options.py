@@ -10,11 +10,11 @@ from numpy_attention.cli.values import text, thread_count, whole
 Groups = dict[str, tuple[Option, ...]]      # {title of the help, or "": options}
 
 RUN = positional("run", "folder of a trained run", "RUN")
-THREADS = Option("threads", "number of threads; on Linux, of processes that share memory",
+THREADS = Option("threads", "number of parallel workers: processes on Linux, threads elsewhere",
                  thread_count, note="depends on the model's size")
 SEED = Option("seed", "random seed", values.seed, 0)
-JSON = flag("json", "print one JSON object")
-PLOT = file("output", "plot the result: .png, .pdf or .svg", read=values.picture)
+JSON = flag("json", "print the results as one JSON object")
+PLOT = file("output", "plot the results as .png, .pdf or .svg", read=values.picture)
 HOW = (PLOT, SEED, JSON)
 
 # ---- texts --------------------------------------------------------------------------------------
@@ -22,34 +22,31 @@ HOW = (PLOT, SEED, JSON)
 LISTED = "pass all values at once, separated by commas"
 JOINED = "join several files first, for example with cat a b > c"
 BOTH_JOINED = f"{JOINED}, in the same order on both sides"
-A_NAME = "name of a corpus, as in `numpy-attention corpora list`"
+A_NAME = "a corpus listed by `numpy-attention corpora list`"
 CORPUS = Option("corpus", A_NAME, again="use one corpus")
-PART = Option("part", "part of the corpus, such as verses for bible-en-es, or raw for multi30k-*",
+PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both; multi30k-*: raw",
               note="clauses for bible-en-es", excludes={"source": (), "target": ()})
-LIMITS = (
-    Option("max_length", "maximum tokens per sentence, source or target", whole(1),
-           note="for bible-en-es, 12 for clauses and 50 for verses"),
-    Option("pairs", "maximum number of sentence pairs per split; a random sample if the text is "
-           "your own", whole(1)),
-)
+MAX_LENGTH = Option("max_length", "omit pairs in which a sentence has more than N tokens", whole(1),
+                    note="for bible-en-es, 12 for clauses and 50 for verses")
+PAIRS = Option("pairs", "maximum number of sentence pairs per split, the first ones of a corpus or "
+               "random ones of your own text", whole(1))
 OWN = {"corpus": ()}        # for your own text: not with --corpus
-SOURCE = file("source", "your own text, one sentence per line", excludes=OWN, again=BOTH_JOINED)
-TARGET = file("target", "its translation, line by line", needs={"source": ()}, excludes=OWN,
-              again=BOTH_JOINED)
+SOURCE = file("source", "your source text, one sentence per line", excludes=OWN, again=BOTH_JOINED)
+TARGET = replace(SOURCE, name="target", help="translation of the source text, line by line",
+                 needs={"source": ()})
 TEXT = file("text", "your own text, one sentence per line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
 COLUMNS = Option("columns", "source and target columns of tab-separated files, such as 1,2; "
-                 "without --target, both are in --source", values.columns, needs={"source": ()})
-SKIP_BLANK = flag("skip_blank", "omit pairs with an empty line", needs={"source": ()})
+                 "without --target, --source has both", values.columns, needs={"source": ()})
+SKIP_BLANK = flag("skip_blank", "omit pairs in which a line is empty", needs={"source": ()})
 PARALLEL = (
-    CORPUS, PART, *LIMITS, SOURCE, TARGET, COLUMNS, SKIP_BLANK,
-    file("valid_source", "validation text", note=HELD_OUT, excludes=OWN, again=BOTH_JOINED),
-    file("valid_target", "its translation", note=HELD_OUT, excludes=OWN, again=BOTH_JOINED),
+    CORPUS, PART, MAX_LENGTH, PAIRS, SOURCE, TARGET, COLUMNS, SKIP_BLANK,
+    replace(SOURCE, name="valid_source", help="source text for validation", note=HELD_OUT),
+    replace(SOURCE, name="valid_target", help="translation of the validation text", note=HELD_OUT),
 )
 RUNNING = (
     CORPUS, TEXT,
-    file("valid_text", "validation text", note="the last 5 % of --text", excludes=OWN,
-         again=JOINED),
+    replace(TEXT, name="valid_text", help="text for validation", note="the last 5 % of --text"),
     flag("characters", "predict characters instead of words"),
 )
 PREPARED = (
@@ -57,41 +54,41 @@ PREPARED = (
     flag("tokenize", "split your own text into words and punctuation", excludes=OWN),
 )
 SPLIT = Option("split", "split of the corpus", choices=registry.SPLITS,
-               note="test, or valid for a run on your own text")
+               note="test, or valid if the run was trained on your own text")
 SPLIT_OF_TEXT = replace(SPLIT, excludes={"text": ()})
 CASE = Option("lowercase", "lowercase the input first", note="as in training", kind="switch")
 
 # ---- decoding -----------------------------------------------------------------------------------
 
-ENSEMBLE = Option("ensemble", "average the probabilities with those of other runs trained on the "
-                  "same text, such as runs/b,runs/c", values.folders, metavar="RUNS", again=LISTED)
-CODE = Option("code", "files with the run's user-defined classes, such as mine.py,other.py; only "
-              "files given here are executed", values.files, metavar="FILES", again=LISTED)
-BEAM = Option("beam", "hypotheses that the search keeps; 1 is greedy search", whole(1, 1000), 5)
-WEIGHTS = file("heatmap", "plot the attention weights: .png, .pdf or .svg", read=values.picture)
+ENSEMBLE = Option("ensemble", "average the probabilities with other runs trained on the same "
+                  "text, such as runs/b,runs/c", values.folders, metavar="RUNS", again=LISTED)
+CODE = Option("code", "Python files with the run's user-defined classes, such as mine.py,other.py; "
+              "only these files are executed", values.files, metavar="FILES", again=LISTED)
+BEAM = Option("beam", "number of hypotheses to keep; 1 is greedy search", whole(1, 1000), 5)
+WEIGHTS = file("heatmap", "plot the attention weights as .png, .pdf or .svg", read=values.picture)
 SAMPLING = (
     Option("temperature", "sampling temperature: below 1 sharpens the distribution, above 1 "
            "flattens it; 0 always takes the most likely word", values.not_negative, 1.0),
-    Option("top_k", "sample from this many of the most likely words", whole(1)),
-    Option("top_p", "sample from the fewest most likely words whose probabilities add up to "
-           "at least this", values.share_kept),
-    replace(SEED, help="random seed; the same seed writes the same text"),
+    Option("top_k", "sample only from the N most likely words", whole(1)),
+    Option("top_p", "sample only from the smallest set of most likely words whose total "
+           "probability is at least X", values.share_kept),
+    replace(SEED, help="random seed; the same seed gives the same text"),
 )
 SAMPLED = {"sample": (True,)}
 
 TRANSLATE: Groups = {"": (
     RUN,
-    positional("sentence", "sentences to translate; default: the lines of standard input",
+    positional("sentence", "sentences to translate (default: the lines of standard input)",
                "SENTENCE", "*", text),
     ENSEMBLE,
     CODE,
     replace(BEAM, excludes=SAMPLED),
-    Option("length_penalty", "exponent in the score log p / ((5 + length) / 6)^exponent; 0 favours "
-           "short translations", values.not_negative, 1.0, excludes={**SAMPLED, "beam": (1,)}),
-    flag("all", "print every hypothesis: score, log p, length, translation", excludes=SAMPLED),
+    Option("length_penalty", "rank hypotheses by log p / ((5 + length) / 6)^X; 0 favours short "
+           "translations", values.not_negative, 1.0, excludes={**SAMPLED, "beam": (1,)}),
+    flag("all", "print every hypothesis, with its score, log p and length", excludes=SAMPLED),
     WEIGHTS,
-    flag("replace_unknown", "replace each <unk> with the source word that has the largest weight",
-         excludes=SAMPLED),
+    flag("replace_unknown", "replace each <unk> with the source word that has the largest "
+         "attention weight", excludes=SAMPLED),
     flag("sample", "sample the translation instead of searching for the best"),
     *(replace(option, needs=SAMPLED) for option in SAMPLING),
     CASE,
@@ -100,10 +97,10 @@ GENERATE: Groups = {"": (
     RUN,
     ENSEMBLE,
     CODE,
-    Option("prompt", "beginning of the text; --prompt=-text if it starts with a hyphen", text),
-    Option("length", "number of words, or characters, to write; attention sees at most the last 64 "
-           "if the model was trained without --window", whole(1), 60),
-    Option("sentences", "stop after this many sentences", whole(1)),
+    Option("prompt", "beginning of the text; write --prompt=TEXT if it starts with a hyphen", text),
+    Option("length", "number of words, or characters, to write; a model trained without "
+           "--window attends only to the last 64", whole(1), 60),
+    Option("sentences", "stop after N sentences", whole(1)),
     *SAMPLING,
     flag("unknown", "allow the model to write <unk>"),
     WEIGHTS,
@@ -115,41 +112,42 @@ GENERATE: Groups = {"": (
 OF_FILES = {"source": (), "target": (), "text": ()}
 DATA = {"data to measure on; default: the run's own corpus": (
     replace(CORPUS, excludes=OF_FILES),
-    *(replace(option, note="", run="translator")
-      for option in (PART, *LIMITS, SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
+    *(replace(option, note="", run="translator") for option in (
+        PART, MAX_LENGTH, replace(PAIRS, help="maximum number of sentence pairs"), SOURCE, TARGET,
+        COLUMNS, SKIP_BLANK)),
     replace(TEXT, run="writer"),
     replace(SPLIT, excludes=OF_FILES),
 )}
 OF_PAIRS = {"run": "translator", "needs": {"source": ()}}
 ALIGNMENTS = (
-    file("alignments", "gold word links of --source and --target, in Pharaoh format ('0-0 1p2', "
-         "one line per pair) or NAACL format (lines such as '1 1 2 S')", **OF_PAIRS),
-    Option("count_from", "index of the first word in --alignments, 0 or 1", whole(0, 1),
-           note="0, or 1 if only 1 fits; NAACL: 1, or 0 if that occurs and fits", run="translator",
-           needs={"alignments": ()}),
+    file("alignments", "gold word links of the pairs. Pharaoh format: a line per pair, such as "
+         "'0-0 1p2'; NAACL format: a line per link, such as '1 1 2 S'", **OF_PAIRS),
+    Option("count_from", "whether the links count words from 0 or from 1", whole(0, 1),
+           note="0 for Pharaoh, 1 for NAACL; if the links rule this out, the other one",
+           run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "also measure on the pairs without unknown words, with <unk> excluded from the "
-         "output", run="translator"),
-    replace(THREADS, note="all processors, or one if the state of a language model is carried"),
+    flag("known", "print a second score: for the pairs without unknown words, translated without "
+         "<unk>", run="translator"),
+    replace(THREADS, note="all processors; 1 for a language model that carries its state"),
     JSON,
 )}
 ABLATE: Groups = {"": (RUN, CODE), **DATA, "how to measure": HOW}
 MADE = {"questions": ()}
 CLOZE: Groups = {
     "": (RUN, ENSEMBLE, CODE),
-    "questions (by default made from the run's own corpus)": (
+    "questions; default: made from the run's own corpus": (
         *(replace(option, excludes={**MADE, **option.excludes})
           for option in (CORPUS, TEXT, SPLIT_OF_TEXT)),
         Option("number", "number of questions", whole(1), 500, excludes=MADE),
-        file("write", "save the questions in the format of the Children's Book Test",
+        file("write", "save the questions in this file, in the format of the Children's Book Test",
              excludes=MADE),
-        file("questions", "read the questions from a file in that format"),
+        file("questions", "read the questions from this file, in the same format"),
         replace(CASE, help="lowercase the questions first", needs=MADE)),
     "how to measure": (
-        Option("show", "print this many questions with the model's choices", whole(1),
+        Option("show", "print the first N questions, with the model's choices", whole(1),
                note="none", excludes={"json": (True,)}),
         SEED,
         JSON),
@@ -160,10 +158,10 @@ TEXT_OF_RUNS = {"data to measure on; default: the first run's own corpus": (
     CORPUS, TEXT, SPLIT_OF_TEXT)}
 RECOVER: Groups = {"": (RUNS, CODE), **TEXT_OF_RUNS, "how to measure": (
     Option("words", "number of words to replace", whole(1), 5),
-    Option("next", "number of words to measure after them", whole(1), 20),
-    Option("past", "number of words read before the measured ones, including the replaced ones",
-           whole(1), 35),
-    Option("number", "maximum number of passages, chosen at random", whole(1), 500),
+    Option("next", "number of words to measure after the replaced ones", whole(1), 20),
+    Option("past", "number of words to read before the measured ones; the last --words of them are "
+           "replaced", whole(1), 35),
+    Option("number", "maximum number of passages, which are chosen at random", whole(1), 500),
     *HOW,
 )}
 DISTANCES: Groups = {"": (RUNS, CODE), **TEXT_OF_RUNS, "how to measure": HOW}
@@ -174,98 +172,98 @@ GIVEN = {"sentences": ()}
 HEATMAP: Groups = {"": (
     RUN,
     CODE,
-    positional("sentences", "a source and a target sentence, or one sentence for a language model",
-               "SENTENCE", "*", text),
-    Option("index", "index of the pair or sentence in the split, or in --source and --target",
-           whole(0), 0, excludes=GIVEN),
+    positional("sentences", "a source and a target sentence, or one sentence for a language model "
+               "(default: chosen by --index)", "SENTENCE", "*", text),
+    Option("index", "plot pair or sentence number N of the split, or of --source and --target, "
+           "counted from 0", whole(0), 0, excludes=GIVEN),
     replace(SPLIT, excludes=GIVEN | {"source": ()}),
     *(replace(option, run="translator", excludes=GIVEN)
       for option in (SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
     *ALIGNMENTS,
-    replace(PLOT, help="the image: .png, .pdf or .svg", required=True),
-    flag("gradients", "plot ∂L/∂α, the gradients of the weights, next to the weights α"),
+    replace(PLOT, help="save the plot as .png, .pdf or .svg", required=True),
+    flag("gradients", "also plot ∂L/∂α, the gradients of the attention weights α"),
 )}
 PAGE: Groups = {"": (
-    replace(RUNS, help="folders of translators or of language models, shown side by side"),
+    replace(RUNS, help="folders of translators, or of language models, to show side by side"),
     file("output", "the HTML file to write", read=values.page_name, required=True, short="o"),
     CODE,
-    file("script", "JavaScript file with the classes of --code, so that the page can run them"),
-    Option("precision", "how the page stores weights: float32, float16, or byte with one scale per "
-           "row of a matrix", default="float32", choices=registry.PRECISIONS),
-    Option("checkpoints", "earlier checkpoints of a single run, such as a.npz,b.npz, for a slider",
-           values.files, metavar="FILES", again=LISTED),
+    file("script", "JavaScript versions of the run's user-defined classes, which the page runs"),
+    Option("precision", "number format of the stored weights. byte: 8 bits, with a scale per row",
+           default="float32", choices=registry.PRECISIONS),
+    Option("checkpoints", "show these earlier checkpoints on a slider, such as a.npz,b.npz; only "
+           "for a single run", values.files, metavar="FILES", again=LISTED),
     Option("examples", "number of example sentences from the corpus", whole(0, 1000), 20),
     replace(CORPUS, note="the first run's own"),
     SPLIT,
 )}
 TRACE: Groups = {
-    "": (RUN, CODE, positional("sentences", "a sentence; for a translator, optionally followed by "
-                               "a translation (default: the model's own)", "SENTENCE", "+", text)),
+    "": (RUN, CODE, positional("sentences", "a sentence and, for a translator, its translation "
+                               "(default: the one that the model writes)", "SENTENCE", "+", text)),
     "what to print; default: every array": (
         Option("step", "only this step of each loop over time, counted from 0", whole(0)),
         Option("layer", "only one part of the model, such as decoder, or one function"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
                values.names, again=LISTED),
-        Option("depth", "print calls nested deeper than this on one line each", whole(0),
+        Option("depth", "summarize each call nested N deep in one line; 0: all calls", whole(0),
                note="unlimited")),
 }
 STEP: Groups = {"": (
     positional("lesson", "number or name of a lesson", "LESSON"),
-    Option("steps", "print this many steps and exit; otherwise Enter continues and q quits",
-           whole(1), note="all"),
+    Option("steps", "print N steps and exit", whole(1),
+           note="all; in a terminal, Enter continues and q quits"),
     Option("lessons", "folder of the lessons", metavar="FOLDER",
-           note="lessons in the current folder, or those of the course"),
+           note="lessons in the current folder, if it exists, else the installed ones"),
 )}
 GRADCHECK: Groups = {"": (
-    positional("names", "names of checks, or parts of names (default: all checks); or one "
-               "user-defined class, FILE.py:CLASS", "NAME", "*"),
+    positional("names", "names of checks, parts of names, or one user-defined class, "
+               "FILE.py:CLASS (default: all checks)", "NAME", "*"),
     SEED,
     Option("seconds", "time limit for a user-defined class", values.seconds, 60.0),
-    flag("full", "print all details of a wrong gradient, with all of its elements"),
+    flag("full", "print all details of a wrong gradient, including every element"),
 )}
 
 # ---- the course ---------------------------------------------------------------------------------
 
 FOLDER = Option("folder", "folder of your exercises", default="exercises", metavar="FOLDER")
 EXERCISES: Groups = {"": (FOLDER,)}
-EXERCISE = positional("name", "name of an exercise, as in `numpy-attention exercise list`", "NAME")
+EXERCISE = positional("name", "an exercise listed by `numpy-attention exercise list`", "NAME")
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
     EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),
-    flag("why", "also print the evidence: kinds of mistake, elements, smaller checks"))}
-PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="plot your progress: .png, .pdf or .svg"))}
+    flag("why", "also print the evidence: kinds of mistake, wrong elements, smaller checks"))}
+PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="plot your progress as .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder to copy to, created if it does not exist", "FOLDER"),
-    Option("only", "numbers of lessons, such as 1,2", values.names, metavar="NUMBERS", note="all",
-           again=LISTED),
-    flag("notebooks", "copy them as notebooks (needs jupytext)"),
+    Option("only", "numbers of lessons to copy, such as 1,2", values.names, metavar="NUMBERS",
+           note="all", again=LISTED),
+    flag("notebooks", "copy the lessons as notebooks (needs jupytext)"),
     flag("force", "overwrite existing files"),
 )}
 RUN_LESSON: Groups = {"": (
     positional("lesson", "number of a lesson", "NUMBER"),
-    Option("outputs", "folder for its figures", default="outputs", metavar="FOLDER"),
+    Option("outputs", "folder for the figures", default="outputs", metavar="FOLDER"),
 )}
 
 # ---- corpora and recipes ------------------------------------------------------------------------
 
 A_CORPUS: Groups = {"": (positional("name", A_NAME, "NAME"),)}
 REPRODUCE: Groups = {"": (
-    positional("name", "a recipe from --list", "NAME", "?"),
-    flag("list", "list the recipes"),
+    positional("name", "a recipe listed by --list", "NAME", "?"),
+    flag("list", "list all recipes and exit"),
     SEED,
     THREADS,
     Option("results", "folder for the results", default="results", metavar="FOLDER"),
 )}
 COMPARE: Groups = {"": (
-    positional("names", "translator recipes from `reproduce --list`, or patterns such as "
-               "'clauses-*', or a user-defined attention, FILE.py:CLASS, for Luong's decoder",
+    positional("names", "translator recipes listed by `reproduce --list`, patterns such as "
+               "'clauses-*', or FILE.py:CLASS, a user-defined attention for Luong's decoder",
                "NAME", "+"),
-    Option("epochs", "number of passes through the text", whole(1), note="the recipes' own"),
-    Option("minutes", "stop each training run after this many minutes", values.positive),
+    Option("epochs", "number of passes through the text", whole(1), note="as in the recipes"),
+    Option("minutes", "stop each training run after X minutes", values.positive),
     replace(SEED, excludes={"seeds": ()}),
-    Option("seeds", "train each recipe with these seeds, such as 0-2 or 0,3,5", values.seeds,
-           note="only --seed", again=LISTED),
+    Option("seeds", "train each recipe once per seed, such as 0-2 or 0,3,5", values.seeds,
+           note="the seed of --seed", again=LISTED),
     replace(THREADS, note="depends on the model's size; 1 under mpirun"),
-    Option("index", "index of the test pair shown as heatmaps", whole(0), 0),
+    Option("index", "plot heatmaps of test pair number N, counted from 0", whole(0), 0),
     Option("output", "folder for the figures", default="runs/compare", metavar="FOLDER"),
 )}

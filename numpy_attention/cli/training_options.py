@@ -39,48 +39,49 @@ def of_models(name: str, help: str, **more: Any) -> Option:
     return Option(name, help, default=defaults, by="model", **more)
 
 
-PRETRAINED = ("pretrained word vectors: a text file of GloVe, word2vec or fastText, plain or .gz; "
-              "they determine the size of the word vectors")
-VECTORS = (
-    file("source_vectors", f"the source's {PRETRAINED}", excludes={"subwords": ()}),
-    file("target_vectors", "the same for the target", excludes={"subwords": ()}),
-)
+PRETRAINED = ("pretrained {}word vectors, in the text format of GloVe, word2vec or fastText, plain "
+              "or .gz; they set the size of the model's word vectors")
+VECTORS = tuple(file(f"{side}_vectors", PRETRAINED.format(f"{side} "), excludes={"subwords": ()})
+                for side in ("source", "target"))
 TRANSLATOR = (
-    Option("model", "rnnsearch: GRUs with additive attention (Bahdanau et al.); encoder-decoder: "
-           "the same with one fixed vector; luong: the models of Luong et al.; transformer: a "
-           "pre-norm Transformer; hard-rnnsearch: RNNsearch with hard attention",
+    Option("model", "architecture. rnnsearch: GRUs with additive attention (Bahdanau et al.); "
+           "hard-rnnsearch: GRUs with hard attention; encoder-decoder: GRUs without attention; "
+           "luong: models of Luong et al.; transformer: a pre-norm Transformer",
            default="rnnsearch", choices=registry.TRANSLATORS),
-    of_models("hidden", "size of the states", read=whole(2)),
+    of_models("hidden", "size of the hidden states, or width of a transformer", read=whole(2)),
     of_models("embedding", "size of the word vectors", read=whole(1)),
-    of_models("layers", "number of layers of the encoder, and of the decoder", read=LAYERS),
+    of_models("layers", "number of layers in the encoder, and in the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values; paper: as in the model's paper, suited to models as large "
-              "as the paper's; modern: Glorot and orthogonal", choices=registry.INITIAL_VALUES),
-    of_models("readout", "predict a word from the state before or after reading the context",
-              choices=registry.READOUTS),
+    of_models("init", "initial values. paper: those of the model's paper, for models as large as "
+              "the paper's; modern: Glorot and orthogonal", choices=registry.INITIAL_VALUES),
+    of_models("readout", "decoder state that predicts a word. previous: before reading the "
+              "context; current: after", choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
               choices=registry.RESETS),
-    of_models("update", "the state that the update gate multiplies", choices=registry.UPDATES),
-    of_models("attention", "attention score; additive is Luong's concat; hard-rnnsearch cannot use "
-              "multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
-    of_models("window", "visible source positions: all, or those around t or a predicted position; "
-              "location has only global, multi-head has no local-p", choices=registry.WINDOWS),
-    of_models("width", "number of positions on either side of the window's centre", read=whole(1),
+    of_models("update", "what the GRU's update gate multiplies. old: the previous state; new: the "
+              "candidate", choices=registry.UPDATES),
+    of_models("attention", "attention score. additive or concat: Bahdanau et al.; dot, general, "
+              "location: Luong et al.; scaled-dot, multi-head: Vaswani et al.; hard-rnnsearch has "
+              "no multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
+    of_models("window", "source positions that attention sees. global: all; local-m: around "
+              "the target word's position; local-p: around a predicted position. Location needs "
+              "global, and multi-head cannot use local-p", choices=registry.WINDOWS),
+    of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads of a transformer, or of another model",
+    of_models("heads", "number of heads in multi-head attention, which a transformer always uses",
               read=whole(1), needs={"attention": ("multi-head",)}),
-    of_models("query", "the state used as the query: h_t of the current word, or h_{t−1} as in "
+    of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
-    of_models("input_feeding", "feed the last attentional state into the cell", kind="switch"),
+    of_models("input_feeding", "feed the previous attentional state into the cell", kind="switch"),
     of_models("bias", "add a bias to the attentional state", kind="switch"),
     of_models("cell", "recurrent cell", choices=registry.CELLS, custom=True),
     of_models("bidirectional", "read the source in both directions", kind="switch"),
     of_models("inner", "size of the feed-forward layers", read=whole(1)),
-    of_models("discount", "discount factor: in the gradient of hard attention, the loss k words "
-              "later counts this factor to the power k", read=not_negative),
-    of_models("soft", "fraction of sentences trained with soft weights", read=not_negative),
-    of_models("smoothing", "label smoothing (Szegedy et al. 2016): fraction of the target "
-              "probability that is spread evenly over all words", read=share),
+    of_models("discount", "discount of later losses in the gradient of hard attention: the loss k "
+              "words later is multiplied by X^k", read=not_negative),
+    of_models("soft", "fraction of sentences trained with soft attention", read=not_negative),
+    of_models("smoothing", "label smoothing (Szegedy et al. 2016): spread this fraction of the "
+              "target probability evenly over all words", read=share),
 )
 
 
@@ -95,30 +96,29 @@ def title_of(option: Option) -> str:
 SIZED = {"parameters": ()}
 
 LANGUAGE_MODEL = (
-    Option("attention", "attention over past states; single, combined: as in Salton et al.; "
-           "attention, key-value, key-value-predict: as in Daniluk et al., with 1, 2 or 3 vectors "
-           "per state; ngram: their model without attention; projection: a control, with only the "
-           "layer between state and output that all kinds except none add",
+    Option("attention", "how the model reads its past states. none: not at all; single, combined: "
+           "Salton et al. 2017; attention, key-value, key-value-predict: Daniluk et al. 2017, with "
+           "1, 2 or 3 vectors per state; ngram: Daniluk's N-gram model, without attention; "
+           "projection: a control without attention, with the other models' extra layer",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
-    Option("window", "past positions that attention can see", whole(1), note="all of a chunk",
+    Option("window", "number of past states that attention sees", whole(1), note="all of a chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "number of states from before the current chunk (of --steps tokens) that "
-           "attention can see; an N-gram model ignores the number: it sees the --order − 2 "
-           "earlier states that it needs", whole(1), note="none",
+    Option("carried", "number of states before the current chunk that attention also sees; with "
+           "ngram, any number keeps exactly the states needed", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
-    Option("order", "N of the N-gram", whole(2), 4, needs={"attention": ("ngram",)}),
-    Option("activation", "activation of the layer above the state", default="tanh",
+    Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
+    Option("activation", "activation of the layer above the state; linear: none", default="tanh",
            choices=registry.ACTIVATIONS, excludes={"attention": ("none",)}),
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
-    Option("layers", "number of stacked cells", LAYERS, 1),
-    Option("hidden", "size of the state", whole(1), excludes=SIZED,
-           note="--embedding × vectors per state (1, 2 or 3; --order − 1 for ngram)"),
-    Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
-           note="200, or the size that fits --hidden"),
-    Option("parameters", "choose the largest sizes with at most this many parameters", whole(1)),
+    Option("layers", "number of stacked recurrent layers", LAYERS, 1),
+    Option("embedding", "size of the word vectors", whole(1), note="200", excludes=SIZED),
+    Option("hidden", "size of the state; without --embedding, it also sets the size of the word "
+           "vectors", whole(1), excludes=SIZED, note="the size of the word vectors, times 2 for "
+           "key-value, 3 for key-value-predict or order − 1 for ngram"),
+    Option("parameters", "choose the largest sizes with at most N parameters", whole(1)),
     Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
     Option("dropout", "fraction of values set to 0 in training", share, 0.2),
-    Option("init", "initial weights are uniform between −X and X", positive, 0.1),
+    Option("init", "draw the initial weights uniformly between −X and X", positive, 0.1),
     Option("forget_bias", "initial bias of the forget gate", not_negative, 1.0,
            needs={"cell": ("lstm",)}),
 )
@@ -165,7 +165,7 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
                 one.name, about["help"], values.read, one.default, choices=values.choices,
                 needs=about["of"], kind="flag" if values.kind is bool else "value")
             found.append(replace(option, **changes.get(one.name, {})))
-    run = Option("run", "folder to save in", note=folder, metavar="FOLDER")
+    run = Option("run", "folder in which to save the run", note=folder, metavar="FOLDER")
     return (*found, THREADS, run)
 
 
@@ -178,7 +178,7 @@ TRAIN: Groups = {
 }
 TRAIN_LM: Groups = {
     "training data: --corpus or --text": (*RUNNING, *PREPARED),
-    "model": (*LANGUAGE_MODEL, file("vectors", PRETRAINED, excludes=SIZED)),
+    "model": (*LANGUAGE_MODEL, file("vectors", PRETRAINED.format(""), excludes=SIZED)),
     "training": training(LanguageModelTraining, WRITER_CHANGES,
                          "named after corpus and attention or cell, such as runs/bible-en-lstm"),
 }

@@ -1,8 +1,7 @@
 """Find the lessons of the course and their titles, and copy them into a folder to work in.
 
-In a checkout, the lessons are in the folder `lessons`, next to the package. If the package was
-installed from a wheel, the lessons are in `share/numpy_attention/lessons`, among the data files of
-the wheel.
+In a checkout, the lessons are in the folder `lessons`, next to the package. In an installed
+package, they are in `share/numpy_attention/lessons`, among the data files of the wheel.
 """
 
 import re
@@ -20,7 +19,7 @@ PROJECT = "numpy_attention"
 FIRST = "00_attention_on_paper.py"
 TITLE = re.compile(r"^# # Lesson \d\d: (.+)$", re.MULTILINE)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-# the files that a lesson, or its user, needs next to it, as patterns of names
+# patterns for the names of files that must be next to a lesson
 BESIDE = ("README.md", "[a-z]*.py", "answers/*.md", "checkpoints/SHA256SUMS", "checkpoints/*/*")
 
 

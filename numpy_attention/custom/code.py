@@ -205,8 +205,8 @@ def text_of(error: BaseException, code: str = "") -> str:
     """Return the message of an error, with the line of user-defined code in which it was raised.
 
     code: the name of the user-defined code, such as "mine.py:Mine", if the error is known to come
-    from this code, or "". Without such a name, an error that neither comes from user-defined code
-    nor is one of EXPECTED is raised again, because it is a bug.
+    from it, otherwise "". With "", an error is raised again as a bug of this package, unless it
+    passed through user-defined code or has one of the types EXPECTED.
     """
     place = place_in_code(error)
     if isinstance(error, EXPECTED):
@@ -225,9 +225,10 @@ def within(function: str) -> str:
 
 
 def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
-    """Yield (code, line, function) of an error's frames, the innermost last, then of its `place`.
+    """Yield (code, line, function) for each frame of an error's traceback, the innermost last.
 
-    A place (`validation.results`) is the line of a user's mistake that surfaced in this package.
+    The last item is the error's `place`, if any: the line of a user's mistake that this package
+    noticed only later (`validation.results`).
     """
     frame: FrameType | None = None
     line = 0
@@ -240,9 +241,10 @@ def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
 
 def places_called(error: BaseException, frame: FrameType | None,
                   line: int) -> Iterator[tuple[CodeType, int]]:
-    """Yield (code, line) of the functions from elsewhere that a failed line of this package calls.
+    """Yield (code, line) for each function outside this package that a failed line calls.
 
-    The line is that of `def` if the arguments were not accepted, else that of the return.
+    frame, line: the line of this package that failed. The yielded line is the function's `def` if
+    the call had wrong arguments, otherwise its return.
     """
     if frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
         return

@@ -44,11 +44,14 @@ NUMERAL = "N"       # replaces every number in the Penn Treebank
 class Question:
     """A cloze question: a context, a query (a sentence with a gap), and candidates for the gap.
 
-    context: sentences, which are tuples of tokens. before, after: the tokens of the query before
-    and after the gap. candidates: at least two different words. answer: the index of the correct
-    candidate. Lists are converted to tuples. Raises TypeError for anything other than tokens, and
-    ValueError if the context or a sentence of it is empty, if there is only one candidate, if a
-    candidate is repeated, or if answer is not an index of candidates.
+    context: sentences, which are tuples of tokens
+    before, after: the tokens of the query before and after the gap
+    candidates: at least two different words
+    answer: the index of the correct candidate
+
+    Lists are converted to tuples. Raises TypeError for anything other than tokens, and ValueError
+    for an empty context or sentence, for fewer than two candidates, for a repeated candidate, or if
+    answer is not an index of candidates.
     """
 
     context: tuple[Tokens, ...]

@@ -12,7 +12,7 @@ from contextlib import suppress
 MARK = b"\xef\xbb\xbf"      # U+FEFF in UTF-8
 # WikiText-2 has the mark as a word between spaces, which is kept; other marks are removed
 MARKED = re.compile(rb"(?<! )\xef\xbb\xbf|\xef\xbb\xbf(?! )")
-# byte order marks; that of UTF-32 begins like that of UTF-16
+# byte order marks; UTF-32 is first, because its mark may begin like the mark of UTF-16
 MARKS = {
     b"\xff\xfe\0\0": "UTF-32",
     b"\0\0\xfe\xff": "UTF-32",
@@ -250,8 +250,8 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 def word_at(row: bytes, place: int) -> bytes:
     """Return the word around the byte at `place` in the line `row`.
 
-    At most 2 · SHOWN bytes from `place` on are returned. The bytes before `place` are left out if
-    there are SHOWN or more of them.
+    The result is cut: it has at most 2 · SHOWN bytes from `place` on, and no bytes before `place`
+    if the word has SHOWN or more of them.
     """
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])

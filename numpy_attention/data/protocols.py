@@ -52,8 +52,9 @@ class Batches(Protocol):
     def batch(self, place: Any) -> Batch:
         """Return the batch at a place, which is an element of `order()`.
 
-        The batch depends on nothing else, because several processes may call this method, with
-        pickled places. They share the position in an open file, so `batch` must open its own.
+        The batch must depend only on the place, because several processes may call this method with
+        pickled places. Forked processes share the position in an open file, so `batch` must open
+        any file that it reads.
         """
 
     def carried(self, place: Any) -> bool:

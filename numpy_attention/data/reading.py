@@ -31,8 +31,7 @@ COMPRESSED = {
 def read_lines(path: str | Path) -> list[str]:
     """Return the lines of a UTF-8 text file, plain or compressed, without their line ends.
 
-    Raises the errors of `existing_file` and `lines_of`, and ValueError for a damaged `.gz`, `.bz2`
-    or `.xz`.
+    Raises the errors of `existing_file` and `lines_of`, and ValueError for damaged compressed data.
     """
     path = existing_file(path)
     data = bytes_of(path)

@@ -55,8 +55,7 @@ class Subwords:
 
         size: the number of all ids, including the special ones. whose: the owner of the sentences
         in messages, such as "the source's ". The same text gives the same pieces. Raises ValueError
-        if there is no text, if the text cannot give this size, or if sentencepiece is not
-        installed.
+        if there is no text or too little for this size, or if sentencepiece is not installed.
         """
         library = _sentencepiece()
         check_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)

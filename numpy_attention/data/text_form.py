@@ -46,7 +46,7 @@ def composed(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Return `text` in lowercase. İ becomes i, without the combining dot that str.lower leaves."""
+    """Return `text` in lowercase. Unlike str.lower, turn İ into i without a combining dot."""
     return text.replace("İ", "i").lower()
 
 

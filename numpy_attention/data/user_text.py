@@ -1,7 +1,7 @@
 """The user's own text in a run: its files, how they are tokenized, and their digest.
 
-The digest identifies a text, not the path: a file that was moved is searched for near the run. A
-checkpoint keeps the fields of UserPairs for pairs and those of UserText for running text:
+A text is identified by its digest instead of its path, so a file that was moved can be found near
+the run. A checkpoint keeps the fields of UserPairs or of UserText:
 
     {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, …}
     {"text": "/…/novel.txt", "valid_text": "/…/last_chapter.txt", "characters": false, …}
@@ -33,13 +33,16 @@ NEWER = ("drawn", "skip_blank")     # saved only if set, because version 1.0 lac
 class UserFiles:
     """The user's files for training and validation: base class of UserPairs and UserText.
 
-    Without validation files, part of the training text is held out. lowercase: whether the text is
-    lowercased. tokenize: whether words and punctuation are separated. digest: the digest of the
-    files when the run began, by which `load` identifies the files and notices changes. Without a
-    digest the files are new: their paths are made absolute, and the digest is computed. folder: the
-    folder of the run. If the files are not at their paths, `load` searches in this folder, in the
-    folders above it and in the current folder. Raises FileNotFoundError for a missing file, and
-    OSError or ValueError for a file that is not a regular file or not readable.
+    Without validation files, part of the training text is held out. Raises FileNotFoundError for a
+    missing file, and OSError or ValueError for a file that is not a regular file or not readable.
+
+    lowercase: whether the text is lowercased
+    tokenize: whether words and punctuation are separated
+    digest: the digest of the files when the run began, by which `load` identifies the files and
+        notices changes. Without a digest the files are new: their paths are made absolute, and the
+        digest is computed.
+    folder: the folder of the run. If the files are not at their paths, `load` searches in this
+        folder, in the folders above it and in the current folder.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files; the first file is for training
@@ -102,10 +105,10 @@ class UserFiles:
                 if getattr(self, name) is not None or name == self.FILES[0]}
 
     def _found(self) -> dict[str, Path]:
-        """Return {field: path} for the files whose digest is that of the run.
+        """Find the files with the digest of the run; return {field: path}.
 
-        The files are at their paths or near the run, or have exchanged their names. Raises
-        FileNotFoundError if a file is missing, and ValueError if a file has changed.
+        They are searched for at their paths and near the run, also with their names exchanged.
+        Raises FileNotFoundError if a file is missing, and ValueError if a file has changed.
         """
         saved = self._paths()
         if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
@@ -227,11 +230,7 @@ class UserPairs(UserFiles):
         super().__post_init__()
 
     def load(self, *splits: str) -> list:
-        """Return one list of Pairs for each split.
-
-        Raises FileNotFoundError if a file is neither at its path nor near the run, and ValueError
-        for an unknown split, for files that have changed, or if no pair is left.
-        """
+        """Return one list of Pairs for each split. Raises as `UserFiles.load` and `limited`."""
         first = None if self.drawn else self.count
         parts = [limited(pairs, f"{self.label} ({split})", None, self.max_length, first)
                  for split, pairs in zip(splits, super().load(*splits))]

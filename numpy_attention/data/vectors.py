@@ -33,9 +33,11 @@ BINARY = ("is not UTF-8 text. If this is a binary word2vec file, convert it with
 class Vectors:
     """The vectors of N words.
 
-    array (N, D): float32, 0 for a word that is not in the file. found (N,): whether a word is in
-    the file. other_case: how many of the found words are in the file only in another case. skipped:
-    how many words of the file are not UTF-8. digest: the start of the SHA-256 of the lines.
+    array (N, D): float32; the row of a word that is not in the file is 0
+    found (N,): whether each word is in the file
+    other_case: how many of the words found are in the file only in another case
+    skipped: how many words of the file were skipped because they are not UTF-8
+    digest: the first hexadecimal digits of the SHA-256 of the lines
     """
 
     array: Array

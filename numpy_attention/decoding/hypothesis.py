@@ -55,9 +55,9 @@ class Prefix(NamedTuple):
         return Prefix(self.sentence, self.ids + [token], log_probability, self.weights + [weights])
 
     def ends(self, limit: Array) -> bool:
-        """Return whether the prefix ends with </s> or has the maximum length.   limit (B,).
+        """Return whether the prefix ends with </s> or has the maximum length.
 
-        limit: the maximum length of the translation of each sentence in the batch.
+        limit (B,): the maximum length of the translation of each sentence in the batch.
         """
         return self.ids[-1] == EOS or len(self.ids) >= limit[self.sentence]
 
@@ -101,8 +101,7 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
 def never_chosen(never: Sequence[int], V: int) -> list[int]:
     """Return the ids that a search must not choose: <pad>, <s> and the ids in `never`.
 
-    V: the size of the vocabulary. Raises ValueError for an id outside 0 … V − 1, or if no id is
-    left to choose.
+    V: the vocabulary size. Raises ValueError for an id outside 0 … V − 1, or if no id is left.
     """
     ids = as_integers("`never`", never)
     if ids.size and not 0 <= ids.min() <= ids.max() < V:

@@ -34,8 +34,7 @@ class LanguageModel(Protocol):
     def next(self, tokens: Array, state: Any = None) -> tuple[Array, Array | None, Any]:
         """Predict the next token of each text → log p (B, V), weights (B, S) or None, state.
 
-        tokens: the last token of each text. state: the one that the previous step returned, or None
-        at the first step. The weights are over the S states in memory, oldest first, or None
-        without attention. A translator can be used too, with a state from its `start`; its weights
-        are over the source.
+        tokens: the last token of each text. state: what the previous step returned, or None at the
+        first step. The weights are over the S states in memory, oldest first; without attention
+        they are None. A translator with a state from its `start` has weights over the source.
         """

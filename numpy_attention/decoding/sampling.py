@@ -24,7 +24,7 @@ class Reading(NamedTuple):
     """The result of reading a text: log p of the next token, attention weights and state."""
 
     log_probabilities: Array            # (V,)
-    weights: list[Array | None]         # one for each step read, as a Choice has them
+    weights: list[Array | None]         # for each id read, its attention weights, as in Choice
     state: Any
 
 

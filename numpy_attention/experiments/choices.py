@@ -43,7 +43,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name: model, attention (unless RNNSearch's additive), window (unless global)."""
+    """Return a name such as "luong-dot-local-m", without "global" and RNNsearch's "additive"."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])
@@ -65,12 +65,14 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
                    parameters: int | None = None, **settings: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and settings of a language model, for `LanguageModelRun.create`.
 
-    attention: the readout of the history, or "none". hidden, embedding: the sizes of the model. If
-    only one of them is given, it determines the other. If neither is given, the embedding has SIZE.
+    attention: the readout of the history, or "none"
+    hidden, embedding: the sizes of the model; if only one is given, it determines the other, and if
+        neither is given, the embedding has SIZE
     parameters: choose the largest sizes within this number of parameters instead; only then are
-    `text` and `training` used, to count the vocabulary. settings: other arguments of the model's
-    `create`. Raises ValueError if `parameters` is too small, or if the sizes differ although the
-    weights are tied.
+        `text` and `training` used, to count the vocabulary
+    settings: other arguments of the model's `create`
+
+    Raises ValueError if `parameters` is too small, or if tied weights have different sizes.
     """
     parts = 1
     name = "language-model"

@@ -149,8 +149,7 @@ def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
     """Run all jobs. Return {name of a recipe: one Outcome for each seed}.
 
-    done: called on rank 0 after each job as done(number of jobs done, job, Outcome). With a single
-    rank it is not called.
+    done(number of jobs done, job, Outcome) is called on rank 0 of several ranks, after each job.
     """
     outcomes = handed_out(ranks, jobs, lambda job: outcome_of(job, texts, threads, ranks), done)
     found: dict[str, list[Outcome]] = {}

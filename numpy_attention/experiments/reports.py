@@ -249,8 +249,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a table of recoveries, with a row for each run.
 
-    found: {folder of a run: Recovery}. more: {folder: result of `Recovery.more_than` for this run
-    and the first run}.
+    found: {folder of a run: Recovery}. more: {folder: `Recovery.more_than` of the first run}.
     """
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
@@ -268,8 +267,7 @@ def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
     """Yield the lines of a table of losses for each group of words, with a row for each run.
 
-    found: {folder of a run: Distances}. more: {folder: result of `Distances.more_than` for this
-    run and the first run}.
+    found: {folder of a run: Distances}. more: {folder: `Distances.more_than` of the first run}.
     """
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))

@@ -127,7 +127,7 @@ def float32_laws(check, driven):
     return float32_kept(single, float32_inputs(check.inputs), *passes)
 
 
-# kinds of laws that are reported whatever else is wrong
+# kinds of broken laws that are reported even if gradients are wrong too
 ALONE = "argument changed", "mask forward", "future", "unwritten"
 
 

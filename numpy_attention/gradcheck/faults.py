@@ -1,6 +1,6 @@
-"""Raise errors if a gradient check is impossible, for instance for missing passes or no arrays.
+"""Validation of the arguments of a gradient check, and of what backward returns.
 
-The module also warns of float fields in a Module, which are not trained as parameters.
+This module also warns of float fields in a Module, because they are not trained as parameters.
 """
 
 import inspect
@@ -24,7 +24,11 @@ STEP = 1e-3             # by which a number is moved, relative to its size
 
 
 def check_passes(target, forward, backward):
-    """Raise TypeError for a missing pass, a class, or a Module that is not a dataclass."""
+    """Check the target of a gradient check, and its forward and backward.
+
+    Raises TypeError if the target is a class instead of an instance, or a Module that is not a
+    dataclass, or if forward or backward is missing.
+    """
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}; expected an instance, or None")
     if isinstance(target, Module) and not is_dataclass(target):
@@ -50,7 +54,7 @@ def way_out(target, name):
 
 
 def check_attention(attention):
-    """Raise TypeError unless an attention is an object with read, step and their backward."""
+    """Raise TypeError unless an object has read, step, step_backward and read_backward."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
@@ -72,7 +76,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if an input is uncheckable, or if there are no `variables` to check."""
+    """Raise TypeError if an input cannot be checked, or if there are no `variables` to check."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -112,12 +116,11 @@ def problem_of(value, name):
 def gradients_of_inputs(dinputs, inputs):
     """Return {name: gradient} of the float inputs.
 
-    dinputs: the result of backward. Raises GradientError if its gradients do not match the float
-    inputs.
+    dinputs: the result of backward. Raises GradientError unless it matches the float inputs.
     """
     if len(inputs) == 1 or not isinstance(dinputs, tuple):
         dinputs = (dinputs,)
-    # NumPy makes a number of an array without axes
+    # NumPy turns an array without axes into a number
     dinputs = tuple(np.asarray(one) if isinstance(one, np.floating) else one for one in dinputs)
     found = dict(float_arrays(list(dinputs), "input"))
     expected = dict(float_arrays(list(inputs), "input"))
@@ -216,7 +219,7 @@ def is_number(value):
 def moves(check, module, name):
     """Return whether the loss depends smoothly on the number in the field `name` of a module.
 
-    The test: if the number is changed twice as much, the loss must change twice as much.
+    This is so if doubling a small change of the number doubles the change of the loss.
     """
     kept = getattr(module, name)
     losses = []

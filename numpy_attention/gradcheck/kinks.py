@@ -17,8 +17,8 @@ from numpy_attention.gradcheck.locate.watching import first_line_with
 from numpy_attention.gradcheck.passes import describe_place, forward_of
 
 FACTORS = 1, 1e-1, 1e-2, 1e-3       # of ε
-FELT = 0.1                          # a smaller bend / disagreement cannot be due to a kink
-BENT = 1e-2                         # a larger bend / largest gradient may be due to a kink
+FELT = 0.1                          # a smaller ratio bend / disagreement rules out a kink
+BENT = 1e-2                         # a larger ratio bend / largest gradient may mean a kink
 CELL = 5e-6                         # step between two losses of a scan over several kinks
 MOST = 200                          # largest number of elements that are scanned
 STILL = 1.37e-8                     # below float32's precision, far above float64's
@@ -91,8 +91,7 @@ def measured(check, flat, i, analytic, middle, wrong):
     difference remains valid.
 
     flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
-    backward. middle: the loss without a step. wrong: whether the first difference disagrees with
-    `analytic`.
+    backward. middle: the loss without a step. wrong: whether the first difference disagrees.
     """
     found = []
     for factor in FACTORS:
@@ -152,10 +151,10 @@ def at_kink(found, analytic, middle):
 def among_kinks(check, flat, i, analytic, middle):
     """Return the Kink of element i where several kinks meet, or None if its gradient is wrong.
 
-    For example, the kinks of all units max(x, 0) meet at an input of 0. The gradient `analytic` may
-    include the slope of each unit or not, so it may lie outside the interval between the slopes on
-    the left and on the right. Moving all variables a little separates the kinks. The slope along
-    `flat`, the variable, then rises or falls at each kink in turn. middle: the loss without a step.
+    For example, an input of 0 is at the kink of every unit max(x, 0). A correct gradient may use
+    the left slope of one unit and the right slope of another, so it may lie outside the interval
+    between the slopes of the loss on both sides. All variables are moved a little, to separate the
+    kinks, and the slope is measured along `flat`, the variable. middle: the loss without a step.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)
@@ -219,8 +218,8 @@ def lines_of_kinks(kinks, variables, wrong=False):
 def low_precision(check):
     """Describe why the loss is too imprecise for differences, or return "" if it is precise enough.
 
-    The variables are moved by less than float32 can resolve. A loss computed in float64 then
-    changes linearly. A loss computed in float32 changes abruptly.
+    The test moves the variables by less than the resolution of float32. A loss computed in float64
+    then changes linearly, and a loss computed in float32 changes abruptly.
     """
     variables = check.variables.values()
     kept = [array.copy() for array in variables]

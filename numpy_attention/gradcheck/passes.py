@@ -80,9 +80,9 @@ def named_gradients(grads):
 class First:
     """A first run of both passes of a Check, with which the laws compare later calls of backward.
 
-    cache: the cache of the forward. upstream, grad: arguments of the backward. parameter_gradients,
-    input_gradients: {name: gradient}, copies of the results of the backward, which runs when one of
-    these attributes is first read. gradients: both in one dict.
+    cache: the cache of the forward. upstream, grad: arguments of the backward. The backward runs
+    when one of the next attributes is first read. parameter_gradients, input_gradients: {name: copy
+    of the gradient}. gradients: both dicts in one.
     """
 
     def __init__(self, check):

@@ -1,8 +1,7 @@
 """Run named gradient checks and print a line for each; user code runs in a separate process.
 
 An endless loop, a call of sys.exit or a crash of compiled code in user code is reported in one
-line. The process has its own exit statuses. Any other status means that user code ended the
-process.
+line. The process has its own exit statuses; any other status means that user code ended it.
 """
 
 import faulthandler

@@ -60,7 +60,7 @@ reduction = compiled(FLAGS | {"reassoc"})
 LOG2_E = np.float32(1.44269504)
 LN2_HIGH = np.float32(0.693359375)      # ln 2 in two parts: n · LN2_HIGH is exact for all n here
 LN2_LOW = np.float32(-2.12194440e-4)
-ROUNDING = np.float32(12582912.0)       # 1.5 · 2^23: adding it leaves no room for a fraction
+ROUNDING = np.float32(12582912.0)       # 1.5 · 2^23: adding it rounds to an integer
 LOWEST = np.float32(-87.0)
 HIGHEST = np.float32(88.0)
 # (e^r − 1 − r) / r² on |r| ≤ ln 2 / 2: least squares, reweighted

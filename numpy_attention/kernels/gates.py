@@ -1,8 +1,7 @@
 """Kernels for one step of a recurrent cell, forward and backward, and for masked rows.
 
-Shapes: batch B, hidden size H, G = gates · H. a (B, G) is the input's part of the pre-activations,
-and u (B, G) is the recurrent part, with one block of H columns per gate. x', or x_next in the code,
-is x after the step.
+Shapes: batch B, hidden size H, G = gates · H. The pre-activations have an input part a (B, G) and a
+recurrent part u (B, G), with H columns per gate. x' (x_next in the code) is x after the step.
 
 In a backward kernel each comment quotes a forward line, and the code below the comment is the
 derivative of this line. The forward lines come in reverse order. dy is the gradient of h' from the

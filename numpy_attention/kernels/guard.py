@@ -42,7 +42,7 @@ class Guarded:
             self.arrays.append((name, place, sizes, dtype, ", ".join(words)))
             if axis:
                 self.indices.append((name, place, axis))
-        # (place, shape, dtype) of the last call, which are often those of the next
+        # (place, shape, dtype) of each array in the last call; the next call is often the same
         self.accepted = [(0, None, None)]
 
     @property

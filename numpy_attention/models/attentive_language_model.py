@@ -46,13 +46,14 @@ class AttentiveLanguageModel(LanguageModel):
                **reading):
         """Build a new model. For arguments not listed here, see LanguageModel.create.
 
-        attention: a name of `registry.HISTORY_READOUTS`, or a user-defined HistoryAttention.
-        reading: window, carried, order and the other settings of `ReadoutConfig`. hidden: the size
-        of a cell's state, which the readout divides into equal parts, such as key and value.
-        embedding: the size of a word vector, by default the size of a part. tied: whether input
-        and output use one table. The output of the readout has the size of the embedding if tied,
-        otherwise the size of a part. Raises ValueError for an unknown name or setting, or if hidden
-        cannot be divided into equal parts.
+        attention: a name of `registry.HISTORY_READOUTS`, or a user-defined HistoryAttention
+        reading: window, carried, order and the other settings of `ReadoutConfig`
+        hidden: the size of a state, which the readout divides into parts such as key and value
+        embedding: the size of a word vector, by default the size of a part
+        tied: whether input and output use one table; if so, the output of the readout has the size
+            of the embedding, otherwise the size of a part
+
+        Raises ValueError for an unknown name or setting, or if hidden cannot be split evenly.
         """
         strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
         if strange:
@@ -86,7 +87,7 @@ class AttentiveLanguageModel(LanguageModel):
     def backward(self, dy, dstate, cache, grads):
         """Backpropagate to all parameters; return the gradient of the cells' initial states.
 
-        dy (T, B, K): the gradient of y. dstate: that of the states that the cells carry, or None.
+        dy (T, B, K): the gradient of y. dstate: the gradient of the cells' carried states, or None.
         """
         dy = self.dropout.backward(dy, cache.dropped)
         dh = self.reader.backward(dy, None, cache.reader, grads.reader)                  # (T, B, H)

@@ -15,9 +15,8 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     The result is a pair: {"hidden": …, "embedding": …}, and the number of parameters at these
     sizes. One number n sets both sizes: the embedding and each part of a state have n entries. So
     the cells have size n without attention or with one role, 2n with key-value, 3n with
-    key-value-predict, and (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). Each
-    additional role makes n smaller, and more so if the word vectors are a large part of the
-    parameters.
+    key-value-predict, and (N − 1) n in an N-gram model (Daniluk et al. 2017, section 2). With more
+    roles, n must be smaller, especially if word vectors make up most of the parameters.
 
     vocabulary: the number of ids
     attention: a name of `registry.HISTORY_READOUTS`, or None for a model without attention

@@ -115,7 +115,7 @@ class LanguageModel(Module):
     def backward(self, dh, dstate, cache, grads):
         """Backpropagate to all parameters; return the gradient of the initial state.
 
-        dh (T, B, H): the gradient of `forward`'s h. dstate: that of the carried state, or None.
+        dh (T, B, H): the gradient of h. dstate: the gradient of the carried state, or None.
         """
         dh = self.dropout.backward(dh, cache.dropped)
         return self.read_backward(dh, dstate, cache.read, grads)

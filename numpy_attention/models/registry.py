@@ -18,9 +18,9 @@ def model_of(name):
 def build(name, rng, *vocabularies, **settings):
     """Build the model `name`, with settings that are arguments of its `create`.
 
-    vocabularies: those of source and target for a translator, one for a language model. Only their
-    sizes are used, so a range can replace a Vocabulary. Raises ValueError for an unknown name or
-    setting, or a wrong number of vocabularies.
+    vocabularies: source and target for a translator, one for a language model. Only their sizes are
+    used, so a range can replace a Vocabulary. Raises ValueError for an unknown name or setting, or
+    a wrong number of vocabularies.
     """
     model = model_of(name)
     check_settings(name, settings)
@@ -52,7 +52,7 @@ def check_settings(name, settings):
 def settings_of(name):
     """Return {setting: default} for `create` and the `config_class` of the model `name`.
 
-    If `create` passes other settings on to that of its base class, these are included.
+    Settings that `create` passes on to the `create` of its base class are included.
     """
     model = model_of(name)
     asked = create_parameters(model)
@@ -63,9 +63,9 @@ def settings_of(name):
 
 
 def create_parameters(model):
-    """Return {name: Parameter} of a model's `create`, and of a base's to which it passes the rest.
+    """Return {name: Parameter} of a model's `create` and of the base class methods that it calls.
 
-    A `create` passes the rest on to that of its base class unless its own class sets config_class.
+    `create` passes its ** arguments to the base class, unless its own class sets config_class.
     """
     asked = {}
     for base in model.__mro__:

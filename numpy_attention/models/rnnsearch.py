@@ -82,8 +82,7 @@ class RNNSearch(TeacherForced):
     layers. With several layers, s is the state of the top layer, and W_s has a block of columns for
     the first state of each layer.
 
-    A source is an array (S, B) of ids, in which each sentence ends in </s>. An array over target
-    words is (T, B, …).
+    A source is an array (S, B) of ids, in which each sentence ends in </s>; targets are (T, B, …).
     """
 
     source_embedding: Embedding
@@ -281,8 +280,7 @@ class RNNSearch(TeacherForced):
     def _read_out_of(self, states):
         """Select the states that the outputs t_1 … t_T of maxout read.
 
-        states s_0 … s_T (T + 1, B, H) → a view (T, B, H): s_0 … s_{T−1} with readout="previous",
-        otherwise s_1 … s_T.
+        s_0 … s_T (T + 1, B, H) → a view (T, B, H): s_0 … s_{T−1} if "previous", else s_1 … s_T.
         """
         return states[:-1] if self.readout == "previous" else states[1:]
 

@@ -80,10 +80,12 @@ class Transformer(TeacherForced):
                inner=None, tied=True, pre_norm=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
         """Build a new model; the defaults are those of the paper's base model.
 
-        Unlike this model, the paper's also shares the embedding of the source with the target
-        (section 3.4), and its attention has no biases. size: D. inner: the size of the feed-forward
-        layers (default 4 · D). tied: whether W_o is the target embedding. pre_norm is explained in
-        the class. dropout: the dropout rate.
+        The paper's model differs in two points: it also shares the embedding of the source with the
+        target (section 3.4), and its attention has no biases.
+
+        size, inner: D, and the size of the feed-forward layers, by default 4 · D
+        tied: whether W_o is the target embedding
+        pre_norm, smoothing, dropout: as in the class; `dropout` is the rate
 
         Raises ValueError if a size is below 1, if `size` is odd or not divisible by heads, or if
         smoothing is outside [0, 1).

@@ -144,7 +144,7 @@ class DecoderLayer(Module):
         return dy, dmemory
 
     def next(self, y, written, source, source_visible):
-        """Compute one more position. The result is that of `forward` at its last position.
+        """Compute one more position, with the same result as `forward` at its last position.
 
         y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
         y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).

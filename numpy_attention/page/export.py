@@ -55,12 +55,13 @@ def exported(
 ) -> dict[str, Any]:
     """Export a Translator or LanguageModelRun for a page, as the dict in the module docstring.
 
-    form: how raw text becomes tokens. examples: Pairs, or sentences for a language model. If the
-    model has user-defined parts, its words and weights for the examples are recorded. checkpoints:
-    {label: the arrays of an earlier checkpoint, by name}. learned: facts about the training text,
-    from `runs.text_facts`. script: JavaScript that adds user-defined parts to the engine. Raises
-    ValueError for an unknown precision, and for a model that is too large or that the engine cannot
-    run.
+    form: how raw text becomes tokens
+    examples: Pairs or sentences, whose results are recorded if the model has user-defined parts
+    checkpoints: {label: the arrays of an earlier checkpoint, by name}
+    learned: facts about the training text, from `runs.text_facts`
+    script: JavaScript that adds user-defined parts to the engine
+
+    Raises ValueError for an unknown precision, and for a model that is too large or cannot run.
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)
@@ -125,9 +126,9 @@ def example_of(example: Any) -> dict[str, Any]:
 def recorded(trained: Any, example: Any) -> dict[str, Any]:
     """Return a model's words and attention weights for an example, as {name: table}.
 
-    A table is {words, rows, columns, weights}, where rows and columns are the labels of the
-    weights, and NaN becomes None. The words of the table "own" are a translator's translation, or
-    the sentence that a language model reads. Those of "reference" are the target of the Pair.
+    A table has words, and weights (NaN becomes None) with labels for their rows and columns. The
+    words of the table "own" are a translator's translation, or the sentence that a language model
+    reads. The words of the table "reference" are the target of the Pair.
     """
     def table(words: Sequence[str], rows: list[str], columns: list[str],
               weights: Array) -> dict[str, Any]:
@@ -214,7 +215,7 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
     if sizes[precision] <= largest:
         return
-    smaller = [f"--precision {one} makes it {megabytes(size)}" for one, size in sizes.items()
+    smaller = [f"precision = {one} makes it {megabytes(size)}" for one, size in sizes.items()
                if size <= largest and size < sizes[precision]]
     advice = "; ".join(smaller) or "train a smaller model for a page"
     sets = f" in {times} checkpoints" if times > 1 else ""
@@ -259,7 +260,7 @@ def halves(name: str, array: Array) -> Array:
         found = array.astype("<f2")
     if not np.isfinite(found).all():
         raise ValueError(f"{name} has numbers beyond 65,504, the largest in float16; use "
-                         "--precision float32")
+                         "precision = float32")
     return found
 
 

@@ -48,8 +48,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     checkpoints: earlier checkpoints, if there is only one run
     code: user-defined files, as in `Trained.load`; for a run that uses such files, the weights of
         the examples are recorded
-    script: a JavaScript file that adds user-defined classes to the engine, so that the page can run
-        them
+    script: a JavaScript file that adds user-defined classes to the engine of the page
 
     Raises ValueError for runs of two kinds, and for several runs with checkpoints.
     """
@@ -180,11 +179,11 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     """Choose the Pair or sentence that a page shows first. Return it in a list, or [] if none fits.
 
-    Only sentences whose words are in the vocabularies of all runs are considered. If some Pairs
-    have at least LINKS sure links, the first CANDIDATES of these are compared by the attention of
-    the first run. The Pair is chosen in which the largest fraction of linked target words have
-    their largest weight on a linked source word. The number of sure links breaks ties. If no Pair
-    has that many links, the first Pair or sentence is chosen.
+    Only sentences whose words are all in the vocabularies of all runs are considered. The first
+    CANDIDATES Pairs with at least LINKS sure links are compared by the attention of the first run.
+    The score of a Pair is the fraction of its linked target words that have their largest weight on
+    a linked source word. The Pair with the highest score is chosen; ties go to the one with more
+    sure links. If no Pair has enough links, the first Pair or sentence is chosen.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

@@ -38,7 +38,7 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 LABEL = 24      # characters of a token at most
 LETTER = 0.09   # inches a narrow character of a label
 
-# by suffix: what would differ between two files of one picture, left out
+# {suffix: metadata to leave out, because it would differ between two files of one figure}
 UNDATED: dict[str, dict[str, None]] = {
     ".png": {},
     ".pdf": {"CreationDate": None},

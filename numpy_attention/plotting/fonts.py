@@ -27,7 +27,7 @@ NO_GLYPH = ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Co", "Cn")     # nothing is dra
 # what follows a script in a character's name
 PART = re.compile(r" (?:(?:SMALL|CAPITAL|INDEPENDENT|DEPENDENT) )*(?:LETTER|VOWEL|SIGN|SYLLABLE|"
                   r"CONSONANT|TONE|MARK|UNIFIED)\b.*")
-# script: a family and its package in Debian, where these are not Noto Sans SCRIPT, fonts-noto-core
+# {script: (family, Debian package)}, unless these are "Noto Sans SCRIPT" and "fonts-noto-core"
 FAMILIES = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"),
                          ("Noto Sans CJK", "fonts-noto-cjk"))
 

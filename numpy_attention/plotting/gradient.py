@@ -19,7 +19,7 @@ from numpy_attention.plotting.base import (
 from numpy_attention.plotting.heatmap import check_heatmap, check_vmax, draw_cells
 from numpy_attention.validation.arguments import as_numbers
 
-CELL = 0.34     # inches a side
+CELL = 0.34     # inches per side
 
 
 @tokens_by_keyword

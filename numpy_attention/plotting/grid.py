@@ -16,7 +16,7 @@ from numpy_attention.plotting.base import (
 from numpy_attention.plotting.heatmap import Link, attention_heatmap, check_heatmap
 from numpy_attention.validation.arrays import at_least
 
-CELL = 0.24     # inches a side
+CELL = 0.24     # inches per side
 
 
 @tokens_by_keyword

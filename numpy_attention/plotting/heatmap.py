@@ -26,7 +26,7 @@ from numpy_attention.plotting.base import (
 )
 from numpy_attention.validation.arguments import as_numbers, check_flags, check_number
 
-LARGEST = 40    # inches a side: of a thousand tokens cells are small, and the file is not gigabytes
+LARGEST = 40    # inches per side, so that a heatmap of a thousand tokens is not gigabytes large
 SOLID: Any = "solid"
 DASHED: Any = (0, (2, 1.5))
 

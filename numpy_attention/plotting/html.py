@@ -9,7 +9,7 @@ import numpy as np
 from numpy_attention.module import Array
 
 NOTHING = "\ufffd"      # replaces what is not a character
-# a blue that white text and black text are both read on, weaker with the weight
+# a blue on which white and black text are readable; the weight is the opacity
 COLOUR = "rgba(0, 114, 178, {share:.3f})"
 CELL = "padding:.2em .4em;text-align:center;min-width:2.2em"
 GOLD = ";outline:2px solid #d55e00;outline-offset:-2px"

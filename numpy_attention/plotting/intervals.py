@@ -112,7 +112,7 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
 
 
 def _points(name: str, points: Any) -> Array:
-    """Return an array (points, 4) with x, mean, low and high, sorted by x."""
+    """Return an array (points, 4) with the columns x, mean, low and high, sorted by x."""
     rows = []
     for x, bar in named(name, points, "intervals", empty=True, texts=False).items():
         check_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)

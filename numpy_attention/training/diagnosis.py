@@ -38,7 +38,7 @@ def _in_order(model: Model, batch: Batch, grads: Model) -> Iterator[tuple[str, A
 
 
 def _arrays(value: Any, name: str) -> Iterator[tuple[str, Array]]:
-    """Yield (path, array) for all float arrays in `value`, in field order. `name` is its path."""
+    """Yield (path, array) for each float array nested in `value`. name: the path of `value`."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             yield name, value

@@ -36,11 +36,11 @@ ENDED = EOFError, ConnectionError       # what a pipe raises if the process at i
 
 
 class Left(Exception):
-    """Raised in the other processes when the first one has left the body of the pool."""
+    """Raised in a worker process when the first process has left the `with` body."""
 
 
 class Failed:
-    """The error of a process, on its way to the first one."""
+    """An exception of a worker process, pickled so that the first process can raise it."""
 
     def __init__(self, error: BaseException) -> None:
         self.text = "".join(traceback.format_exception(error))
@@ -57,11 +57,11 @@ class Failed:
 class Processes(Threads):
     """Context manager: a pool of `count` processes, with the methods of `Threads`.
 
-    On entry, this process forks count − 1 others, and all of them run the body of the `with`
-    statement. `rank` numbers them; this process has rank 0. The others end where the body ends.
-    They share the arrays from `shared_copy`. Any other change is seen only by the process that
-    makes it. `map(f)` calls f(rank) in each process. It returns the list of all results in each
-    process, after the last one has finished.
+    On entry, this process forks count − 1 worker processes, and all processes run the body of the
+    `with` statement. This process has rank 0. The workers exit at the end of the body. Processes
+    share only the arrays that `shared_copy` returns; all other data is private to each process.
+    `map(f)` calls f(rank) in every process, waits for all of them, and returns the list of all
+    results in every process.
 
     If f fails in another process, `map` raises the error in this one. If a process is killed, `map`
     raises ChildProcessError. Raises MemoryError if processes cannot be started.
@@ -94,7 +94,7 @@ class Processes(Threads):
         return self
 
     def _start(self, rank: int) -> None:
-        """Fork process `rank` of the pool, which returns from this call, too."""
+        """Fork the worker process with this rank. The worker returns from this call, too."""
         mine, theirs = Pipe()
         with warnings.catch_warnings():
             # Python 3.12 warns about a fork if there are other threads, such as those of BLAS. The
@@ -136,7 +136,7 @@ class Processes(Threads):
             super().__exit__(*error)
 
     def tell(self, *message: Any) -> None:
-        """Send a message to all other processes, which wait for it in `told`."""
+        """Send a message to all worker processes, which receive it from `told`."""
         for child, pipe in zip(self._children, self._pipes):
             try:
                 pipe.send(message)
@@ -207,14 +207,14 @@ def workers(count: int, ranks: SingleProcess = SINGLE_PROCESS) -> Threads:
 
 
 def shared_copy(array: Array) -> Array:
-    """Return a copy of a flat array in memory that this process shares with those it forks."""
+    """Return a copy of a flat array in memory shared with the processes that this one forks."""
     copy = shared_zeros(array)
     copy[...] = array
     return copy
 
 
 def shared_zeros(like: Array) -> Array:
-    """Return zeros like a flat array, in memory that this process shares with those it forks."""
+    """Return zeros like a flat array, in memory shared with the processes that this one forks."""
     try:
         memory = mmap.mmap(-1, max(1, like.nbytes))
     except OSError as error:
@@ -229,8 +229,8 @@ def shared_zeros(like: Array) -> Array:
 def shared_memory(model: Model, vectors: dict[str, Array], count: int) -> Iterator[list[Model]]:
     """Context manager in which a model and the vectors of its optimizer are in shared memory.
 
-    Yields a list of `count` models of zeros for the gradients, which also are. Afterwards, the
-    model and the vectors are in the memory of this process alone, and the list is empty.
+    Yields a list of `count` models of zeros for the gradients, also in shared memory. On exit, the
+    model and the vectors move back to private memory, and the list is emptied.
     """
     before = weakref.ref(model.vector)
     grads: list[Model] = []

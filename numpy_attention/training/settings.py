@@ -4,7 +4,7 @@
 
     field.name, field.default
     field.metadata["values"]       the Values it may have, and None if None is the default
-    field.metadata["help"]         its purpose, as `--help` prints it, which adds the default
+    field.metadata["help"]         its purpose, for `--help`, which adds the default
     field.metadata["of"]           {other setting: the choices with which the option has an effect};
                                    {}: the option always has an effect
     field.metadata["offered"]      False: the command line does not have the option
@@ -79,8 +79,10 @@ def option(
 ) -> Any:
     """Return a dataclass field for a training setting, as the module's docstring describes.
 
-    values: the Values that are accepted. help: the purpose. offered: whether the command line has
-    the option. of: for each other setting, the choices with which the option has an effect.
+    values: the Values that are accepted
+    help: the purpose of the setting
+    offered: whether the command line has the option
+    of: the option has an effect only if each of these other settings has one of these choices
     """
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
@@ -97,44 +99,45 @@ class Training:
     """
 
     epochs: int = option(10, whole(1), "maximum number of passes through the text")
-    minutes: float | None = option(None, POSITIVE, "stop after this many minutes of training")
+    minutes: float | None = option(None, POSITIVE, "stop after X minutes of training")
     batch_size: int = option(64, whole(1), "number of rows in a batch")
     optimizer: str = option(
         "adam", choice(*OPTIMIZERS),
-        "Adam (Kingma & Ba 2015), Adadelta (Zeiler 2012) or plain stochastic gradient descent")
-    learning_rate: float = option(1e-3, POSITIVE, "multiply every update of the parameters by this")
+        "optimizer: Adam (Kingma & Ba 2015), Adadelta (Zeiler 2012) or stochastic gradient descent")
+    learning_rate: float = option(1e-3, POSITIVE, "multiply every update of the parameters by RATE")
     schedule: str = option(
         "constant", choice(*SCHEDULES),
-        "learning rate schedule; decay: divide by the divisor every epoch after the full epochs; "
-        "linear: decrease to 0 at the end; warmup: increase, then decrease with 1 / √step")
+        "learning rate schedule. constant: no change; decay: full for some epochs, then divided "
+        "after every epoch; linear: decreases to 0 at the end of training; warmup: increases for "
+        "some steps, then decreases with 1 / √step")
     full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
-    divisor: float = option(2.0, DIVISOR, "divide the learning rate by this", schedule=("decay",))
+    divisor: float = option(
+        2.0, DIVISOR, "divide the learning rate by X every epoch", schedule=("decay",))
     warmup: int = option(
-        400, whole(1), "number of steps until the full learning rate", schedule=("warmup",))
+        400, whole(1), "number of steps in which the learning rate increases", schedule=("warmup",))
     clip: float = option(1.0, NORM, "maximum norm of the gradient; inf disables clipping")
     average: str = option(
         "sentence", choice(*AVERAGES),
         "sum the loss over time and average it over the sentences of a step, or average it over "
         "the tokens", offered=False)
     patience: int | None = option(
-        None, whole(1), "stop after this many epochs without a better validation perplexity")
+        None, whole(1), "stop after N epochs without a better validation perplexity")
     keep: str = option(
         "best", choice(*KEPT),
         "keep the parameters of the epoch with the best validation perplexity, or of the last",
         offered=False)
     save_steps: int | None = option(
-        None, whole(1), "steps between saves within an epoch (default: save only after each epoch)")
+        None, whole(1), "also save every N steps (default: save only after each epoch)")
     min_count: int = option(1, whole(1), "replace words that occur fewer than N times with <unk>")
     max_vocabulary: int | None = option(
         None, whole(5),
-        "maximum size of a vocabulary, including four special tokens; less frequent words become "
-        "<unk>")
+        "maximum size of a vocabulary, including 4 special tokens; rarer words become <unk>")
     freeze_vectors: bool = option(
-        False, FLAG, "do not train pretrained word vectors, nor an output layer that shares them")
+        False, FLAG, "do not train pretrained word vectors or an output layer that shares them")
     seed: int = option(
         0, SEEDS, "random seed of the initial values, the order of the text and dropout")
     order_seed: int | None = option(
-        None, SEEDS, "separate random seed for the order and dropout")
+        None, SEEDS, "separate random seed of the order of the text and dropout (default: none)")
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -159,7 +162,7 @@ class TranslatorTraining(Training):
     reverse_source: bool = option(False, FLAG, "read the source backwards")
     subwords: int | None = option(
         None, whole(5),
-        "split words into subwords, with this vocabulary size on each side (needs sentencepiece: "
+        "split words into subwords; N is the vocabulary size of each side (needs sentencepiece: "
         "pip install 'numpy_attention[subwords]')")
 
     def __post_init__(self) -> None:
@@ -183,15 +186,14 @@ class LanguageModelTraining(Training):
     batch_size: int = option(
         20, whole(1), "number of text streams, sentences or articles in a batch")
     steps: int = option(
-        35, whole(1), "number of tokens for truncated back-propagation through time",
+        35, whole(1), "number of tokens in a chunk of truncated back-propagation through time",
         state=("carried", "article"))
     cut: int | None = option(
-        None, whole(1), "cut sentences to this many tokens, including </s>, in training but not in "
-        "evaluation", state=("sentence",))
+        None, whole(1), "cut training sentences to N tokens, including </s>", state=("sentence",))
     state: str = option(
         "carried", choice(*STATES),
-        "carry the state of the cells through the whole text, or reset it at the start of every "
-        "sentence or article")
+        "how long the cells keep their state. carried: through the whole text; sentence or "
+        "article: until its end")
     unit: str = option(
         "words", choice("words", "characters"), "unit of the text", offered=False)
     frequencies: bool = option(

@@ -81,10 +81,10 @@ def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
 def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     """Add up the gradients of all threads and ranks; return the norm of the sum.
 
-    grads: the gradients of the threads of this rank. The first becomes the sum, all others 0.
-    Gradients are added in pairs, as in `ranks.tree`. The squares for the norm are summed in as many
-    slices of the vector as there are threads on all ranks. The norm of 2 ranks with 2 threads each
-    is therefore bit-identical to that of 1 rank with 4 threads.
+    grads: the gradients of the threads of this rank. The first becomes the sum; the others become
+    0. Gradients are added in pairs, as in `ranks.tree`. For the norm, the vector is divided into
+    one slice per thread of all ranks, and the squares of each slice are summed. The norm of 2 ranks
+    with 2 threads each is therefore bit-identical to that of 1 rank with 4 threads.
     """
     vectors = [one.vector for one in grads]
     total = vectors[0]

@@ -13,7 +13,7 @@ from numpy_attention.validation.messages import cut, missing_and_unknown
 
 # `trainer` below is a Trainer; these are its attributes that JSON can hold as they are
 ATTRIBUTES = tuple(TRAINER)
-# those of them that may not change when a run is resumed
+# the attributes that must be the same when a run is resumed
 SETTINGS = ("average", "clip")
 
 

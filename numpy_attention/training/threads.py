@@ -1,4 +1,4 @@
-"""Threads that share the rows of a step, the processors they may use, and reuse of freed memory."""
+"""Thread pools for training, the number of available processors, and reuse of freed memory."""
 
 import ctypes
 import math
@@ -22,7 +22,7 @@ M_TOP_PAD = -2
 M_MMAP_THRESHOLD = -3
 M_ARENA_MAX = -8
 
-# time and period, of version 2 and of version 1
+# time and period: one file in version 2 of control groups, two files in version 1
 QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
 # parameters × tokens of a step, below which several threads, or processes, gain little or lose
 SMALL_STEP = 3e8
@@ -63,13 +63,13 @@ class Threads:
         sys.setswitchinterval(self._interval)
 
     def tell(self, *message: Any) -> None:
-        """Do nothing. A pool of processes sends the message to them."""
+        """Do nothing. `Processes.tell` sends the message to the other processes."""
 
     def map(self, f: Callable[[int], Any], to_all: bool = True) -> list[Any]:
         """Call f in all workers and return the results.
 
-        to_all: whether the other processes of a pool of processes also return them; otherwise they
-        return [].
+        to_all: in a pool of processes, whether every process returns the results. Otherwise only
+        the first process does, and the others return [].
         """
         try:
             others = [self._pool.submit(copy_context().run, f, k) for k in range(1, self.count)]
@@ -94,9 +94,9 @@ def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
     """Return how many threads all ranks together should use.
 
-    The result is one per rank if steps are small, otherwise one for each processor that a rank may
-    use; all ranks have the same number. work: the number of parameters times the number of tokens
-    of a step.
+    If steps are small, this is one thread per rank. Otherwise it is one for each processor that a
+    rank may use, with the same number on all ranks. work: the number of parameters times the number
+    of tokens of a step.
     """
     small = SMALL_STEP_OF_PROCESSES if can_fork(ranks) else SMALL_STEP
     mine = available(ranks) if work > small else 1

@@ -55,8 +55,8 @@ class Trainer:
     path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
     about: a JSON-serializable dict, stored in the checkpoint
-    threads: the number of threads over all ranks, or without ranks, on Linux, of processes that
-        share memory; None: choose it by the size of a step
+    threads: the total number of threads of all ranks, or the number of processes that share memory
+        instead (on Linux, with one rank); None: chosen from the size of a step
     ranks: the processes that train this model together; the first one reads and writes `path`
     progress: show a progress bar, and print one line per epoch
     frozen: names of parameters that are not trained; their gradients are 0, also in the norm
@@ -98,7 +98,7 @@ class Trainer:
         self.step = 0
         self.seconds = 0.0
         self._states: States = None         # what the shares here carry to the next batch
-        self.ranks_before = self.ranks.count    # those of the run that is resumed
+        self.ranks_before = self.ranks.count    # the number of ranks before a resume
         self.vectors = {name: np.zeros_like(self.model.vector) for name in self.optimizer.slots}
         # this epoch so far
         self.epoch_loss = 0.0
@@ -113,7 +113,7 @@ class Trainer:
         self._frozen = frozen_spans(self.model, self.frozen) if self.frozen else []
         self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
-            places = self.train.order()     # those of the shortest sentences come first
+            places = self.train.order()     # the shortest sentences come first
             middle = self.train.batch(places[len(places) // 2])
             self.threads = threads_that_pay(self.model.size * middle.tokens, self.ranks)
         self.threads_here()
@@ -190,9 +190,10 @@ class Trainer:
     def workers(self) -> Iterator[tuple[Threads, list[Model]]]:
         """Context manager: the pool of a training, and a model of zeros for each of its workers.
 
-        In a pool of processes, only the first runs the training. It tells the others of each step
-        (with `train_on`'s epoch, place and rate) and of each validation (with no argument), so that
-        they take part in every `pool.map`. A model without `move_to` is trained in threads.
+        In a pool of processes, only the first one runs the training loop. Before each step it sends
+        the arguments epoch, place and rate of `train_on` to the others; before each validation it
+        sends an empty message. The others then take part in every `pool.map`. A model without
+        `move_to` is trained in threads.
         """
         pool = workers(self.threads_here(), self.ranks)
         if not hasattr(self.model, "move_to"):
@@ -276,7 +277,7 @@ class Trainer:
 
     def train_on(self, pool: Threads, grads: Sequence[Model], epoch: int, place: Any,
                  rate: float) -> tuple[float, int]:
-        """Make the step of an epoch for train.batch(place); return the result of `train_step`."""
+        """Make one training step on train.batch(place); return the result of `train_step`."""
         self.epoch = epoch
         if not self.train.carried(place):
             self._states = None
@@ -420,10 +421,7 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return the slices of the named parameters in the flat vector.
-
-    Raises ValueError if a name is unknown.
-    """
+    """Return the slice of each named parameter in the flat vector. Raises ValueError if unknown."""
     spans = {}
     start = 0
     for name, array in model.named_parameters():

@@ -1,8 +1,8 @@
 """Validation of arguments that are not arrays of numbers; `arrays` validates those.
 
 Each message is one line that says what was given, what was expected and what to do. A wrong type
-raises TypeError. A value out of range raises ValueError, and so does a value that is not a number,
-or not a known name, if one is required.
+raises TypeError. A value out of range and an unknown name raise ValueError, and so does any value
+other than a number where a number is required.
 """
 
 import math
@@ -20,7 +20,7 @@ MOST = 160          # characters of a list of names
 
 
 def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: str) -> None:
-    """Raise TypeError unless a value has one of the types `kinds`. expected: the types in words."""
+    """Raise TypeError unless isinstance(value, kinds). expected: the types, for the message."""
     if not isinstance(value, kinds):
         raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}")
 
@@ -33,7 +33,7 @@ def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
 
 
 def check_function(name: str, value: Any, expected: str) -> None:
-    """Raise TypeError unless a value is callable. expected: what is expected, in words."""
+    """Raise TypeError unless a value is callable. expected: a description, for the message."""
     if not callable(value):
         raise TypeError(f"{name} is {typed_repr(value)}; expected {expected}")
 
@@ -45,7 +45,7 @@ def check_generator(rng: Any, name: str = "rng") -> None:
 
 
 def check_flags(**flags: Any) -> None:
-    """Raise TypeError unless each value is True or False: the text "no" would count as true."""
+    """Raise TypeError unless each value is True or False. The string "no" would be truthy."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name} is {typed_repr(value)}; expected True or False")
@@ -108,13 +108,13 @@ def is_list(value: Any) -> bool:
 
 
 def check_list(name: str, value: Any, of: str) -> None:
-    """Raise TypeError unless a value is a list, tuple or array. of: its items, in words."""
+    """Raise TypeError unless a value is a list, tuple or array. of: a noun for its items."""
     if not is_list(value):
         raise TypeError(f"{name} is {typed_repr(value)}; expected a list of {of}")
 
 
 def as_list(name: str, values: Any, of: str) -> list:
-    """Return an iterable, but not a string, dict or set, as a list. of: its items in words."""
+    """Return list(values). Raise TypeError for a string, dict or set. of: a noun for the items."""
     unordered = isinstance(values, (str, bytes, bytearray, Mapping, Set))
     scalar = isinstance(values, np.ndarray) and not values.ndim
     if unordered or scalar or not isinstance(values, Iterable):

@@ -30,7 +30,7 @@ flat = as_rows      # its name in version 1.0, which users' files may import
 
 
 def chunks(whole, size):
-    """Split a slice into consecutive slices of `size`. The last slice may be shorter."""
+    """Split a slice into consecutive slices of length `size`. The last one may be shorter."""
     return [slice(start, min(start + size, whole.stop))
             for start in range(whole.start, whole.stop, size)]
 
@@ -55,7 +55,7 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
 def check_array(name, array):
     """Raise TypeError unless a value is a plain array.
 
-    Operators may mean something else for a masked array, a matrix or a subclass of another library.
+    Operators have other meanings for masked arrays, matrices and subclasses of other libraries.
     """
     if type(array) not in (np.ndarray, np.memmap):
         raise TypeError(f"{name} is {type_name(array)}, expected a NumPy array; "
@@ -153,20 +153,6 @@ def describe_array(thing):
     if isinstance(thing, (list, tuple)):
         return f"{type_name(thing)} of {len(thing)}"
     return type_name(thing)
-
-
-def check_like(name, array, like, whose):
-    """Raise TypeError or ValueError unless an array has the shape and dtype of `like`.
-
-    whose: a description of `like`, for the message.
-    """
-    check_array(name, array)
-    if array.shape != like.shape:
-        raise ValueError(f"{name} has shape {array.shape}, expected {like.shape}, that of {whose}; "
-                         f"pass one number for each element of {whose}")
-    if array.dtype != like.dtype:
-        raise TypeError(f"{name} is {array.dtype}, expected {like.dtype}, that of {whose}; convert "
-                        "it with astype")
 
 
 def at_least(lowest, **sizes):

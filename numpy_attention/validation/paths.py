@@ -39,7 +39,7 @@ ADVICE = {
 def path_errors(path: str | Path, done: str) -> Iterator[None]:
     """Context manager that rewords an OSError of the system, with the path and the reason.
 
-    done: a participle for the message, such as "read" in "cannot be read".
+    done: a participle for the message, for example "read" in "cannot be read".
     """
     try:
         yield

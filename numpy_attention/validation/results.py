@@ -1,6 +1,7 @@
-"""Validation of the results of a subclass's methods, which may be a user's.
+"""Validation of what the methods of a subclass return. The subclass may be user-defined.
 
-An error surfaces in a line of this package. Its `place`, (code, line), is that of the method.
+Such an error is raised in this package, but the mistake is in the method. So the error gets an
+attribute `place`, a pair (code object, line number) in the method, for messages.
 """
 
 import ast
@@ -17,7 +18,7 @@ from numpy_attention.validation.arrays import check_shape, describe_array
 def check_returned(method, result, name, shape, axes, *others, optional=False):
     """Check that a method returned an array or, with `others`, a tuple (array, *others).
 
-    optional: whether the array may be None, if no `return` is forgotten.
+    optional: whether the method may return None for 0. A forgotten `return` still raises TypeError.
     """
     many = isinstance(result, (tuple, list))
     array = result[0] if many and result else result
@@ -38,7 +39,7 @@ def check_returned(method, result, name, shape, axes, *others, optional=False):
 
 @cache
 def drops_result(code):
-    """Return whether the last statement of a function computes a value that is not used."""
+    """Return whether a function ends with a value that it neither returns nor uses."""
     try:
         last = ast.parse(textwrap.dedent(inspect.getsource(code))).body[0].body[-1]
     except (OSError, TypeError, SyntaxError, AttributeError):
@@ -69,7 +70,7 @@ def check_created(create, module, dtype):
 
 
 def check_memory(read, memory):
-    """Raise TypeError if an attention's `read` returned something without values and a mask."""
+    """Raise TypeError unless `memory`, the result of `read`, has the fields values and mask."""
     if not (hasattr(memory, "values") and hasattr(memory, "mask")):
         error = TypeError(f"read returns {describe_array(memory)}, expected a Memory; end it with "
                           "`return memory`")
@@ -78,7 +79,10 @@ def check_memory(read, memory):
 
 
 def check_deferred(dmemory, name, grads):
-    """Raise ValueError unless factors deferred as `name` fit this matrix or its first columns."""
+    """Raise ValueError unless the deferred product xᵀ dy fits the parameter `name` in grads.
+
+    The product may have fewer columns than the parameter.
+    """
     known = {one: array.shape for one, array in grads.named_parameters() if array.ndim == 2}
     shape = known.get(name)
     product = tuple(factor.shape[1] for factor in dmemory.pending[name][0])
@@ -97,7 +101,10 @@ def check_deferred(dmemory, name, grads):
 
 
 def place_of_return(method):
-    """Return (code, line) of a method's last line, or first if it may return earlier, or None."""
+    """Return (code object, last line) of a method, or None if it is not a Python function.
+
+    If the method has several returns, the line is its `def`.
+    """
     code = getattr(method, "__code__", None)
     if code is None:
         return None

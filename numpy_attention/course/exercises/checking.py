@@ -29,21 +29,22 @@ from numpy_attention.custom.code import Code, place_in_code, read
 from numpy_attention.validation.messages import cut, typed_repr
 from numpy_attention.validation.paths import short_path
 
-# packages that would do the work of an exercise
+# packages with automatic differentiation, which would solve the exercises
 FRAMEWORKS = {"torch", "jax", "tensorflow", "autograd", "mxnet", "tinygrad"}
-LONGEST = 400       # characters of an error of the user's code
-TRIED = 0.3         # fraction of a search's trials, so that an answer takes about two seconds
+LONGEST = 400       # characters of an error message of the user's code
+TRIED = 0.3         # fraction of the usual trials, so that an answer takes about two seconds
 
 
 @dataclass
 class Verdict:
     """The result of a check.
 
-    stage: the stage that failed, or "" if everything is correct. message: why the stage failed.
-    mistakes: descriptions of the known mistakes whose outputs and gradients are the same as the
-    user's. place: where in the code these mistakes are, in words, or "". proven: whether the
-    message proves which line causes everything that is wrong. blank: whether nothing has been
-    written yet.
+    stage: the stage that failed, or "" if everything is correct
+    message: why the stage failed
+    mistakes: descriptions of the known mistakes that give the same outputs and gradients
+    place: where in the code these mistakes are, in words, or "" if unknown
+    proven: whether the message proves which line causes everything that is wrong
+    blank: whether nothing has been written yet
     """
 
     stage: str = ""
@@ -62,7 +63,7 @@ class Verdict:
 class Failed(Exception):
     """Raised if a stage of the check fails.
 
-    stage, message, blank, proven: fields of a Verdict. report: that of a gradient check.
+    stage, message, blank, proven: fields of the Verdict. report: the gradient check's, or None.
     """
 
     stage: str
@@ -122,9 +123,9 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
 
 
 def not_added(report: Any, names: Set[str]) -> list[str]:
-    """Return a sentence for each parameter whose gradient the user forgot: it stays 0.
+    """Return a sentence for each parameter whose gradient stays 0, because the user forgot it.
 
-    report: that of a gradient check, or None. names: the names in the user's code.
+    report: the Report of a gradient check, or None. names: the names in the user's code.
     """
     found = {name: report.analytic.get(name) for name in getattr(report, "wrong", ())}
     return [f"grads.{name} stays 0: you did not add its gradient" for name, array in found.items()
@@ -147,7 +148,7 @@ def described(place: int | str | None, code: Code, certain: bool, is_left_out: b
 
     place: a line number, the name of a function in which a line is missing, or None if the place is
     unknown. code: the user's file. certain: whether the line is certain, or only probable.
-    is_left_out: whether the mistake is something that the line does not do.
+    is_left_out: whether the mistake is an omission, such as a missing factor.
     """
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
@@ -395,7 +396,7 @@ def check_no_stop(case: Case, seed: int) -> None:
 
 
 def symptoms(error: gradcheck.GradientError) -> str:
-    """Say which gradients are right and wrong, and in how many elements, but not in which line."""
+    """Describe which gradients are wrong, and in how many elements, without naming a line."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
         return str(error)

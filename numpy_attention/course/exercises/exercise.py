@@ -13,7 +13,7 @@ from numpy_attention.course.exercises.source import Source, run
 STAGES = ("runs", "returns", "shapes", "protocol", "values", "gradients", "laws")
 SEEDS = (11, 12)
 APART = " … "       # separates the changes of a curated mistake with several changes
-# the task of an exercise in which a mistake is planted
+# the text of an exercise in which the user has to find a planted mistake
 FIND_THE_LINE = """
 All of it is written, and one line is wrong. The check reports what is right and what is wrong, but
 not the line: find it by thinking of what the wrong gradients have in common and the right ones do
@@ -35,10 +35,10 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """Return curated mistakes (described by hand): (line, wrong line, sentence) for one line.
+    """Return curated mistakes, each a tuple (line, wrong line, sentence), for a line of a solution.
 
-    line: a line of a solution. right: the part of the line to replace. changes: pairs (text that
-    replaces `right`, sentence that describes the mistake).
+    right: the part of the line to replace. changes: a pair for each mistake: the text that replaces
+    `right`, and the sentence that describes the mistake.
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
@@ -90,8 +90,7 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
     """Return the curated mistakes of a line with array.sum(0), the gradient of a bias.
 
-    array: the name of the array that is summed over the batch. name: the name of the bias in the
-    descriptions.
+    array: the name of the array that is summed over the batch. name: the bias in descriptions.
     """
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
@@ -107,8 +106,7 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
     """Return two curated mistakes for each line `grads.X += …`.
 
     The first overwrites the gradient of X instead of adding to it. The second leaves it out.
-    because: the reason to add the gradient; it ends the description of the first mistake, after
-    "because".
+    because: the reason to add the gradient, for the description of the first mistake.
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:
@@ -125,11 +123,12 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 class Case(NamedTuple):
     """A test case of an exercise: a forward pass, its inputs, and a backward pass.
 
-    The functions are as for `gradcheck`. backward: called as backward(doutput, …, cache, grads). If
-    it is None, `forward` returns no cache, and only the values of its outputs are checked. target:
-    the Module with the parameters, or None. causal: the time axis, if the mechanism must not read
-    the future. differ: None, or a function differ(found, right) that describes in words how an
-    output is wrong, for outputs whose numbers would not help the user.
+    forward, inputs: as for `gradcheck`
+    backward: called as backward(doutput, …, cache, grads). If it is None, `forward` returns no
+        cache, and only the values of its outputs are checked.
+    target: the Module with the parameters, or None
+    causal: the time axis, if the mechanism must not read the future
+    differ: None, or a function differ(found, right) that describes a wrong output in words
     """
 
     forward: Callable

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.gradcheck.report.report import INPUTS_ARE_RIGHT
 
-GIVEN = "  this line was given and is correct: what you pass to it, or make of it, is wrong"
+GIVEN = "  this line was given and is correct: its inputs are wrong, or its result is misused"
 FIRST_WRONG = "first wrong: "
 FIRST_SEEN = "first seen to be wrong in "
 OR_BEFORE = ", or before it"
@@ -25,9 +25,9 @@ DIRECT = re.compile(r"  [\w.]+ should be ∂L/∂")      # the value of the line
 class Given:
     """The functions of a user's file that the exercise provided.
 
-    now: {name: node} of all functions in the file. names: the names of the provided functions.
-    changed: the names of the provided functions that the user edited. solved: the numbers of the
-    user's lines that the solution contains as well.
+    now: {name: node} of all functions in the file
+    names, changed: the names of the provided functions, and of those that the user edited
+    solved: the numbers of the user's lines that are also in the solution
     """
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
@@ -84,10 +84,11 @@ def text_of(statement: ast.stmt) -> str:
 
 
 def with_given(message: str, its: Given) -> str:
-    """Return a check's message, with notes on the functions that the exercise provided (`its`).
+    """Return the message of a check, reworded so that it does not accuse a correct line.
 
-    A line that was provided, or that may be correct, is not called wrong, and neither are the lines
-    after the first. The last note lists the provided functions that the user changed.
+    its: the functions that the exercise provided. The message has a block for each wrong line. If a
+    line was provided, or may be correct, its block no longer calls it wrong. Only the block of the
+    first line is kept. A last line lists the provided functions that the user changed.
     """
     lines: list[str] = []
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
@@ -106,11 +107,11 @@ def with_given(message: str, its: Given) -> str:
 
 
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
-    """Return a message without the notes on lines that may be correct, if a mistake is named.
+    """Return a message about a named mistake without the notes on lines that may be correct.
 
-    place: the place of the named mistake, or None if it is unknown. If it is known, the notes on
-    other places are removed; otherwise those on lines that may be correct, and all after the first.
-    What the notes say about wrong elements is kept.
+    place: the line or function of the mistake, or None. If it is known, the notes on other lines
+    are removed. Otherwise the notes on the first line are kept, unless it may be correct, and the
+    notes on later lines are removed. Notes on how many elements are wrong are always kept.
     """
     lines, is_first = list[str](), True
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
@@ -126,7 +127,7 @@ def without_doubted(message: str, place: int | str | None, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Yield a sentence for each block of lines that the user changed: whether it was correct."""
+    """Yield a sentence for each block of lines that the user changed: was the original correct?"""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():
@@ -137,5 +138,5 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 
 
 def is_doubted(notes: Sequence[str]) -> bool:
-    """Return whether a line may be correct, judging by the notes below it: none proves it wrong."""
+    """Return whether a line may be correct, because none of the notes on it proves it wrong."""
     return not any(map(PROOF.match, notes))

@@ -26,9 +26,9 @@ GUESS = re.compile("  (no small change|no kind of mistake|suspect: |[a-zA-Z ,.=]
 def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = False) -> Verdict:
     """Check functions that a notebook or a script defines: check("softmax", softmax_backward).
 
-    mine: the functions of the exercise, or the class that has its methods. seconds: the time limit.
-    why: print all evidence. The printed report is that of `numpy-attention exercise check`; the
-    Verdict is returned. Raises ValueError if the exercise is unknown or the functions have other
+    Prints the same report as `numpy-attention exercise check`, and returns the Verdict. mine: the
+    functions of the exercise, or the class that has its methods. seconds: the time limit. why:
+    print all evidence. Raises ValueError if the exercise is unknown or the functions have other
     names, and TypeError if the source of a function cannot be read.
     """
     exercise = find_exercise(name)
@@ -126,10 +126,10 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Return the most useful lines of a report: at most `most`, and those on changed functions.
+    """Shorten a report to its `most` most useful lines; keep all lines on changed functions.
 
     The most useful lines name the first wrong line of code with its likely kind of mistake, and the
-    wrong gradients. The added lines name the provided functions that the user changed. named:
+    wrong gradients. Lines on provided functions that the user changed are added at the end. named:
     whether a known mistake has been printed, which says more than the kind of mistake. placed:
     whether the line of the known mistake has been printed too.
     """

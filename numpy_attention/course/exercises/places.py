@@ -22,11 +22,11 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     the user's file. first_wrong: the line that is proven to be wrong, or None.
 
     The place is a line number, or the name of a function from which a line is missing. If the file
-    contains the wrong line of a curated mistake, only this mistake is returned. Its line is the
-    place, which is certain. Otherwise all mistakes are returned, and the place is only probable. It
-    is then the only line that computes the variable of the mistaken line, unless it reads what only
-    the user computes, or the only line that differs from the solution. The place is None if it is
-    unknown, or if first_wrong is another line.
+    contains the wrong line of a curated mistake, only this mistake is returned, and its line is the
+    certain place. Otherwise all mistakes are returned, and the place is a guess: the only line that
+    computes the same variable as the mistaken line, or the only line that differs from the
+    solution. A line that reads variables of the user's own is not guessed, because it may be only a
+    part of the mistaken line. The place is None if it is unknown, or if first_wrong is another one.
     """
     mine = list(statements(tree, exercise.blanks))
     solved = list(statements(ast.parse(exercise.solution), exercise.blanks))
@@ -39,7 +39,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     differ = [node for node in mine if text_of(node) not in correct]
     others = [node for node in differ if not UNPACKED.search(text_of(node))] or differ
     lacking = len(correct - set(map(text_of, mine)))
-    if lacking > len(others):           # a line is missing: do not blame one that is there
+    if lacking > len(others):           # a line is missing: do not blame one that exists
         values = {value_of(node) for node in solved}
         differ = [node for node in differ if value_of(node) not in values]
     found: set[int | str | None] = set()
@@ -61,7 +61,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
-    """Return the variables that only the user has, and that `others`, except `line`, compute.
+    """Return the variables that are not in the solution and that `others` except `line` compute.
 
     Such a variable may hold a part of what one line of the solution computes.
     """

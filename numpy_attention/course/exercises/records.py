@@ -28,9 +28,9 @@ MOST = 10**6        # bytes
 class Record:
     """The progress of one exercise.
 
-    cut: the digest of the initial file. checks, hints: how many checks were run and how many hints
-    were read. passed: whether the exercise was passed. asked: whether the solution was requested.
-    seen: whether the solution was shown before the exercise was passed.
+    cut: the digest of the initial file. checks, hints: the numbers of checks run and hints read.
+    passed: whether the exercise was passed. asked: whether the solution was requested. seen:
+    whether the solution was shown before the exercise was passed.
     """
 
     cut: str = ""

@@ -112,8 +112,8 @@ def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 def projected(name: str, array: np.ndarray) -> float:
     """Return Σ array · R, where R has random numbers that depend on the name and the shape.
 
-    Elements that are not finite count as 3, so that a mistake in some rows can be recognized. If no
-    element is finite, the result is not finite either.
+    Elements that are not finite count as 3, so that a mistake that makes only some rows NaN can be
+    recognized. If no element is finite, the result is not finite.
     """
     if np.isfinite(array).any():
         array = np.nan_to_num(array, nan=3, posinf=3, neginf=3)

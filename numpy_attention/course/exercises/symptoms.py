@@ -49,8 +49,7 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 def rows_of(wrong: np.ndarray) -> str:
     """Return the positions of wrong values, such as ", all in [1, 0], [2, 0]".
 
-    The last axis is left out of the positions. Return "" if all positions are wrong, or if too
-    many are wrong.
+    The last axis is left out of the positions. Return "" if all or too many positions are wrong.
     """
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:

@@ -251,9 +251,10 @@ def quietly(folder: Path) -> Iterator[None]:
 class CallListener:
     """Listener that records the calls of a lesson to its reference implementation.
 
-    names: the global variables of the lesson. codes: the code objects of the functions to record.
-    made: the recorded calls, up to the end of the first backward pass. is_backward: whether the
-    last recorded call is part of a backward pass.
+    names: the global variables of the lesson
+    codes: the code objects of the functions to record
+    made: the recorded calls, up to the end of the first backward pass
+    is_backward: whether the last recorded call is part of a backward pass
     """
 
     def __init__(self, names: dict[str, Any]):

@@ -22,7 +22,7 @@ from numpy_attention.module import Module
 
 HERE = Path(__file__).parent
 CALL = "__call__"       # the number of the call, within rewritten functions
-# marks elements of arrays from np.empty that are not written yet: a NaN with unusual bits
+# a NaN with unusual bits, which marks elements of arrays from np.empty that are not written yet
 UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 

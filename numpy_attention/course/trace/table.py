@@ -50,7 +50,7 @@ def measured(array: Any) -> Measured:
 class Row:
     """One row of a trace: the array that a line of code computes.
 
-    name, shape: those of the array
+    name, shape: the name and the shape of the array
     equation: the code of the line
     function, file: where the line is, such as "RNNSearch.forward" in "models/rnnsearch.py"
     layer: the path of the module whose method the function is; "": the model; None: no method

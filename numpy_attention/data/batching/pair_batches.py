@@ -47,7 +47,7 @@ class PairBatch(Batch):
         return self.target_mask.sum(0)
 
     def share(self, k: int, n: int) -> "PairBatch":
-        """Divide the rows into n nearly equal batches without needless padding; return batch k."""
+        """Divide the rows into n nearly equal batches; return batch k, cut to its longest row."""
         rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
@@ -129,7 +129,7 @@ class PairBatches:
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
         """Return the indices of the pairs in each batch, sorted by length if rng is None."""
-        # by the length of the target, then by that of the source
+        # by the length of the target, then by the length of the source
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 

@@ -92,5 +92,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Return whether the batch at `start` continues the previous batch: only if start > 0."""
+        """Return True unless `start` is 0: every batch except the first continues the previous."""
         return start > 0

@@ -87,11 +87,7 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
 
 def load_both(split: str = "train", min_length: int | None = None,
               max_length: int | None = None) -> list[Pair]:
-    """Return the clauses and then the verses of bible-en-es, from `load_bible_en_es`.
-
-    Most of the text occurs twice, split into clauses and as whole verses. The result therefore has
-    sentences of all lengths.
-    """
+    """Return the clauses of bible-en-es, then the verses, so that most of the text occurs twice."""
     parts = [load_bible_en_es(part, split, min_length, max_length) for part in LENGTHS]
     return [pair for part in parts for pair in part]
 

@@ -134,8 +134,8 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     of the generating function.
 
     `split_of` assigns each source sentence of a generated corpus, and each date of `dates`, to one
-    split, whatever the seeds are. For copy and reverse, min_length and max_length are those of the
-    sequences; dates and grammar-en-fr do not accept them.
+    split, for any seed. For copy and reverse, min_length and max_length limit the sequences; dates
+    and grammar-en-fr do not accept them.
 
     Raises ValueError for unknown names, splits and options, or if no pair is left.
     """

@@ -19,8 +19,8 @@ ENVIRONMENT = "NUMPY_ATTENTION_DATA"
 class RemoteFile(NamedTuple):
     """A public file: its path below the data folder, its address and its SHA-256.
 
-    sha256: None if the file changes over the years. member: if the address is that of a zip
-    archive, the name of the file in the archive.
+    sha256: None if the file changes over the years. member: if url is a zip archive, the name of
+    the file in the archive.
     """
 
     path: str

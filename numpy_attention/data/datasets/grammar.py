@@ -81,11 +81,13 @@ def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None
 def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
     """Return {phenomenon: the links (English position, French position) that show it in a pair}.
 
-    The links are sure and sorted; a list may be empty. "swapped adjective" has a link for an
-    adjective and a link for its noun, if French puts the noun first. "negation" has the links of
-    "not" to "ne" and "pas". "moved adverb" has the links of an adverb, and of its verb, which
-    precedes the adverb in French. "object pronoun" has the links of him, her or them, and of the
-    verb, which follows the pronoun in French. "elision" has the links to l', d', n' and j'.
+    The links are sure and sorted, and a list may be empty. Each phenomenon has the links of
+
+        swapped adjective   an adjective and its noun, if French puts the noun first
+        negation            "not", which is linked to "ne" and "pas"
+        moved adverb        an adverb and its verb, which comes before the adverb in French
+        object pronoun      him, her or them, and the verb, which comes after it in French
+        elision             the words linked to l', d', n' and j'
     """
     check_kind("pair", pair, Pair, "a Pair")
     names = ("swapped adjective", "negation", "moved adverb", "object pronoun", "elision")

@@ -1,4 +1,4 @@
-"""Evaluate a trained model with other attention weights, to see whether attention is used."""
+"""Ablation of attention: evaluate a trained model while its attention weights are replaced."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from numpy_attention.models.transformer_layers import DecoderLayer
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arguments import check_generator, check_methods, check_name
 
-USED = 0.01         # nats a token; attention is used if equal weights cost at least this much
+USED = 0.01         # nats per token; attention is used if equal weights cost at least this much
 
 Weigh = Callable[[Array, Array], Array]     # f(scores, visible) returns weights
 
@@ -82,9 +82,8 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
 
     change: one of CHANGES. With "shuffled", each row of a batch attends to the memory of the next
     row, so a batch of one row is not changed. The self-attention of a Transformer is never changed.
-    The copy is for evaluation: its gradients are incorrect.
-
-    Raises ValueError for an unknown change, and for a model without attention.
+    The copy is for evaluation: its gradients are incorrect. Raises ValueError for an unknown
+    change, and for a model without attention.
     """
     change = known_change(change)
     check_generator(rng)
@@ -146,7 +145,7 @@ class Cost(NamedTuple):
     change: str
     words: str          # "all", or how long ago they last occurred
     tokens: int
-    loss: float         # with the change, nats a token
+    loss: float         # with the change, in nats per token
     more: Interval
 
 
@@ -177,18 +176,18 @@ class Ablation:
     def verdict(self) -> str:
         """Return one line: whether the attention is used, and the cost that decides this."""
         return (f"attention is {'used' if self.used else 'unused'}: equal weights cost "
-                f"{self.cost('equal weights').more} nats a token, and the lower end must be at "
+                f"{self.cost('equal weights').more} nats per token; the lower end must be at "
                 f"least {USED:g}")
 
 
 def ablate(model: Any, batches: Any, rng: np.random.Generator,
            changes: Sequence[str] = tuple(CHANGES)) -> Ablation:
-    """Evaluate a model on batches with its attention unchanged, and with each of the `changes`.
+    """Measure how much each change of the attention increases the loss of a model on `batches`.
 
-    changes: names in CHANGES. The differences in loss are paired by sentence or, for a language
-    model, by row of each batch; `mean_interval` computes their intervals. For a language model, the
-    losses are also grouped by how many tokens ago the target last occurred in the row. Raises the
-    errors of `changed`.
+    changes: names in CHANGES, such as "equal weights". The model is evaluated unchanged and with
+    each change. The losses are subtracted sentence by sentence (for a language model, row by row),
+    and `mean_interval` computes the interval of the mean difference. For a language model, targets
+    are also grouped by how many tokens ago they last occurred. Raises the errors of `changed`.
     """
     check_methods("model", model, "a model", "losses", "copy")
     check_methods("batches", batches, "batches such as PairBatches", "order", "batch", "carried")

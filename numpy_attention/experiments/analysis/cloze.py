@@ -37,8 +37,8 @@ class Cloze:
     """The answers of a model to cloze questions, and its accuracy.
 
     log_p: for each question, log p of the query with each candidate
-    right: for each question, 1 if the model's answer is correct, 0 if not, or 1 / k if the correct
-        word is one of k candidates that share the best score, as unknown words do
+    right: for each question, 1 if the model's answer is correct and 0 if not; if k candidates share
+        the best score, as unknown words do, and the correct word is one of them, 1 / k
     accuracy: the mean of `right`
     others: {baseline: interval of its accuracy}; the baselines are the model without the context,
         the candidate most frequent in the context, and the candidate most frequent overall

@@ -61,8 +61,7 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
     ∂L/∂h_t holds c_t fixed, so only ∂L/∂c_t contains the gradient along the cell state. Norms are
     root mean squares over the sequences of the batch. state: the state before the batch, if any.
 
-    Raises ValueError if a sequence is padded, if `of` is unknown, or if `of` is "c" but the cell
-    has no c.
+    Raises ValueError if a sequence is padded, or if `of` is not a state of the cell.
     """
     check_methods("model", model, "a language model of cells", "cells", "output", "zeros_like")
     check_kind("batch", batch, TextBatch, "a TextBatch")

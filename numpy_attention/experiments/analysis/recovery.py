@@ -53,9 +53,9 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     themselves. In a document, the replaced words end at a random position, at least words + 1
     tokens after the start of the document.
 
-    A passage is read at once: an attentive model has all of it in memory, up to its window.
-    The new words are drawn by their frequency in this text, without special tokens. A new word may
-    equal the old word.
+    A passage is read at once: an attentive model has all of it in memory, up to its window. The new
+    words are drawn by their frequency in this text, without special tokens. A new word may equal
+    the old word.
 
     Raises TypeError for other batches. Raises ValueError if no passage is long enough, if the text
     has no known words, if a number is below 1, or if `words` is not below `past`.
@@ -167,8 +167,7 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
     """Return {distance: mean increase, with interval}, and the mean over all distances.
 
-    rows (N, following): the increases, NaN beyond a passage's end. Distances that no passage
-    reaches are left out.
+    rows (N, following): the increases, NaN beyond a passage's end. Empty distances are left out.
     """
     known = ~np.isnan(rows)
     rows = np.where(known, rows, 0)

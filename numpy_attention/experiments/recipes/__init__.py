@@ -22,9 +22,8 @@ def load_recipes(path: str | Path) -> dict[str, Recipe]:
 
     translators.toml explains the format. A table may be based on another table of the file, or on a
     recipe of the package such as "clauses-dot". `RECIPES.update(load_recipes(path))` makes the
-    recipes available by name.
-
-    Raises ValueError for a malformed file or table, and OSError if the file cannot be read.
+    recipes available by name. Raises ValueError for a malformed file or table, and OSError if the
+    file cannot be read.
     """
     tables = loading.read_tables(path)
     try:

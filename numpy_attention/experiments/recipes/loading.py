@@ -25,7 +25,7 @@ else:
 
 Tables = Mapping[str, Mapping[str, Any]]
 
-MERGED = {"settings", "training", "baselines"}      # dicts that add to those of the base
+MERGED = {"settings", "training", "baselines"}      # dicts that are merged with the base's
 ENTRIES: dict[str, Schema] = {
     "base": TEXT,
     "description": TEXT,
@@ -93,7 +93,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """Return the entries of a table, completed from its base table, from the base of that, etc.
+    """Return the entries of a table, completed from its base table, that table's base, and so on.
 
     Raises ValueError for an unknown base, and for a table that is based on itself.
     """

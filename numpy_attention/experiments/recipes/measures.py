@@ -71,5 +71,5 @@ def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, f
 
 
 def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
-    """Return copies of the pairs whose sure links are those of one phenomenon of the grammar."""
+    """Return copies of the pairs with only the sure links of one phenomenon of the grammar."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]

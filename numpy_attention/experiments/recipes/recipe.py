@@ -93,10 +93,11 @@ class Recipe:
     def measure(self, trained: Any, data: Any, wanted: set[str],
                 ranks: SingleProcess = SINGLE_PROCESS,
                 rng: "np.random.Generator | None" = None) -> dict[str, float]:
-        """Return {metric: value} with the metrics in `wanted` that the corpus has, and others.
+        """Measure a trained run on a split of the corpus; return {metric: value}.
 
-        trained: a run, as from `create`. data: a split of the corpus. rng: if given, add the ends
-        of each metric's confidence interval, `…_low` and `…_high`.
+        trained: a run that `create` returned, after training. data: the split. wanted: names of
+        metrics. The result has those that the corpus supports, and may have others. rng: if given,
+        add the ends of each metric's confidence interval, `…_low` and `…_high`.
         """
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:
@@ -125,8 +126,7 @@ def run(
     threads: the number of threads of each rank. With None, the size of a step decides, and a
     resumed run keeps its number.
 
-    Raises ValueError if the folder holds a run with other settings, or for a metric that this
-    corpus does not have.
+    Raises ValueError for a folder with another run, or a metric that the corpus does not have.
     """
     from numpy_attention.experiments.runs import confidence
     train = recipe.load("train")

@@ -83,8 +83,8 @@ def read(folder: str | Path) -> list[Line]:
 def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     """Check that new lines can be appended to a file; return the lines that it contains.
 
-    lines: the new lines, of which only recipe and settings are needed. Raises ValueError if a line
-    in the file is malformed, or if a recipe would have lines with two different settings.
+    lines: the new lines; only their fields recipe and settings are used. Raises ValueError if a
+    line in the file is malformed, or if a recipe would have lines with different settings.
     """
     known = read_file(path) if exists(path) else []
     settings: dict[str, str] = {}
@@ -100,7 +100,7 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 
 
 def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Append those of `lines` that the file does not contain yet, and return the appended lines.
+    """Append the lines that a file does not contain yet, and return the appended lines.
 
     Either all new lines are written or none. Raises the errors of `check` and `existing_figures`,
     ValueError if the file does not end with a newline, and OSError if the disk is full.

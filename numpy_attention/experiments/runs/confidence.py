@@ -1,7 +1,8 @@
 """Metrics of a run on a text, and their 95 % confidence intervals.
 
-Intervals come from a bootstrap over sentences (for BLEU and chrF in `metrics`). They show the
-variation between texts of the same kind. Only several seeds show the variation between trainings.
+Intervals come from a bootstrap over sentences (for BLEU and chrF in `metrics`). They measure the
+variation between texts of the same kind. To measure the variation between trainings, train with
+several seeds.
 
 Each function returns {metric: value}. If rng is given, and there are at least two sentences, the
 dict also contains the ends of each metric's interval, `…_low` and `…_high`.

@@ -27,9 +27,10 @@ COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
     """Return whether `folder` holds a run, after checking that this run can be resumed.
 
-    trained: the Translator or LanguageModelRun to train. threads: if given, the number for all
-    ranks, which must be that of the run. Raises NotADirectoryError if `folder` is a file. Raises
-    ValueError if the run is of another kind, has other settings, or cannot be read by this version.
+    trained: the Translator or LanguageModelRun to train. threads: the number of threads of all
+    ranks, which must be the number that the run used; None: any. Raises NotADirectoryError if
+    `folder` is a file, and ValueError if the run is of another kind, has other settings, or cannot
+    be read by this version.
     """
     check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT

@@ -140,8 +140,8 @@ def kind_like(default: Any, most: int) -> Schema:
 class Limited(np.random.Generator):
     """A random generator that raises ValueError if it has to draw far more numbers than were saved.
 
-    arrays: those of the checkpoint. Building a model with this generator fails, before memory is
-    allocated, if its settings describe a model far larger than these arrays.
+    arrays: the arrays of the checkpoint. If the saved settings describe a far larger model, then
+    building it with this generator raises before the memory is allocated.
     """
 
     def __init__(self, arrays: dict[str, Array]) -> None:

@@ -267,11 +267,10 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
     """Copy the pretrained vectors of a file into the rows of an embedding.
 
-    Return {"digest": of the file, "found": number of words found, "other_case": how many of these
-    only in another case, "skipped": number of words of the file that are not UTF-8}. Rows of words
-    not found keep their initial values. setting: the name of the setting for the embedding size,
-    for messages. Raises ValueError for vectors of another size, and for a file without any of the
-    words; also the errors of `read_vectors`.
+    Rows of words that are not in the file keep their initial values. Return a dict with the digest
+    of the file ("digest") and the numbers of `Vectors` ("found", "other_case", "skipped"). setting:
+    the name of the setting for the embedding size, for messages. Raises ValueError for vectors of
+    another size and for a file without any of the words, and the errors of `read_vectors`.
     """
     V, size = embedding.E.shape
     given = vector_size(path)

@@ -69,7 +69,7 @@ def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Arr
 
     The weights are summed over the ids of a source word, and averaged over the ids of a target
     word. columns (S,), rows (T,): the index of the word to which each source or target id belongs.
-    The index of </s> follows that of the last word.
+    </s> counts as one more word at the end.
     """
     source = np.eye(max(columns) + 1, dtype=weights.dtype)[columns]         # (S, source words)
     target = np.eye(max(rows) + 1, dtype=weights.dtype)[rows]               # (T, target words)

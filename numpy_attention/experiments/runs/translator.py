@@ -47,10 +47,7 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
-    """Build the vocabularies [source, target] of Pairs.
-
-    They contain words, or subwords if `training.subwords` is set.
-    """
+    """Build the vocabularies [source, target], of words, or of subwords if training sets them."""
     check_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
@@ -142,7 +139,7 @@ class Translator(Trained):
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
-        """Return the PairBatches of Pairs. batch_size: by default that of the training."""
+        """Return the PairBatches of Pairs. batch_size: by default, the training setting."""
         at_least(1, batch_size=batch_size)
         return PairBatches.encode(
             pairs, self.source_vocabulary, self.target_vocabulary,
@@ -263,12 +260,16 @@ class Translator(Trained):
 
         found, plain: translations of the sources by beam search and by greedy search, if they exist
         already. rng: if given, add the ends of each metric's confidence interval, `…_low` and
-        `…_high`, as in `runs.confidence`. beam, threads, ranks: as in `translate`.
+        `…_high`, as in `runs.confidence`. beam, threads, ranks: as in `translate`. The metrics are
 
-        Metrics: perplexity, tokens (their number), perplexity_word (differs only for subwords),
-        bleu_greedy, exact (the fraction of greedy translations equal to the reference), bleu
-        (beam), bleu_13a (tokenizer of sacreBLEU), chrf. Pairs with gold links also have pointing,
-        near (within one position), diagonal (of weights along the diagonal) and aer.
+            perplexity, tokens      of the references, and the number of tokens
+            perplexity_word         per word instead of per token; differs only for subwords
+            bleu, chrf              of beam search
+            bleu_13a                of beam search, with a tokenizer of sacreBLEU
+            bleu_greedy, exact      of greedy search; exact is the fraction equal to the reference
+
+        Pairs with gold links also have the metrics pointing, near (within one position), diagonal
+        (of weights along the diagonal) and aer.
         """
         if rng is not None:
             check_generator(rng)

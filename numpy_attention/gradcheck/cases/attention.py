@@ -86,7 +86,7 @@ def multi_head(rng, dtype, heads=2, scaled=True):
 # ---- every score with every window ---------------------------------------------------------------
 
 WIDTHS = {"local-m": 1}
-# wide enough for all: at the edge of local-p's window, where the weights jump, there is no gradient
+# a window with all positions, because weights of local-p jump at its edge and have no gradient
 WIDE = 7
 
 
@@ -99,8 +99,7 @@ def score_cases():
 def title(score, window):
     """Return the title of the gradient check of an attention's methods `read` and `step`.
 
-    If the class also has a `forward` that takes all queries at once, its name is followed by
-    "steps".
+    If the class also has a `forward` for all queries at once, the title ends with "steps".
     """
     kind = resolve("attention", score, SCORES)
     if window != "global":
@@ -121,7 +120,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return Q or, if `create` rejects queries of this size, as dot products do, the size D."""
+    """Return Q, or D if `create` needs queries as large as the values, as dot products do."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:
@@ -163,10 +162,7 @@ def history_cases():
 
 
 def history(rng, dtype, score, window=None, queries=None):
-    """Return the Case of a score over a history, with all time steps in one call.
-
-    queries: the size of the queries. The default is the result of `size_of_queries`.
-    """
+    """Return the Case of a score over a history, all steps in one call. queries: as in `chosen`."""
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
     layer = randomize(create(rng, queries), rng)
@@ -179,14 +175,11 @@ def history(rng, dtype, score, window=None, queries=None):
 
 
 def reads_queries(case):
-    """Return whether backward returns a gradient of the queries.
-
-    Also return True if a pass raises an exception, so that the gradient check reports it.
-    """
+    """Return whether backward returns a gradient of the queries, or a pass raises an exception."""
     try:
         contexts, weights, cache = case.forward(*case.inputs)
         dqueries, *_ = case.backward(contexts, weights, cache, case.target.zeros_like())
-    except Exception:                               # user code may raise anything
+    except Exception:                               # the gradient check will report it
         return True
     return dqueries is not None
 

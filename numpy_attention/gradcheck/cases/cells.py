@@ -17,7 +17,7 @@ from numpy_attention.registry import CELLS, RESETS, UPDATES, resolve
 from numpy_attention.trees import tree_map
 
 MASK = ragged(T, [4, 2, 1])
-SIZES = (I, H, 7, 6)      # of what the first layer of a stack reads, and of its layers' states
+SIZES = (I, H, 7, 6)      # the input size of a stack, and the state size of each of its layers
 
 
 # ---- a layer that reads a whole sequence ------------------------------------------------------

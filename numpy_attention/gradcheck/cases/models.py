@@ -210,7 +210,7 @@ CASES = {
     "Transformer first": partial(translation, model=Transformer, create=transformer, pre_norm=True,
                                  tied=False),
     "Transformer loss": partial(loss, create=transformer, batch=PAIRS),
-    # all sentences soft, for the choice has no derivative
+    # all sentences are soft, because a hard choice has no derivative
     "HardRNNSearch loss": partial(translator_loss, model=HardRNNSearch, soft=1.0, **PAPER),
     "RNNSearch loss": partial(translator_loss, model=RNNSearch, **PAPER),
     "RNNSearch modern loss": partial(translator_loss, model=RNNSearch, **SMALL_MODEL_DEFAULTS),

@@ -19,10 +19,13 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 class Alternatives:
     """Base class of mixins that yield alternatives to the statements of a function.
 
-    names: {name or dotted path: set of shapes} of the function's float arrays. masks: the same for
-    boolean arrays. numbers: the names of the function's scalar numbers. written: the Written, which
-    has parts of the code of all functions. statement: the statement that is being edited. Raises
-    Declined if the source of the function is unknown.
+    names: {name or dotted path: set of shapes} of the function's float arrays
+    masks: the same for its boolean arrays
+    numbers: the names of its scalar numbers
+    written: parts of the code of all functions, as a Written
+    statement: the statement that is being edited
+
+    Raises Declined if the source of the function is unknown.
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -40,7 +43,7 @@ class Alternatives:
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
-        """Return the names of gradients that are arguments or are assigned above a statement."""
+        """Return the names of the gradients that exist before a statement, such as arguments."""
         if self.stored is None:
             self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
                            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -81,7 +84,7 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """Return the names of other arrays that have the shape of a statement's value."""
+        """Return the names of the other arrays with the same shape as a statement's value."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):

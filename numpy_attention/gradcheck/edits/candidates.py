@@ -21,9 +21,11 @@ CUTS = {
 class Written:
     """Parts of the code of `functions` and `others`, used to build edits. `others` are not edited.
 
-    names: the names of `functions`. slices: the syntax trees of all indices. indices: the indices
-    that are names, such as t. entries: the code of entries of dicts, such as step["c"]. is_softmax:
-    whether one of the functions may compute a softmax.
+    names: the names of `functions`
+    slices: the syntax trees of all indices
+    indices: the indices that are names, such as t
+    entries: the code of entries of dicts, such as step["c"]
+    is_softmax: whether one of the functions may compute a softmax
     """
 
     def __init__(self, functions, others=()):
@@ -76,7 +78,7 @@ def fits(shape, cut, whole):
 def part_of(shape, index):
     """Return the shape of x[index] for an x of this shape, or None if it is unknown.
 
-    index: a syntax tree. Parts that are not slices are assumed to be integers.
+    index: a syntax tree. Indices that are not slices are assumed to be integers.
     """
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):
@@ -91,7 +93,7 @@ def part_of(shape, index):
 
 
 def lies_over(shape, whole):
-    """Return whether `shape` broadcasts to `whole`, with fewer axes than `whole`, at least one."""
+    """Return whether `shape` broadcasts to `whole` and has fewer axes, but at least one."""
     try:
         return 0 < len(shape) < len(whole) and np.broadcast_shapes(shape, whole) == whole
     except ValueError:

@@ -24,9 +24,9 @@ from numpy_attention.gradcheck.locate.rewriting import (
 class Edit:
     """One edit of a function, which replaces the syntax tree `before` by `after`.
 
-    place: the Place of the edited statement. kind: the kind of mistake that the edit repairs.
-    function, tree: the function and its unedited syntax tree. slot: the Slot in the tree that the
-    edit changes. nodes: the nodes in this slot after the edit.
+    place, kind: the Place of the edited statement, and the kind of mistake that the edit repairs
+    function, tree: the function and its unedited syntax tree
+    slot, nodes: the Slot in the tree that the edit changes, and the nodes in it after the edit
     """
 
     place: Place
@@ -106,7 +106,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add the edits that move an addition from a loop to behind the loop, to run only once."""
+        """Add the edits that move an addition out of a loop, to run once after the loop."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -158,7 +158,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add edits of the subexpressions of `node`, then of `node`. more: its other variants."""
+        """Add edits of the subexpressions of `node`, then of `node`. more: additional variants."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]

@@ -33,8 +33,8 @@ def norm(gradients):
 class EditingForward(Editing):
     """The edits of a forward, except edits that remove a term or a factor.
 
-    A backward that forgets a term is correct for a forward without this term. The mistake is still
-    in the backward, so the forward should not be edited.
+    If the backward forgets a term, removing the term from the forward would make the gradients
+    correct. The mistake is in the backward, so such edits would mislead the user.
     """
 
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
@@ -246,9 +246,8 @@ class ForwardRepairs(Repairs):
     def off(self):
         """Return the relative errors of the gradients along some random directions.
 
-        Return [] if the gradient of a variable has the wrong shape or is 0 everywhere. A gradient
-        of 0 would be correct if an edit removed the variable from the forward, but such an edit
-        repairs nothing.
+        Return [] if a gradient has the wrong shape or is 0 everywhere. An edit that removes a
+        variable from the forward makes its gradient of 0 correct, but repairs nothing.
         """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)

@@ -34,9 +34,11 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 class Repairs:
     """Tries up to `most` edits of `functions`, one at a time, until the gradients are correct.
 
-    every: further functions, whose code is also used to build edits. gradients() returns {name:
-    gradient} of the check. wrong(gradients) returns the names of the wrong gradients. variables:
-    {name: array}, whose contents are restored after each edit. edits: the list of Edits.
+    every: additional functions, whose code is also used to build edits
+    gradients: a function gradients() that returns {name: gradient} of the check
+    wrong: a function wrong(gradients) that returns the names of the wrong gradients
+    variables: {name: array}, whose contents are restored after each edit
+    edits: the list of Edits
     """
 
     functions: list

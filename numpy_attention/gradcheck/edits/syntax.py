@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 SIGN: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
-# the comparison with the boundary included or excluded
+# {comparison: the same comparison with the boundary included or excluded}
 BOUNDARY: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax",
              "argmax": "argmin"}
-# what is written instead of {0} @ {1}
+# replacements of {0} @ {1}
 PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1})).T"
 
 
@@ -33,8 +33,7 @@ class Slot(NamedTuple):
     def holding(self, *nodes: Any) -> Iterator[None]:
         """Replace the node in this slot inside a `with` block.
 
-        nodes: the replacement. If the slot is in a list, any number of nodes is allowed; otherwise
-        exactly one.
+        nodes: the replacement: one node or, if the slot is in a list, any number of nodes.
         """
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)

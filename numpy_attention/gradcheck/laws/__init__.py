@@ -10,9 +10,9 @@
     the future              changes no earlier output, if `causal` is given       `masking`
     float32                 parameters and inputs give float32 results            `precision`
 
-The last column names the module of a law; a law without a name there is in this module. Central
-differences are compared with a single call of backward, with zeroed grads, so they cannot test the
-laws. A law is a function of a Check or of a First. It returns [Broken], or [] if the law holds.
+The last column is the module of the law; laws without an entry are in this module. The gradient
+check calls backward once, with grads of zeros, so it cannot test these laws. A law is a function
+of a Check, or of a First (one run of both passes). It returns [Broken], or [] if the law holds.
 """
 
 import numpy as np
@@ -60,7 +60,7 @@ def backward_accumulates(first):
                        "\n  do not change the cache", place and with_text(place))]
     twice = named_gradients(first.grad)
     wrong = differing(twice, {name: 2 * array for name, array in once.items()}, check.tolerance)
-    # in an assigned block every element is unchanged, in the others it is doubled
+    # a second backward doubles each block that is added to, and leaves an assigned one unchanged
     nearer = {name: np.where(abs(twice[name] - array) < abs(twice[name] - 2 * array), twice[name],
                              twice[name] - array) for name, array in once.items()}
     assigned = [name for name in wrong if name not in differing(nearer, once, check.tolerance)]
@@ -81,7 +81,7 @@ def assigned_laws(check, names):
     _, cache = forward_of(check, copy_arrays(check.inputs))
     grads = new_grads(check)
     for _, array in grads.named_parameters():
-        array[...] = np.nan             # += leaves it
+        array[...] = np.nan             # += keeps NaN, = replaces it
 
     def written(*_):
         return [name for name, array in grads.named_parameters() if not np.isnan(array).all()]
@@ -118,9 +118,9 @@ def caches_are_independent(first):
 
 # ---- all of them --------------------------------------------------------------------------------
 
-# without these no difference can be taken
+# laws without which central differences cannot be computed
 CONDITIONS = (variables_unchanged, repeatable)
-# of the backward pass: if one is broken, the next ones would only repeat it
+# laws of the backward pass, in order: a later one may be broken only because an earlier one is
 BACKWARD_LAWS = (lambda first: all_initialized(first.check), arguments_unchanged,
                  backward_accumulates, caches_are_independent, linear_in_upstream)
 FORWARD_LAWS = (masked_values_unused, padding_ignored, future_unused)

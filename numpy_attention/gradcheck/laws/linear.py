@@ -13,7 +13,7 @@ from numpy_attention.gradcheck.passes import (
     new_grads,
 )
 
-# factors of two upstreams: one shows clipped gradients, the other rounded ones
+# factors of two upstream gradients: one reveals clipped gradients, the other rounded gradients
 LARGE, SMALL = 100.0, -1e-3
 
 

@@ -111,11 +111,11 @@ def broken_by(check, mask):
 
 
 def claims(mask):
-    """Return up to two arrays of booleans: the hidden positions whose weights must be 0.
+    """Return up to two boolean arrays, True at the hidden positions whose weights must be 0.
 
-    The weights of a sequence that is hidden entirely may be anything. The first array leaves out
-    hidden rows, for a mask (B, S). The second array leaves out hidden columns, for a mask (T, B).
-    An array without any position is dropped.
+    The weights of a sequence that is hidden entirely may be anything, so such sequences are left
+    out. In the first array they are rows, as in a mask (B, S); in the second they are columns, as
+    in a mask (T, B). An array without any True is dropped.
     """
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
@@ -186,8 +186,8 @@ def move(array, where, shape):
 def hidden_weights(name, array, mask, hidden):
     """Return [text], a description of the largest weight of a hidden word, or [] if it is 0.
 
-    The output `array` holds weights if its sums along the last axis are 1; otherwise return [].
-    hidden: an array of booleans like `mask`, True for the words whose weight must be 0.
+    array: an output. It is taken for weights if its sums along the last axis are 1; otherwise the
+    result is []. hidden: a boolean array like `mask`, True for words whose weight must be 0.
     """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []

@@ -14,7 +14,7 @@ from numpy_attention.gradcheck.locate.forwards import STEP
 from numpy_attention.gradcheck.passes import Broken
 
 NOTHING = 1e-5          # a derivative or a sum, relative to the size of its terms
-MOST_TIMES = 20         # that e is computed; each time is moved
+MOST_TIMES = 20         # largest number of times that e is computed; each of them is perturbed
 SEED = 13
 
 

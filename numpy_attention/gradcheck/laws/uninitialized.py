@@ -53,11 +53,7 @@ def not_finite(check, fill, places):
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """Make np.empty and np.empty_like in user code fill their float arrays inside this context.
-
-    An array is filled with fill(place), where `place` is the line of the call. places: a dict, to
-    which each place is added as a key.
-    """
+    """In this context, np.empty and np.empty_like in user code fill arrays as in `not_finite`."""
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 
     def filling(make):

@@ -1,4 +1,4 @@
-"""Run a backward pass and keep every named value, with the statements that computed the value."""
+"""Run a backward pass, and record every named value with the statements that computed it."""
 
 import ast
 from dataclasses import dataclass, field
@@ -204,8 +204,7 @@ class Kept:
     def changed(self, one, place, value):
         """Record the contents of the Value `one` after the statement `place`.
 
-        If the statement changed an argument in place, also record the contents of the Value that
-        the caller passed.
+        If the statement changed an argument in place, also record the contents of its `source`.
         """
         while one is not None:
             one.done = self.events

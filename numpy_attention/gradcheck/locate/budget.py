@@ -4,10 +4,10 @@ import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-SECONDS = 20.0          # of this thread's time, for slow code
+SECONDS = 20.0          # processor time of this thread, for slow code
 
 
-share = ContextVar("share", default=1.0)        # of the usual number of trials
+share = ContextVar("share", default=1.0)        # the fraction of the usual number of trials
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Find how often dX counts the gradient through each use of X. The correct number is 1."""
+"""Find how often dX contains the gradient through each use of X. The correct number is 1."""
 
 import linecache
 
@@ -14,10 +14,10 @@ MOST_PARTS = 16         # uses of a name, or executions of a use, that are disti
 
 
 class Contributions:
-    """The places where the forward reads one value, and the gradient of the loss through each.
+    """The uses of one value (the places where the forward reads it), and the gradient through each.
 
-    The value is the n-th that the place `number` computes, or the parameter or input `array`.
-    derivatives: the Derivatives of the forward.
+    The value is the n-th value that the place `number` computes, or else the parameter or input
+    `array`. derivatives: the Derivatives of the forward.
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -32,14 +32,17 @@ class Contributions:
         self.shape = found.shape
 
     def parts(self):
-        """Split the gradient of the value by its uses; return (parts, derivatives, directions).
+        """Split the gradient of the value into one part per use.
 
-        A use is a place that reads the value, and a part is the gradient through it. The part is
-        written (number of the place, (execution,)) or, if there are more than 16 executions in
-        total, (number of the place, all its executions). The rest of the gradient, through no known
-        use, is (None, ()). Parts that are 0 or a sum of others are left out. directions: random
-        arrays of the value's shape. derivatives: an array with a row for each part and a column for
-        each direction. Without uses, or with more than 16, return [], an empty array and None.
+        Return (parts, derivatives, directions):
+
+        parts: a list of (number of the use, its executions). Each execution is a part of its own if
+            there are at most 16 in total. (None, ()) is the gradient through unknown uses. Parts
+            that are 0 or the sum of other parts are left out.
+        derivatives: an array with a row for each part and a column for each direction
+        directions: random arrays of the value's shape
+
+        If there are no uses or more than 16, the result is ([], an empty array, None).
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -127,8 +130,8 @@ def independent(parts):
 class ReadListener:
     """Listener that records each read of one value in `times`, as (number of the place, execution).
 
-    The value is the n-th that the place `number` computes, or the parameter or input `array`. A
-    read that only passes the value to a traced function is not recorded.
+    The value is the n-th value that the place `number` computes, or else the parameter or input
+    `array`. A read that only passes the value to a traced function is not recorded.
     """
 
     def __init__(self, places, number, n, array):
@@ -166,8 +169,8 @@ class ReadListener:
 class MovingUse(Moving):
     """Listener that adds `step` to one value, only where the place `use` reads the value.
 
-    The value is the n-th that the place `number` computes, or the parameter or input `array`.
-    times: the numbers, from 0, of the reads at `use` that get the changed value.
+    The value is the n-th value that the place `number` computes, or else the parameter or input
+    `array`. times: the numbers, from 0, of the reads at `use` that get the changed value.
     """
 
     def __init__(self, number, n, step, use, times, array):
@@ -203,7 +206,7 @@ def contribution_kinds(uses, value, later, calls):
         return []
     parts, often = known
     if any(uses.coefficients(one) is None for one in later):
-        # the later terms are incomplete: a missing part may belong to them
+        # the list of later terms is incomplete, so a missing part may be one of them
         often = np.where(np.abs(often) < 1e-3, 1, often)
     places = uses.derivatives.places
     by_use = {}

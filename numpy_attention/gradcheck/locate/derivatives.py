@@ -77,7 +77,7 @@ class Derivatives:
         rng = np.random.default_rng([SEED, len(shape), *shape])
         directions = rng.standard_normal((DIRECTIONS, *shape))
         with self.rewritten.reporting_to(Moving(number, n, np.zeros(shape))):
-            if self.run() != self.loss:         # the forward does not accept a copy in its place
+            if self.run() != self.loss:         # replacing X by a copy changes the forward
                 return None
         found = [self.along(number, n, STEP * one) for one in directions]
         if None in found:

@@ -10,15 +10,19 @@ from numpy_attention.gradcheck.report.finding import Finding
 from numpy_attention.gradcheck.report.kinds import array_kinds
 
 MOST_RUNS = 6000        # of the forward, for the correct values of one group
-MOST_TRIED = 8          # places of the forward whose gradients a group may hold
+MOST_TRIED = 8          # places of the forward that are tried as the X of a group
 
 
 class Hypotheses:
     """Tests which gradients become correct if the values of a group are replaced by correct values.
 
-    A group is the gradients that one statement computes. derivatives: measures the correct values.
-    run(instead) returns {name: gradient} with the replacements `instead`. wrong(gradients) returns
-    the names of the wrong gradients. instead: {(place, n): array}, the replacements found so far.
+    derivatives: the Derivatives, which measure the correct values
+    run: a function run(instead) that returns {name: gradient} with the replacements `instead`
+    wrong: a function wrong(gradients) that returns the names of the wrong gradients
+    instead: {(place, n): array}, the replacements found so far
+
+    In the methods, `compared` is the Comparison of the gradients with central differences, and
+    `wrong` is a list of the names of the wrong gradients.
     """
 
     def __init__(self, derivatives, run, wrong):
@@ -30,8 +34,7 @@ class Hypotheses:
     def tried(self, group, compared, wrong):
         """Return a Finding if correct values for this group make a wrong gradient correct.
 
-        Return None if they do not, or if they make another gradient wrong. compared: the
-        Comparison, which stores the result. wrong: the names of the wrong gradients.
+        Return None otherwise, or if another gradient becomes wrong. `compared` stores the result.
         """
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
@@ -66,9 +69,11 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield (number, times) for the forward values X whose gradients a group may hold.
+        """Yield the hypotheses (number, times) about which forward values X a group belongs to.
 
-        number: the number of the place. times: for each value of the group, the number n of its X.
+        number: the place that computes the X. times: for each value of the group, the execution n
+        that computes its X. For example, (3, [2, 1, 0]) means that the values are the gradients of
+        the last, second and first X of place 3, as in a backward loop over three steps.
         """
         m = len(group.values)
         for number in self.meant(group, compared):
@@ -84,9 +89,8 @@ class Hypotheses:
     def behind(self, group, compared, wrong):
         """Return a Finding that blames `group` for wrong values computed from it, or None.
 
-        For each wrong group computed from `group`, correct values are tried. If they make a wrong
-        gradient correct, `group` is blamed. compared: the Comparison. wrong: names of wrong
-        gradients.
+        Each wrong group computed from `group` is replaced by correct values. If this makes a wrong
+        gradient correct, `group` is blamed.
         """
         if group.state == "part":
             return None
@@ -102,16 +106,17 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return which execution of the last statement of group.values[j] completed this value.
+        """Return the execution of a statement, counted from 0, that completed group.values[j].
 
-        The executions of this statement are counted from 0, over all values of the group.
+        The statement is the last one that changed this value. Its executions for all values of the
+        group are counted together.
         """
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return up to 8 numbers of places whose gradients a group may hold, most likely first."""
+        """Return up to 8 numbers of places that may compute the X of a group, likely ones first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -132,10 +137,10 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return those of the places `others` whose values have the shapes of a group's values.
+        """Return the places in `others` whose values have the same shapes as those of a group.
 
-        Places are given by their numbers. Let X be the arrays whose gradients the group reads.
-        Places above the first line of X come first, the nearest first; places below it come last.
+        others: numbers of places. The group reads gradients of other arrays; call the first line
+        that computes one of these arrays L. Places at or above L come first, the nearest first.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -171,8 +176,8 @@ class Hypotheses:
         """Return the Finding with the first wrong statement among those that compute its value.
 
         Each statement should add the gradient through some of the uses of X. The first statement
-        that adds anything else is wrong. If a statement scales the value, a wrong scale is blamed
-        on it, and any other error on the first statement.
+        that adds anything else is wrong. If one of the statements scales the value (x *= a), this
+        statement is blamed for a wrong scale or sign, and the first statement for any other error.
         """
         if not finding.others:
             return finding
@@ -211,11 +216,10 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Return a Finding if arrays of the forward in place of `values` make all gradients right.
+        """Replace recomputed values by those of the forward; return a Finding if this helps.
 
-        values: the Values that the backward recomputed. made: the arrays of the forward that
-        replace them. wrong: the names of the wrong gradients. Return None if a gradient stays
-        wrong, or if the backward recomputed the same arrays as the forward.
+        values: the Values that the backward recomputed. made: the arrays of the forward. Return
+        None if a gradient remains wrong, or if both have the same arrays.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]

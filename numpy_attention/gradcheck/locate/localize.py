@@ -25,13 +25,12 @@ class Group:
 
     values: one Value for each time the statement runs
     name: X if the gradients are called dX, "return" if they are returned, or ""
-    state: "right"; "part" if the values equal another gradient, such as the gradient through only
-        one use of X; "wrong"; "unknown" if no X of the forward has these gradients; "given" if they
-        are arguments or are computed from no gradient
+    state: "right" or "wrong"; "part" if the values equal another gradient, such as the gradient
+        through only one use of X; "unknown" if no X of the forward has these gradients; "given" if
+        the values are arguments or are not computed from a gradient
     number: the number of the forward place that computes X
     fits, times: for each value, whether it equals ∂L/∂X, and the number n of its X
-    other: (number, fits, times) of the place with another name for which most values are right, or
-        None
+    other: (number, fits, times) of a place with another name that fits better, or None
     renamed: whether the values are accepted as gradients of another X, because right gradients are
         computed from them
     is_named: whether the forward has an X of this name
@@ -70,8 +69,7 @@ class Comparison:
     """Comparison of the gradients of a backward pass with central differences of the loss.
 
     derivatives: the central differences. values: the Values of the backward. grads_names: {id of a
-    module in grads: its name}. `groups` holds a Group for each statement at which the computation
-    of a gradient starts.
+    module in grads: its name}. groups: a Group for each statement that starts a gradient.
     """
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
@@ -79,7 +77,7 @@ class Comparison:
         self.groups = []
         self.tried: dict[int, Any] = {}     # {id of a group: Finding or None}
         self.unjudged: set[Place] = set()
-        # {parameter: the values that its gradient had}
+        # {parameter: the Values that its gradient has had}
         self.parameter_gradients: dict[str, list[Value]] = {}
         self.carrying = carrying(values, {place.name for place in derivatives.places})
         by_place: dict[Place, Group] = {}
@@ -233,7 +231,7 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether every wrong value of a group has a wrong operand, and some value is right.
+        """Return whether all wrong values of a group come from wrong operands, and one is right.
 
         The group must be judged "right" or "wrong", as gradients of the X of its own name.
         """
@@ -256,7 +254,7 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Return two lists: the statements of a group up to its right values, and those after.
+        """Split a group's statements; return (statements up to right values, later statements).
 
         For each value, the first list has the statements up to the last one after which the value
         is right. If the value is never right, the list has all of its statements.
@@ -285,7 +283,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return the groups to try: parts that precede the first suspect, suspects, other parts."""
+        """Return groups in the order to try: earlier parts, suspects, later parts (`suspects`)."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -293,7 +291,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return whether a Value is right, or not in a group. For an argument, judge its source."""
+        """Return whether a Value is right or in no group. An argument is judged by its `source`."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]

@@ -27,8 +27,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 def share(events, place, wrong_elements):
     """Return a number from 0 to 1: how well the changes of a statement match the wrong elements.
 
-    place: the statement. events: [(statement, gradient after this statement)].
-    wrong_elements(array) returns a boolean array, True where the gradient is wrong.
+    place: the statement. events, wrong_elements: as in `parameter_finding`.
     """
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)

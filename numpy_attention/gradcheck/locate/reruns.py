@@ -33,7 +33,7 @@ def reruns(check, wrong):
 
 
 def rerun_outputs(check, wrong):
-    """Yield a line if a loss of only one output has correct gradients for some outputs, not all."""
+    """Check each output alone; yield a report line if only some outputs have correct gradients."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -58,13 +58,13 @@ def rerun_masks(check, wrong):
         flags[...] = True
         try:
             if is_right(check, wrong):
-                yield "right with a full mask: the mask is forgotten somewhere, or not used alike"
+                yield "right with a full mask: the mask is missing or used inconsistently somewhere"
         finally:
             flags[...] = kept
 
 
 def rerun_axes(check, wrong):
-    """Yield a line of the report for each axis length that, cut to 1, makes all gradients right."""
+    """Cut all axes of one length to 1; yield a report line if this makes all gradients right."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -79,7 +79,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return lengths above 1 of input axes, without those in a parameter, or twice in one input."""
+    """Return the lengths > 1 of input axes that no parameter has, and no input has twice."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)

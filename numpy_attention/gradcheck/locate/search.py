@@ -25,9 +25,14 @@ MOST_ELEMENTS = 300      # of a value whose derivative is computed for the repor
 class Search:
     """The search for the wrong lines of a failed check.
 
-    check: the Check. wrong(gradients) returns the names of the wrong gradients in {name: gradient}.
-    wrong_elements(name, array) returns a boolean array, True where `array` is wrong as the gradient
-    `name`. unbalanced: [Broken] for gradients of scores that do not sum to 0, set by `findings`.
+    check: the Check
+    wrong: a function wrong(gradients) that returns the names of the wrong gradients
+    wrong_elements: a function wrong_elements(name, array) that returns a boolean array, True where
+        an element of `array` is wrong, if `array` is the gradient `name`
+    unbalanced: [Broken] for gradients of scores that do not sum to 0; `findings` sets it
+
+    In the methods, `compared` is the Comparison of the gradients with central differences, and
+    `wrong` is a list of the names of the wrong gradients.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -82,7 +87,7 @@ class Search:
             one = self.proven(compared, wrong) if not found else None
             if one is None and gradients:
                 one = self.hypotheses.recomputed(compared, wrong)
-            if one is None and gradients:       # nothing is known of a backward that raises
+            if one is None and gradients:       # no gradients are known if the backward raises
                 one = self.first(compared, wrong, acquitted)
             if one is None:
                 break
@@ -99,8 +104,7 @@ class Search:
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
         Edits of the forward that undo a change in place, or change a dtype, are tried first. If the
-        forward breaks a law, its other edits are tried before those of the backward. compared: the
-        Comparison of the gradients. wrong: the names of the wrong gradients.
+        forward breaks a law, its other edits are tried before those of the backward.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -111,8 +115,8 @@ class Search:
     def repaired(self, compared, wrong):
         """Return the Finding of a backward statement whose edit corrects all gradients, or None.
 
-        The suspects and parts of the Comparison `compared` are tried first, then all statements on
-        which the wrong gradients depend. wrong: the names of the wrong gradients.
+        The suspects and parts of the Comparison are tried first, then all statements on which the
+        wrong gradients depend.
         """
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
@@ -140,7 +144,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an edit of its statements if one corrects the same gradients."""
+        """Return the Finding. If an edit of its statements corrects the same gradients, add it."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -150,9 +154,9 @@ class Search:
         return finding
 
     def overwritten(self, wrong):
-        """Find a forward value that is changed in place too early. Return the Finding, or None.
+        """Return the Finding of a forward value that is changed in place too early, or None.
 
-        A copy of this value makes all gradients correct. wrong: the names of wrong gradients.
+        If the forward uses a copy of this value instead, all gradients are correct.
         """
         places = self.derivatives.places
         for number, place in enumerate(places):
@@ -170,10 +174,9 @@ class Search:
     def first(self, compared, wrong, acquitted):
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
-        The correct values of this Finding are used in the rest of the search. If no group explains
-        a wrong gradient, a parameter is tried. compared: the Comparison of the gradients. wrong:
-        the names of the wrong gradients. acquitted: a set of statements and parameters of earlier
-        Findings, which are skipped.
+        The rest of the search uses the correct values of this Finding. If no group explains a wrong
+        gradient, a parameter is tried. acquitted: statements and parameters to skip, which earlier
+        Findings have explained.
         """
         best = None
         for group in compared.in_order():
@@ -200,8 +203,8 @@ class Search:
     def parameter_finding(self, name, compared):
         """Return the Finding for the wrong gradient of the parameter `name`, or None.
 
-        If the gradient is 0, because the backward computes nothing for it, a forward line that
-        reads the parameter is reported. compared: the Comparison of the gradients.
+        If the backward computes nothing for this gradient, the Finding has a line of the forward
+        that reads the parameter.
         """
         events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
@@ -240,10 +243,10 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Find a forward edit with which `laws` hold and all gradients are right.
+    """Return the Finding of a forward edit with which `laws` hold and gradients are right, or None.
 
-    Return its Finding, or None. place: the Place of the line that breaks a law, or None. If it is
-    given, only edits of masks and of time steps are tried, beginning with this line.
+    place: the Place of the line that breaks a law, or None. If it is given, only edits of masks and
+    of time steps are tried, beginning with this line.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -252,10 +255,9 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Find an edit that repairs a forward that raises or returns non-finite values.
+    """Return the Finding of an edit of a forward that raises or is not finite, or None.
 
-    Return its Finding, or None. With the edit, the forward of the Check runs and all gradients are
-    correct.
+    With the edit, the forward of the Check runs and all gradients are correct.
     """
     def run():
         try:

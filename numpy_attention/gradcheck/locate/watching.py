@@ -17,9 +17,8 @@ OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 def arrays_within(value, name, seen=None):
     """Yield (name, array) for each array in a value of nested lists, tuples, dicts and objects.
 
-    name: the name of `value`; the names of its arrays begin with it, as in "input[0]". seen: {id:
-    object} of the objects already visited. No array is yielded twice, also by several calls with
-    the same dict `seen`.
+    name: the name of `value`, with which the names of its arrays begin, as in "input[0]". seen:
+    {id: object} already visited. Calls with the same dict `seen` yield no array twice.
     """
     seen = {} if seen is None else seen
     if id(value) in seen:

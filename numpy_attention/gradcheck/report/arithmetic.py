@@ -47,9 +47,9 @@ def arithmetic(check, finding):
 
 
 def furthest(found, right):
-    """Return the index, a tuple of ints, of the element that is wrong most.
+    """Return the index, a tuple of ints, of the element whose error is the clearest example.
 
-    Of the elements with at least half of the largest relative error, it has the largest error.
+    Among the elements with at least half of the largest relative error, it has the largest error.
     """
     relative = relative_errors(found, right)
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)

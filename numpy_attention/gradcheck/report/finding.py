@@ -26,7 +26,8 @@ class Finding:
     follows: the names of the gradients that become correct with `instead` or `edit`
     group: the Group that contains the value
     instead, edit: {(place, n): array that replaces a value}, and an edit of the statement, or None
-    compared: the statement of a later value, compared instead if the forward has no X for this one
+    compared: if the forward has no X for this value, the statement of a later value that was
+        compared instead
     copied: the forward Place whose value must be copied
     recomputed: the forward Place whose value the backward should use
     is_forward: whether the statement is in the forward
@@ -81,9 +82,10 @@ class Finding:
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
     """Return the likely Kinds of mistake of a Finding, the most likely first.
 
-    derivatives: the numerical gradients of the forward's values. flags: boolean arrays that may be
-    masks. variables: {name: array} of parameters and inputs. numeric: {name: gradient by central
-    differences}. calls: {(file, line) of this package: the Place in user code that called it}.
+    derivatives: the numerical gradients of the forward's values
+    flags: boolean arrays that may be masks
+    variables, numeric: {name: array} of parameters and inputs, and of their numerical gradients
+    calls: {(file, line) of this package: the Place in user code that called it}
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
@@ -123,10 +125,11 @@ def edit_kind(edit):
 def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
     """Return the likely Kinds of mistake of a wrong gradient.
 
-    found, right: the wrong array and the correct array. earlier: previous contents of the wrong
-    array, the latest first. uses: the Contributions of X, whose gradient it is. values: {name:
-    array} of the forward. flags: boolean arrays that may be masks. calls: {(file, line) of this
-    package: the Place in user code that called it}. shapes: those of parameters and inputs.
+    found, right: the wrong array and the correct array
+    earlier: previous contents of the wrong array, the latest first
+    uses: the Contributions of X, whose gradient the array is
+    values, shapes: {name: array} of the forward, and the shapes of parameters and inputs
+    flags, calls: as in `kinds_of`
     """
     kinds = array_kinds(found, right, flags, [*shapes, *map(np.shape, values.values())])
     if kinds and kinds[0].name in ("shape", "unwritten"):

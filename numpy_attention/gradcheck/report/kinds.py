@@ -53,8 +53,7 @@ class Kind:
     """A kind of mistake: its short name and its description.
 
     instead: a phrase with the correct code, such as "right with `x.T`", or "". line: the number of
-    the forward line that explains the mistake, or 0; for instance, the line whose gradient is
-    missing.
+    the forward line that explains the mistake, such as the line whose gradient is missing, or 0.
     """
 
     name: str
@@ -66,8 +65,8 @@ class Kind:
 def array_kinds(found, right, flags=(), shapes=()):
     """Return a list of Kinds that describe how the array `found` differs from the correct `right`.
 
-    flags: boolean arrays that may be masks. shapes: those of parameters, inputs and values of the
-    forward, which say whether the columns of an array have blocks.
+    flags: boolean arrays that may be masks. shapes: the shapes of parameters, inputs and forward
+    values, from which `has_blocks` concludes whether the columns of an array have blocks.
     """
     if np.shape(found) != right.shape:
         note = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
@@ -126,9 +125,9 @@ def has_blocks(size, count, shapes):
 
 
 def exchanged(found, right, same, shapes):
-    """Return a list of at most one Kind: blocks of columns are permuted, or one block is wrong.
+    """Return at most one Kind, in a list: the blocks of columns are permuted, or one is wrong.
 
-    A block holds the columns of one gate of a cell, or of one head. One wrong block is reported
+    A block is the columns of one gate of a cell, or of one head. A single wrong block is reported
     only if `has_blocks` finds blocks in `shapes`. same(a, b): whether two arrays are equal.
     """
     for count in BLOCKS:
@@ -152,7 +151,7 @@ def exchanged(found, right, same, shapes):
 
 
 def masked(found, right, size, flags):
-    """Return a list of at most one Kind: `found` is wrong only where 0 is right or a mask is False.
+    """Return at most one Kind, in a list: errors only where a mask is False, or where 0 is right.
 
     right: the correct array. size: its largest absolute value. flags: possible masks.
     """
@@ -176,7 +175,7 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Return a list of at most one Kind: `found` is wrong only at some positions of an axis.
+    """Return at most one Kind, in a list: `found` is wrong only at some positions of an axis.
 
     Positions where both arrays are 0 do not count. size: the largest absolute value of `right`.
     """
@@ -192,7 +191,7 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Return a list of at most one Kind: a wrong local derivative explains the gradient `found`.
+    """Return at most one Kind, in a list: a wrong local derivative explains the gradient `found`.
 
     This is the case if found = right · g(z) / f(z): the code has g(z) instead of f(z). values:
     {name: z}, the values of the forward that are tried as z.

@@ -30,7 +30,7 @@ MOST_LINES = 14         # of a report that is not the full one
 MOST_KINDS = 2          # kinds of mistake reported for each finding
 WHOLE = 2               # findings reported with details if the report is too long
 MOST_NAMES = 12         # of gradients, in one line
-INPUTS_ARE_RIGHT = "its inputs are right"      # of a line; the exercises search for this
+INPUTS_ARE_RIGHT = "its inputs are right"      # said of a line; the exercises search for this text
 SIZE_KINDS = "factor", "sign"      # mistakes that wrong operands of a line may also cause
 
 
@@ -101,7 +101,7 @@ class Report:
 
     @property
     def left_out(self):
-        """A list with a line of text for each kind of kink at which gradients were not compared."""
+        """Lines of text about the elements at kinks, whose gradients were not compared."""
         return list(lines_of_kinks(self.kinks, self.numeric))
 
     def check_measured(self):
@@ -358,7 +358,7 @@ def array_lines(report, name):
         return
     kinds = array_kinds(found, right, shapes=list(map(np.shape, report.numeric.values())))
     if report.is_wrong(name).sum() == len(report.wrong_kinks.get(name, ())):
-        return                              # what is wrong has been said of the kinks
+        return                              # the lines about kinks already say what is wrong
     for kind in kinds[:MOST_KINDS]:
         yield f"  suspect: {kind.text}"
     if not kinds:

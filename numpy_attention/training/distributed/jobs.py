@@ -19,7 +19,7 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
     Every rank calls this function with the same jobs. A single rank runs the jobs one after the
     other, without calling `report`. With several ranks, rank 0 does not run a job. It receives the
     results, which should be small, and calls report(number done, job, result) after each result.
-    After the first error no job is started. When the running jobs have ended, all ranks raise it.
+    After the first error, no job is started. Once the running jobs end, all ranks raise the error.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
         return [work(job) for job in jobs]
@@ -31,9 +31,9 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
     """Call do(index) for the index of each job that rank 0 sends, until rank 0 sends None.
 
-    The result, or the exception that do(index) has raised, is sent to rank 0. A KeyboardInterrupt
-    while this rank waits for an index does not end this rank, because rank 0 would then wait
-    forever. It is sent as the result of the next job.
+    The result of do(index), or its exception, is sent to rank 0. A KeyboardInterrupt while this
+    rank waits for an index must not end it, because rank 0 would then wait forever. Instead, the
+    interrupt is sent as the result of the next job.
     """
     stopped: BaseException | None = None
     while True:

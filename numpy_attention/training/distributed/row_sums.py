@@ -1,4 +1,4 @@
-"""Sums of gradients over ranks, which send only the rows of tables that a batch has touched.
+"""Sum gradients over ranks. Each rank sends only those rows of large tables that are not 0.
 
 A table is a parameter with many rows, such as an embedding. A batch touches only the rows of its
 words. All other rows of the gradient are 0 on every rank, so their sum is 0 too. The result is
@@ -13,8 +13,8 @@ from numpy_attention.kernels.updates import touched_rows
 from numpy_attention.module import Array
 from numpy_attention.training.distributed.ranks import SingleProcess
 
-MANY = 4096     # a table of fewer rows is sent whole
-MOST = 0.5      # and so is a table with more than this share of its rows touched
+MANY = 4096     # a table with fewer rows is sent whole
+MOST = 0.5      # a table is also sent whole if more than this fraction of its rows is touched
 
 Span = tuple[int, int]          # begin and end in the flat vector
 

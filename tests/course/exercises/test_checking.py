@@ -97,7 +97,7 @@ def test_messages_about_values(name, change, expected, verdict):
 
 @pytest.mark.parametrize("line, change, note", [
     ("    dE = A * (dA", ("", ""),
-     "  this line was given and is correct: what you pass to it, or make of it, is wrong"),
+     "  this line was given and is correct: its inputs are wrong, or its result is misused"),
     ("        grads.b_o += dy", ("dy.sum((0, 1))", "dy.mean((0, 1))"), None),
     ("        grads.b_o += dy", ("", ""), ", or before it"),     # the solution's own line
     ("    dE = A * (dA", ("dq = dE @ k * scale", "dq = dE @ k"),

@@ -203,5 +203,5 @@ def test_verdict_includes_the_decisive_number(low, used, word):
     more = Interval(0.03, low, 0.04)
     found = Ablation(2.0, 9, [Cost("equal weights", "all", 9, 2.03, more)])
     assert found.used is found.alive is used
-    decides = f"attention is {word}: equal weights cost 0.030 ({low:.3f} to 0.040) nats a token"
+    decides = f"attention is {word}: equal weights cost 0.030 ({low:.3f} to 0.040) nats per token"
     assert found.verdict().startswith(decides)

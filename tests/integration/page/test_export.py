@@ -51,7 +51,7 @@ def test_a_row_of_zeros_stays_zero():
 
 
 def test_a_number_beyond_float16_is_refused():
-    with pytest.raises(ValueError, match="W has numbers beyond .* --precision float32"):
+    with pytest.raises(ValueError, match="W has numbers beyond .* precision = float32"):
         kept_array("W", np.full((1, 1), 1e6, np.float32), "float16")
 
 
@@ -108,8 +108,8 @@ def test_a_model_too_large_gets_advice():
     with pytest.raises(ValueError) as error:
         check_small(arrays, "float32", 1, 1_000_000)
     assert str(error.value) == (
-        "300,000 parameters make a page of 1.6 MB, but the limit is 1.0 MB; --precision float16 "
-        "makes it 0.8 MB; --precision byte makes it 0.4 MB")
+        "300,000 parameters make a page of 1.6 MB, but the limit is 1.0 MB; precision = float16 "
+        "makes it 0.8 MB; precision = byte makes it 0.4 MB")
     with pytest.raises(ValueError, match="in 4 checkpoints make a page of 3.2 MB.*byte makes"):
         check_small(arrays, "float16", 4, 2_000_000)
     with pytest.raises(ValueError, match="train a smaller model"):

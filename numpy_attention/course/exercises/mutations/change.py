@@ -14,9 +14,9 @@ COMPUTATION = "the computation of"
 class Mutation:
     """A function with a mistake in one place.
 
-    text: the code of the whole file with the mistake. what: the mistake in words. where: the place
-    of the mistake in words, or "". The words have variable names in backticks, because the user's
-    code may have other names.
+    text: the code of the whole file with the mistake. what, where: the mistake and its place, in
+    words; `where` may be "". Variable names in these texts are in backticks, so that names that do
+    not occur in the user's code can be removed.
     """
 
     text: str

@@ -69,9 +69,9 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 class Known:
     """The names that occur in a function.
 
-    arrays: the local variables, and the arguments except those that the function calls. parts: the
-    attributes that the function reads, such as "self.W". complements: every x that occurs in an
-    expression 1 - x.
+    arrays: the local variables and the arguments, except functions that are called
+    parts: the attributes that the function reads, such as "self.W"
+    complements: every x that occurs in an expression 1 - x
     """
 
     def __init__(self, function: ast.FunctionDef):
