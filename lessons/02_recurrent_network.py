@@ -328,7 +328,7 @@ print("the library's RNN gives the same states and gradients")
 # ## A bug
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
-# because both states have the same shape. That makes this index the classic bug of a recurrent
+# because both states have the same shape. That is why this is the classic bug of a recurrent
 # network. Guess which of the five gradients will be wrong.
 
 
@@ -405,11 +405,11 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # explained below, and Adam in the aside at the end.)
 #
 # Then we measure the perplexity on **held-out** text, which the model does not see in training.
-# Lesson 01 defined it as exp(L), where L is the mean loss. One point needs care: later lessons read
-# sentences of different lengths side by side, and whatever fills up the short ones must not enter
-# the mean.
+# Lesson 01 defined it as exp(L), where L is the mean loss.
 #
-# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`.
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
+# > adds a mask, which later lessons need: they read sentences of different lengths side by side, so
+# > the short ones are filled up with padding, and padding must not enter the mean.)
 #
 # We print log2 of the perplexity, the *bits per letter*. The number to beat comes from counting
 # pairs of letters, as in lesson 01.
@@ -441,8 +441,8 @@ assert carried < min(SHORT_MEMORY) < pairs
 
 # %% [markdown]
 # The memory is worth having: it saves about one bit per letter. But most of this bit comes from the
-# last 20 letters. The models of the middle line know nothing older, and they lose only a small part
-# of it.
+# last 20 letters: the models of the middle line know nothing older, and they already save most of
+# it.
 #
 # Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
 # draw letter after letter from its predictions? (A slash is the end of a verse.)
@@ -563,9 +563,9 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
 # (see the column "mean 1 − h²"). So ρ alone does not decide.
 #
-# So there is a second limit to how far back the network can learn, much closer than the first, the
-# window of 50 letters: almost nothing of the gradient arrives that far back. (We have measured only
-# after training. Earlier, more may have arrived.)
+# So there is a second limit to how far back the network can learn, and it is much closer than the
+# first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
+# is left. (We have measured only after training. Earlier, more may have arrived.)
 #
 # ## Clipping
 #
@@ -577,17 +577,18 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
 # But clipping cannot bring back the parts of the gradient that have vanished. Could we lengthen the
-# gradient instead? No: dU is a sum over the steps. Its recent terms have their full length, only
-# the distant ones are tiny, and scaling the sum does not change their share of it.
+# gradient instead? No: dU is a sum over the steps. Its recent terms have their full length, and
+# only the distant terms are tiny. If we scale up the sum, they remain as small a part of it.
 #
 # ## A better start
 #
 # What can we do about a gradient that vanishes? Back to the task at which you saw the network fail.
 # There, U started *small*, with numbers between −0.1 and 0.1: its s is below 1, so at first the
-# gradient must vanish. Now U starts *orthogonal* (Saxe et al. 2014), so that it changes the length
-# of no vector, and only the factors 1 − h² are left to shrink the gradient. Nothing else changes.
-# (Strictly, one thing does: the training sequences, because one generator draws U and then the
-# sequences. Lesson 03 has twenty seeds.) Guess: up to which n will the network learn the task now?
+# gradient must vanish. Now U starts *orthogonal* (Saxe et al. 2014): it leaves the length of every
+# vector unchanged, so only the factors 1 − h² can shrink the gradient. Nothing else changes.
+# (Strictly, one thing does: the same generator draws U and then the training sequences, so these
+# are different, too. Lesson 03 therefore repeats the comparison with twenty seeds.) Guess: up to
+# which n will the network learn the task now?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -630,10 +631,10 @@ assert near < far and orthogonal[-1] < 0.35
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches. In
 # practice, a product of Jacobians vanishes or explodes, and the fainter the gradient, the harder it
-# is to learn from. Lesson 03 builds a path on which little is multiplied away.
+# is to learn from. Lesson 03 builds a path on which the gradient hardly shrinks.
 
 # %% [markdown]
-# ## An aside: Adam
+# ## An aside: Adam (optional, three minutes)
 #
 # Clipping is for steps that are much too long. **Adam** (Kingma & Ba 2015), which trained all our
 # networks, is for steps that are too long for some parameters and too short for others. For each
@@ -710,4 +711,4 @@ for t in range(1, 4):
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
 # 6. Give the networks with the orthogonal start ten times as many training steps, at n = 16 and at
-#    n = 32. Is only the gradient to blame for what they had not learnt?
+#    n = 32. Was the gradient alone to blame for their failures after 400 steps?

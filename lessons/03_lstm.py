@@ -447,7 +447,8 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # %% [markdown]
 # The lines are the cell state. The bars are tanh of the values that the unit reads, black where the
 # flag is 1. With b_f = 1 the number is halved nine times in twenty steps, and nothing is left that
-# two decimals can show. With b_f = 6 the unit hardly notices the noise.
+# two decimals can show. With b_f = 6 nearly all of the number is left. (The noise itself does
+# little harm with any b_f, because the input gate is almost closed between the flags.)
 #
 # An Elman unit cannot do this: whatever it reads changes its state, at every step. The gates i and
 # f let a unit choose *when* its state changes.
@@ -467,8 +468,8 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # | LSTM, b_f = 3 | yes | |
 # | LSTM, b_f = 5 | yes | |
 #
-# The first two rows will show what the cell changes, and the four LSTMs with a small U what b_f
-# changes.
+# The first two rows will show what the cell changes. The four LSTMs with a small U will show what
+# b_f changes.
 #
 # In this task the network answers from its last h. We start the gradient there, with a random
 # vector instead of the loss's own gradient, because nothing is trained yet. We measure the gradient
@@ -504,7 +505,8 @@ for k in (5, 40):
     assert arrives["Elman, U orth."][k] > arrives["LSTM, b_f = 0, U orth."][k]
 
 # %% [markdown]
-# It depends on U: a small U lets more arrive in the LSTM, an orthogonal U in Elman's network.
+# It depends on U. With a small U, more arrives in the LSTM. With an orthogonal U, more arrives in
+# Elman's network.
 #
 # *The bias.* What does a larger b_f change, 40 steps back? We measure each LSTM with a small U
 # twice: with both paths open, and with path (1) alone, which means U = 0 in the backward pass.
@@ -519,9 +521,9 @@ for bias in (0, 1, 3, 5):
     assert alone[40] < arrives[name][40] / 2 and alone[5] > arrives[name][5] / 2
 
 # %% [markdown]
-# A larger b_f lets more through, from nearly nothing to more than a third, and path (1) alone
-# carries less than half of it. The rest takes path (2) for at least one step. (At k = 5, path (1)
-# alone still carries most.)
+# A larger b_f lets more through, from nearly nothing at b_f = 0 to more than a third at b_f = 5.
+# Path (1) alone carries less than half of what arrives. The rest takes path (2) for at least one
+# step. (At k = 5, path (1) alone still carries more than half.)
 #
 # The figure shows all distances k. Its legend lists the curves from top to bottom.
 
@@ -588,11 +590,11 @@ assert learnt["LSTM, b_f = 0, U orth."] <= learnt["Elman, U orth."]
 assert accuracy["Elman, U orth."][3] < 0.35 and accuracy["LSTM, b_f = 5, U small"][3] > 0.9
 
 # %% [markdown]
-# *The lower number.* For the LSTMs with a small U it predicts the order: a larger b_f means a
-# larger share, and longer distances learnt. But a large share is not enough. With b_f = 3, about
-# 0.3 arrives at n = 16, 32 and 64 alike, and only n = 16 is learnt. With b_f = 5 and n = 64, the
-# gradient even arrives longer than it started, and the network guesses. (Question 5 lets it train
-# for longer.)
+# *The lower number.* Among the LSTMs with a small U, it predicts which one gets further: the larger
+# b_f, the larger the share, and the longer the distances that are learnt. But a large share is not
+# enough. With b_f = 3, about 0.3 arrives at n = 16, 32 and 64 alike, but of these three, only
+# n = 16 is learnt. With b_f = 5 and n = 64, the gradient at the key is even longer than at the
+# start, and yet the network only guesses. (Question 5 lets it train for longer.)
 #
 # *The bias.* With b_f = 5, the LSTM learns n = 32, which no other network in the figure does.
 #
@@ -624,9 +626,9 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # | all biases 0 | orthogonal | worse: 10 runs against 17 at n = 8, and 0 against 5 at n = 16 |
 # | b_f = 5 | either | far better: nearly every run learns, even at n = 32 |
 #
-# So the gates alone are not a cure. The cure is a forget gate that *starts open*, as Gers et al.
-# advised. With an orthogonal U as well, every run learns every distance in the table. (At n = 32,
-# 20 runs against 17 may still be chance.)
+# So the gates alone are not a cure. The cure is a forget gate that *starts open*, which Gers et al.
+# advised when they introduced it. With an orthogonal U as well, every run learns every distance in
+# the table. (At n = 32, 20 runs against 17 may still be chance.)
 #
 # Two rules make a comparison fair:
 #
@@ -640,7 +642,7 @@ for name, counts in RUNS_THAT_LEARNT.items():
 # | Elman's network | 0 | 5 |
 # | LSTM, b_f = 0 | 0 | 0 |
 #
-# It takes both, Elman's cell and the orthogonal U: no other combination learns n = 16.
+# It takes both: of these four combinations, only Elman's cell with an orthogonal U learns n = 16.
 #
 # The LSTM remembers, with a forget gate that starts open. Can a cell with fewer gates, and no cell
 # state, do the same? That is the question of lesson 04, and you can go on with it now.
@@ -699,11 +701,11 @@ assert min(recalled["upwards"]) > 0.9 and max(recalled["c"][1:]) < 0.6
 # ### By heart
 #
 # What does dropout do against overfitting? We train a language model on 10,000 words of the Bible,
-# once without dropout and once with D upwards. Both models start with b_f = 1, not 5: to predict
-# the next word, near words matter, too. (We have not compared other starts on words. Lesson 04
-# compares some on letters.)
+# once without dropout and once with D upwards. Both models start with b_f = 1, not 5. The recall
+# task rewards nothing but a long memory, but the next word depends on near words, too. (We have not
+# compared other starts on words. Lesson 04 compares some on letters.)
 #
-# Each training has 40 **epochs**: it goes through the whole text 40 times. After every second
+# We train each model for 40 **epochs**: 40 times through the whole text. After every second
 # epoch, we measure the perplexity on two texts: this training text, and a held-out text from other
 # parts of the Bible. Words that occur only once in the training text, or not at all, become
 # `<unk>`, unknown. The models read `<unk>`, but never have to predict it, and the perplexity leaves
@@ -770,8 +772,8 @@ show(figure, "03_dropout")
 # than seven of ten words. Its best held-out perplexity is better. (Is this chance? Question 6.) But
 # here, too, the held-out perplexity rises, only more slowly.
 #
-# Does dropout stop the model from learning its text by heart, or does it only take longer? Forty
-# epochs cannot tell. We have trained the model with dropout for longer:
+# Does dropout stop the model from learning its text by heart, or does the model only need longer?
+# Forty epochs cannot tell. So we have also trained the model with dropout for longer:
 
 # %% tags=["training"]
 # measured before (code: answer 6): {epochs: (training words predicted, held-out perplexity)}
@@ -782,8 +784,8 @@ for epochs, (share, perplexity) in LONGER.items():
 
 # %% [markdown]
 # Dropout keeps the model from learning its text by heart, at least within 240 epochs. By then, the
-# model has nearly stopped improving on its training text, at three of four words. But dropout does
-# not stop overfitting: the held-out perplexity is still rising.
+# model has nearly stopped improving on its training text: it predicts three of four words. But
+# dropout does not stop overfitting: the held-out perplexity is still rising.
 #
 # Now for your second guess. Both models read the first 60 words of the training text, and then
 # continue with the most likely word each time. A slash is the end of a verse. A random draw decides

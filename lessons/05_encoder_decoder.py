@@ -181,10 +181,11 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #
 # Now the numbers become vectors and matrices. The cell is lesson 04's GRU, and the decoder also
 # reads the previous word. A softmax predicts each word. Before it, there is one more layer, the
-# **deep output**, which combines the decoder's state, the previous word, and c. So c gets a third
-# kind of use. As in Cho's model, the layer ends in **maxout**, which keeps the larger number of
-# each pair. For large numbers, a tanh is flat and passes hardly any gradient. Maxout passes the
-# whole gradient to the larger number. It has no parameters, and takes one line in each pass.
+# **deep output**, which combines the decoder's state, the previous word, and c. So besides s_0 and
+# each s_i, each prediction now reads c. As in Cho's model, the layer ends in **maxout**, which
+# keeps the larger number of each pair. For large numbers, a tanh is flat and passes hardly any
+# gradient. Maxout passes the whole gradient to the larger number. It has no parameters, and takes
+# one line in each pass.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -290,8 +291,24 @@ def read_out_backward(cache, model, grads):
 
 
 # %% [markdown]
-# Before we write the next pair, where does dc come from? The decoder uses c in three places. As in
-# the small model, each use adds one term:
+# Is `dc` right? We build a tiny model, and change each number of c a little, as in the small model.
+# (`CELL` makes the library's GRUs the same as lesson 04's.)
+
+# %%
+model = EncoderDecoder.create(np.random.default_rng(0), 6, 8, embedding=2, hidden=3, maxout=2,
+                              dtype=np.float64, **CELL)
+randomize(model, np.random.default_rng(2), 0.8)
+s, word, c = np.random.default_rng(4).standard_normal((3, 3))
+word = word[:2]                     # vectors of words have two numbers here, states have three
+_, read = read_out(s, word, c, 5, model)
+_, _, dc_read = read_out_backward(read, model, model.zeros_like())
+numeric = numeric_gradient(lambda: read_out(s, word, c, 5, model)[0], c)
+assert np.allclose(dc_read, numeric, rtol=1e-6, atol=1e-9)
+print("dc of one prediction:", dc_read.round(4), "  as measured:", numeric.round(4))
+
+# %% [markdown]
+# This is one term of dc. Where do the others come from? The decoder uses c in three places, and
+# each use adds one term:
 #
 # | c is used in | how often | adds to dc | in code |
 # |---|---|---|---|
@@ -379,14 +396,10 @@ def backward(cache, model, grads, one_word=word_backward):
 
 
 # %% [markdown]
-# We check the backward pass on a tiny model. The source and the target differ in length, and each
-# contains one word twice, so the gradients of this word's two uses must add up. `CELL` makes the
-# library's GRUs the same as lesson 04's.
+# We check the whole backward pass on the same tiny model. The source and the target differ in
+# length, and each contains one word twice, so the gradients of this word's two uses must add up.
 
 # %%
-model = EncoderDecoder.create(np.random.default_rng(0), 6, 8, embedding=2, hidden=3, maxout=2,
-                              dtype=np.float64, **CELL)
-randomize(model, np.random.default_rng(2), 0.8)
 source = [4, 4, EOS]
 target = [5, 7, 5, EOS]
 
@@ -481,10 +494,11 @@ report = caught(check, overwriting)
 # vectors: half of dh', and a quarter of dh' turned. The length of this sum depends on the angle
 # between them. Near 0°, the factor is ½ + ¼ = 0.75. At 90°, it is √(½² + ¼²) = 0.56.
 #
-# A random vector of 64 numbers is turned by about 90°, so the first factor should be near 0.56. But
-# U_n turns some parts of the vector by less than others, and the parts that it hardly turns shrink
-# most slowly. Their share grows from step to step, so the factor should rise towards 0.75. What
-# percentage of the gradient do twelve such steps leave?
+# In 64 dimensions, two random directions are almost at right angles. So U_n turns a random vector
+# by about 90°, and the first factor should be near 0.56. But U_n turns some parts of the vector by
+# less than others, and the parts that it hardly turns shrink most slowly. Their share grows from
+# step to step, so the factor should rise towards 0.75. What percentage of the gradient do twelve
+# such steps leave?
 
 # %%
 rng = np.random.default_rng(6)
@@ -536,8 +550,8 @@ watch = GradientWatch(train, PLACES, "fixed vector, 64")
 # twelve positions. It does so before training and after one epoch, and keeps a copy of the
 # 64-number model at both times. In the GRU's step, h_j = (1 − z) ∘ n + z ∘ h_{j−1}, a symbol enters
 # its state with the weight 1 − z. Before training, all symbols have about the same weight (1 − z is
-# about ½ everywhere), so their gradients should shrink as those of the states do. Sketch this curve
-# over the twelve symbols. Then sketch your guess: what will one epoch do to it?
+# about ½ everywhere), so their gradients should shrink as those of the states do. Sketch the
+# gradient of symbol 1, 2, … 12 as a curve. Then sketch your guess: what will one epoch do to it?
 
 # %% tags=["training"]
 print(f"copying {SHORTEST} to {LONGEST} symbols out of 20: {len(train):,} sequences, {EPOCHS} "
@@ -558,9 +572,9 @@ show(draw_gradients(watch.norms, {"fixed vector, 64": 0, "attention": 2}), "05_g
 #
 # But one epoch reverses the blue curve (right)! Now the first symbol has a larger gradient than the
 # last. Does more of dc get back to h_1, the state after the first symbol? Or does the first symbol
-# enter its state with a larger weight than the last one does? (The curve alone cannot tell:
-# attention's curve bends, too, and there nothing has to travel far.) We measure dc and z. After
-# x_12 comes `</s>`, so c is h_13.
+# enter its state with a larger weight than the last one does? The curve alone cannot tell. (With
+# attention, no gradient has far to travel, and still that curve is no longer flat.) So we measure
+# both, dc and z. After x_12 comes `</s>`, so c is h_13.
 
 
 # %%
@@ -592,7 +606,7 @@ for when, model_then in watch.models.items():
     shares, z = measured(model_then)
     reaching = shares[0] / shares[-1]
     entering = (1 - z[0]) / (1 - z[-1])
-    print(f"{when}: {shares[0]:.1%} of dc reaches h_1; h_1 / h_12 = {reaching:.2g}; "
+    print(f"{when}: {shares[0]:.1%} of dc reaches h_1, {reaching:.2g} times what reaches h_12; "
           f"weight of x_1 / weight of x_12 = {entering:.2g}")
 
 # %% tags=["training"]
@@ -824,14 +838,14 @@ show(figure, "05_found")
 # - **c alone** (green) is enough for the first symbol only. Probably the symbols lie on top of each
 #   other in the same 64 numbers, and a map that knows the earlier ones subtracts what they added.
 #   We have not tested this explanation.
-# - **The untrained encoder** (pink) keeps the last symbols, and of the first ones hardly anything.
-#   What a symbol adds shrinks on its way to c, as the gradient does on its way back, so the first
-#   symbols are faint next to the later ones.
+# - **The untrained encoder** (pink) keeps the last symbols, but hardly anything of the first ones.
+#   A symbol's contribution shrinks at each step on its way to c, just as the gradient does on its
+#   way back. So the first symbols are faint next to the later ones.
 #
 # Now compare pink and orange at the tenth symbol. In the untrained encoder's c, the map finds it
-# nearly always. In the trained encoder's c, it finds only about half. The rest may be lost, or
-# stored in a form that no linear map can read. So for a linear map, training gained the first
-# symbols and gave up many of the later ones.
+# nearly always. In the trained encoder's c, it finds it in only about half of the sequences. In the
+# others, the symbol may be lost, or stored in a form that no linear map can read. So as far as a
+# linear map can tell, training gained the first symbols and gave up many of the later ones.
 
 # %% tags=["training"]
 assert both.mean() > decoder.mean() + 0.05
@@ -847,7 +861,7 @@ assert both[0] > 0.8 and both[9] < 0.7
 # %% tags=["training"]
 OTHER_SEEDS = {
     "after one epoch, % of dc that reaches h_1": (54, 42, 39, 54),
-    "    h_1 / h_12": (0.55, 0.43, 0.41, 0.56),
+    "    what reaches h_1 / what reaches h_12": (0.55, 0.43, 0.41, 0.56),
     "    weight of x_1 / weight of x_12": (3.67, 4.14, 3.72, 3.95),
     "most copies wrong from this length, 64 numbers": (8, 8, 8, 8),
     "    32 numbers": (6, 6, 6, 7),
@@ -881,9 +895,10 @@ for row, cells in OTHER_SEEDS.items():
 # the lengths of training, the smaller one (orange) first. Attention (green) makes almost no errors
 # there. Bahdanau et al. (2015, figure 2) found the same for sentences.
 #
-# **Limits.** The 32-number model also has larger embeddings, and `hidden` is the size of h_j, c and
-# s_i alike, so c may not be the only reason why it fails earlier. Longer training helps the fixed
-# vector: eight epochs instead of four move its curve by two to three symbols (question 3). At
+# **Limits.** The two fixed vectors differ in more than the size of c. `hidden` also sets the size
+# of h_j and s_i, and the 32-number model has larger embeddings. So c may not be the only reason why
+# it fails earlier. Longer training helps the fixed vector: eight epochs instead of four move its
+# curve by two to three symbols (question 3). At
 # lengths beyond those of training (right of the dotted line), attention makes errors, too. How many
 # depends on the seed and even on the processor (question 7).
 #
@@ -895,7 +910,8 @@ for row, cells in OTHER_SEEDS.items():
 # source in *reverse* instead, so that its first words are the nearest to c, and their model gained
 # from it.
 #
-# The package has recorded these combinations (`results/claims.md`). The models have 3 million
+# So the package has trained all four combinations, fixed vector or attention with one direction or
+# two, and the fixed vector with a reversed source (`results/claims.md`). The models have 3 million
 # parameters and were trained for six epochs to translate English clauses of at most 12 tokens into
 # Spanish. Each score is the mean BLEU of three seeds. BLEU compares a translation's words and short
 # phrases with those of a human translation (100 is best). Guess: how many points is the second
@@ -928,7 +944,7 @@ print(f"{'  in reverse':<17}{REVERSED:>15}")
 #
 # | here | elsewhere |
 # |---|---|
-# | encoder-decoder | sequence to sequence, seq2seq; RNNenc (Bahdanau et al.) |
+# | encoder-decoder | sequence to sequence, seq2seq; RNNencdec (Bahdanau et al.) |
 # | fixed vector c | context vector (of the whole sentence), thought vector, summary c |
 # | c = h, dh = dc | the bottleneck |
 # | teacher forcing | training on the true prefix; the opposite is free running |

@@ -224,8 +224,8 @@ print("dot: every gradient is what the central difference measures")
 #     q = s W_a        e = M q
 #
 # Only the line of q is new. The line of e is that of `dot`, with q in place of s. The rest does not
-# change, so the functions below stop at e. (`check` runs lesson 01's gradient check. Like all
-# helpers here, it is in `luong_parts.py`, which you may skip.)
+# change, so the functions below stop at e. (`check` runs lesson 01's gradient check. Like the other
+# imported helpers, it is in `luong_parts.py`, which you may skip.)
 #
 # > **Exercise.** Write its backward pass before you read on:
 # > `numpy-attention exercise start general`.
@@ -270,8 +270,8 @@ print(check(general, general_backward, s, M, W_a))
 #
 #     a_j = [s_t; h_j] [W_a; U_a] = s_t W_a + h_j U_a      x_j = tanh(a_j)      e_j = v_a · x_j
 #
-# This is the additive attention of lesson 06 in its own letters, with s_t instead of s_{t−1} as the
-# query.
+# This is lesson 06's additive attention, letter for letter, except that the query is s_t instead of
+# s_{t−1}.
 #
 # > **Exercise.** You derived its backward pass in lesson 06. Can you still write it?
 # > `numpy-attention exercise start concat`.
@@ -460,8 +460,8 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 #
 # - *Swapped adjectives.* When the decoder writes *bleu*, the largest weight is on *student*. It can
 #   stay there, because with both encoders the annotation of *student* contains information about
-#   *blue*. If the weights of all words drift to the right, or if the model learns to point better,
-#   the adjective's largest weight will not stay on *student*.
+#   *blue*. But if the weights of all words drift to the right, it will move past *student*, and if
+#   the model learns to point better, it will move back to *blue*.
 # - *Unswapped nouns.* The weights of all nouns could drift. By our explanation, those of unswapped
 #   nouns have no reason to move.
 #
@@ -535,17 +535,17 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 #
 # Row 4 goes against the rival: without the context, nearly all swapped nouns are lost.
 #
-# The printed sentence shows what else is lost without the context: the words that carry its
-# meaning. But *pas* and `</s>` are always predicted, and seldom in a wrong place. The preceding
-# target words determine both: *pas* follows *ne* and a verb, and `</s>` follows the full stop.
-# Remember these two for the next heatmap.
+# The printed sentence shows what else is lost without the context: most words, even *ne*. But *pas*
+# and `</s>` are always predicted, and seldom in a wrong place. The preceding target words determine
+# both: *pas* follows *ne* and a verb, and `</s>` follows the full stop. Remember these two for the
+# next heatmap.
 #
 # **Established**, for this small task:
 #
 # - A translation can be right while its heatmap points at the wrong words.
 # - As trained, the model needs the context to write the swapped nouns (row 4).
-# - With the forward-only encoder, each swapped noun has at least a third of the weight on its own
-#   annotation or later ones (row 1).
+# - With the forward-only encoder, when a swapped noun is written, at least a third of the weight is
+#   on its source word or later positions (row 1).
 #
 # **Not established:**
 #
@@ -569,8 +569,8 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # it. The window holds the positions at most **D** away from p, its centre.
 #
 # In **`local-m`**, m for monotonic, the window moves on by one position with each target word, as
-# far as the last position. The code counts positions from 0, and p is a position. So from here on
-# the text also counts from j = 0 and t = 0:
+# far as the last position. From here on the text counts as the code does, from 0: the positions are
+# j = 0 … S − 1, and the first target word is t = 0. So the centre is
 #
 #     p = min(t, S − 1)
 #
@@ -741,8 +741,9 @@ print("local-p: context, weights and all gradients are equal to the library's")
 # > **Exercise.** We broke one line of correct code; find it from the report alone:
 # > `numpy-attention exercise start find-in-local-p`.
 #
-# We trained `general` with all words in view and in `local-p`, each with three seeds. Guess: with
-# how many of the seeds does `local-p` translate as well? (The cell trains seed 2 again, and prints
+# Can a model learn to aim? We trained `general`, the score of the paper's best single model,
+# without a window and in `local-p`, with three seeds each. Guess: with how many of the seeds does
+# the model translate as well in the window as without it? (The cell trains seed 2 again, and prints
 # what we recorded for all three.)
 
 # %% tags=["training"]
@@ -750,11 +751,12 @@ measure("general", train(pairs, seed=2, attention="general"), test)
 aimed = train(pairs, seed=2, attention="general", window="local-p", width=D)
 _, aimed_weights = measure("general in local-p", aimed, test)
 print("recorded for seeds 1 to 3, exactly right: 98.8 to 99.8% without the window; in local-p\n"
-      "  seed 1: 16 to 36%; seed 2: about 99%; seed 3: 26 to 30% (by processor; question 8)")
+      "  seed 1: 16 to 36%; seed 2: about 99%; seed 3: 26 to 30%\n"
+      "  (the ranges: different processors; question 8)")
 
 # %% [markdown]
-# With only one. In `local-p`, seeds 1 and 3 fail: most of their translations contain an error. Seed
-# 2 translates about equally well in the window but points worse.
+# With only one. In `local-p`, seeds 1 and 3 fail: most of their translations contain an error. With
+# seed 2, the model translates about as well with the window as without it, but it points worse.
 #
 # What goes wrong with the others? The next cell trains seeds 1 and 2 for the first of the five
 # epochs, and prints p and its slope ∂p/∂z = p (1 − p / S) for our sentence. Which of these p can
@@ -921,21 +923,19 @@ print("the decoder: s̃, weights and all parameter gradients are equal to the li
 # Which of all these parts matter on real text? Our small task cannot answer this, because `dot` is
 # almost perfect on it. But `results/claims.md` reports measurements of larger models: 3 million
 # parameters, six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are test
-# perplexities, each the mean of three seeds ± their standard deviation.
+# perplexities, each the mean of three seeds ± their standard deviation. Three BLEU scores follow.
+# (BLEU compares a translation's words and short phrases with those of a human translation; 100 is
+# best.)
 #
 # First the four scores. `dot` has no parameters, and `location` reads no word. Guess their order.
 # Which two will be closest?
 
 # %% tags=["training"]
-RECORDED = {
-    "dot": 6.54, "general": 6.47, "concat": 6.28, "location": 7.64, "general in local-p": 7.50,
-    "general in local-m": 7.03, "dot with input feeding": 6.81,
-    "concat with the query s_{t−1}": 7.30,
-}
-DEVIATION = (0.02, 0.10, 0.07, 0.13, 0.01, 0.05, 0.01, 0.09)
-records = list(zip(RECORDED, RECORDED.values(), DEVIATION))
+RECORDED = {"dot": 6.54, "general": 6.47, "concat": 6.28, "location": 7.64}
+DEVIATION = (0.02, 0.10, 0.07, 0.13)
 print("\nrecorded on clauses of the Bible: test perplexity (lower is better)")
-for name, value, spread in records[:4]:
+for name, spread in zip(RECORDED, DEVIATION):
+    value = RECORDED[name]
     against = f"   {value - RECORDED['dot']:+.2f} against dot" if name != "dot" else ""
     print(f"  {name:<29} {value:.2f} ± {spread:.2f}{against}")
 print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0.6 with lesson 05's\n"
@@ -953,17 +953,21 @@ print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0
 # cost as much as `location`?
 
 # %% tags=["training"]
+RECORDED |= {"general in local-p": 7.50, "general in local-m": 7.03, "dot with input feeding": 6.81,
+             "concat with the query s_{t−1}": 7.30}
+DEVIATION += (0.01, 0.05, 0.01, 0.09)
+records = list(zip(RECORDED, RECORDED.values(), DEVIATION))
 for name, value, spread in records[4:]:
     base = name.split()[0]
     print(f"  {name:<29} {value:.2f} ± {spread:.2f}   {value - RECORDED[base]:+.2f} against {base}")
 show(draw_recorded(records), "07_recorded")
 
 # %% [markdown]
-# Yes: `local-p` and the query s_{t−1} each cost about as much as `location`. (Three seeds are too
-# few to rank the three.) `local-m` costs about half as much. The paper's windows are wider, and we
-# did not measure those. In the paper, input feeding lowers perplexity. Here it does the opposite,
-# and we do not know why. (Perplexity does not count repeated or omitted words, which input feeding
-# is meant to prevent.)
+# Yes: `local-p` and the query s_{t−1} each cost about as much as `location`. (With so few seeds, we
+# cannot say which of them costs most.) `local-m` costs about half as much. The paper's windows are
+# wider, and we did not measure those. In the paper, input feeding lowers perplexity. Here it does
+# the opposite, and we do not know why. (Perplexity does not count repeated or omitted words, which
+# input feeding is meant to prevent.)
 #
 # **A finding.** The query s_{t−1} has read just one word fewer than s_t, and yet it costs 1.02,
 # while the three scores that read the words differ by 0.26 at most. So what the query has read can
@@ -975,6 +979,18 @@ show(draw_recorded(records), "07_recorded")
 # clauses-local-p` (about ten minutes), load the model with `Translator.load`, and call `in_window`.
 
 # %% [markdown]
+# ## What each part adds
+#
+# | part | parameters | new in the backward pass | perplexity above |
+# |---|---|---|---|
+# | `dot` | none | | 6.54 |
+# | `general` | W_a | dq, between de and ds | 6.47 |
+# | `concat` | W_a, U_a, v_a | the tanh, and sums over the words | 6.28 |
+# | `location` | W_a, a column for each position | the score adds nothing to dM | 7.64 |
+# | `local-m` | none | nothing | 7.03 (with `general`) |
+# | `local-p` | W_p, v_p | dp through the bell, and one more term in ds | 7.50 (with `general`) |
+# | input feeding | F | dF, and a second term in the gradient of s̃ | 6.81 (with `dot`) |
+#
 # ## What others call it
 #
 # | here | elsewhere |

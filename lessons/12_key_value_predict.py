@@ -92,8 +92,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *d* just *before* it. Because query and key share a part, k_i must hold two letters:
 # the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
 # We write it as (before, now, 1), where the 1 serves as a bias. The letter d is written as 1 and g
-# as −1. The letters u and s, and *no letter*, are written as 0, because no state ever asks about
-# *u* or *s*. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
+# as −1. The letters u and s are written as 0, because no state ever asks about them. So is *before*
+# in the first key, which has no letter before it. For example, the key of *u* is (1, 0, 1): *d*
+# before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -261,8 +262,9 @@ print("all four equal their central differences")
 # so its r is 0.
 #
 # `split` returns k, v and p as *views* of h, and `backward` splits dh in the same way. So
-# `dk += …` changes dh itself. With one part, all four terms land in the same columns. The weights
-# are an output, too. `dalpha` is their upstream gradient, for a loss that reads them.
+# `dk += …` changes dh itself. With one part, all four terms land in the same columns. `forward`
+# also returns the attention weights α. So `backward` takes their upstream gradient, too: `dalpha`,
+# for a loss that reads α directly.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
 
@@ -379,8 +381,9 @@ report = caught(check, Misfiled, 3)
 
 # %% [markdown]
 # With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
-# only the gradients of W_r and W_x are right, so the mistake lies between da and the score. The
-# report rules out dr ("its inputs are right"), and names the line and the wrong variable, k.
+# the gradients of W_r and W_x are right, so da is right. That of w is wrong, so de is wrong. The
+# mistake must lie between the two. The report rules out dr ("its inputs are right"), and names the
+# line and the wrong variable, k.
 #
 # ## Without attention: the last few states
 #
@@ -606,11 +609,11 @@ for name in seen:
 # %% [markdown]
 # W_x points roughly against W_r. So predict *subtracts*: y is very roughly tanh((r − λ h_t) W_r)
 # with some λ > 0. That is sensible, because the present letter, the question, is never the answer.
-# It may also be why the two disagree: the query's gradient comes back through W_r, and that of
-# predict through W_x. We have not tested this: on its way, the query's gradient also passes through
-# the values and the score, which can change its sign. Two roles can disagree only where they use
-# the same directions of the state. In 16 numbers, query and predict share fewer directions than in
-# 8 (question 5).
+# It may also be why query and predict disagree: the query's gradient comes back through W_r, and
+# that of predict through W_x. We have not tested this: on its way, the query's gradient also passes
+# through the values and the score, which can change its sign. Two roles can disagree only where
+# they use the same directions of the state. In 16 numbers, query and predict share fewer directions
+# than in 8 (question 5).
 #
 # Is this disagreement what slows learning most? Take a state of 16, and cut it into two parts of 8
 # in three ways. If the suspicion is right, the third model is the worst:
@@ -652,8 +655,9 @@ print("the third minus the better of the other two:",
 # seed 1, with which *key, value, predict | query* fails.)
 #
 # The first model is the real surprise. It has everything that one vector of 8 has, and 8 numbers
-# more for predict. Yet it falls from a third to less than a tenth. What if we take predict away
-# from the vector of 8, so that W_x is 0 and stays 0? Guess: will the share rise or fall?
+# more for predict. Yet it answers less than a tenth of the questions, where the vector of 8 answers
+# about a third. What if we take predict away from the vector of 8, so that W_x is 0 and stays 0?
+# Guess: will the share rise or fall?
 
 # %% tags=["training"]
 assert all((right[name] < right[together]).all() for name in separated)
@@ -673,7 +677,7 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 #   average. Suppose that one number of the state must equal two letters at once, one for each role,
 #   and each letter is 1 or −1. When the letters agree, so do the gradients. When they differ, the
 #   gradients are opposite. If both cases are equally frequent, the mean cosine is 0, yet half of
-#   the time no value serves both roles.
+#   the time no single number can serve both roles.
 #
 # Which letter must each role *read* in the state: *now*, *before* or none? Fill in the second row,
 # write your cut into the next cell, and guess its share of right answers before you run it:
@@ -733,8 +737,8 @@ print_ten_seeds()
 #   matters as much as a seed: question 3.)
 # - **Compared with one vector of 13**, which has slightly fewer parameters than two parts, no cut
 #   is better on average. The cut by content is at least as good with eight of ten seeds.
-# - **Compared with a longer run**, parts buy speed, not room: one vector of 8 answers nearly
-#   everything in the end.
+# - **With four times as many steps**, one vector of 8 answers nearly everything, too. So parts buy
+#   speed, not room.
 #
 # ## Real text
 #
@@ -773,7 +777,7 @@ print_wikitext()
 # | looking back helps | yes | unclear | the layers that see no past |
 # | separate parts help | yes against 8 numbers, not against 13 | unclear | one vector of 13 |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
-# | conjecture 2: uncut is better | yes, but the reason is open | not tested | the cut by content |
+# | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
 #
 # **Looking back helps.** On pairs, the models without attention stay below chance. On WikiText-2,
 # the two layers without a past lead to opposite verdicts.
@@ -786,9 +790,9 @@ print_wikitext()
 # Without a cut, vectors of 13 and 16 gain even more. But length alone is not enough: *query, key,
 # value | predict* has 16 numbers, and does worse than one vector of 8.
 #
-# **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** They
-# do better, but the reason is open. In the cut by content, each role reads only 8, and with nine of
-# ten seeds this cut answers nearly everything.
+# **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** On
+# average they do better, but the reason is open. In the cut by content, each role reads only 8, and
+# with nine of ten seeds this cut answers nearly everything.
 #
 # Before you cut a state, write down what each role must read in it.
 

@@ -4,15 +4,16 @@
 # **You will be able to** find out where a training step spends its time, and make it faster without
 # changing what it computes.
 #
-# **Needs:** lesson 03. **Time:** 60 minutes to read, about a minute to run.
+# **Needs:** lesson 03; question 2 also needs 06 and 09. **Time:** 60 minutes to read, about a
+# minute to run.
 #
 # If you write the training step of an LSTM language model directly from its equations, one time
 # step after the other, it will be correct, and slow. Where does the time go? And how fast *could*
 # it be?
 #
 # The second question has an answer, because every version has to do the same multiplications.
-# Nearly all of this work is matrix products, and most of it is a few large ones. The time of these
-# products alone, each as fast as we can make it, is the **floor**.
+# Nearly all of these belong to matrix products, and most of them to a few large ones. The time of
+# the products alone, each as fast as we can make it, is the **floor**.
 #
 # You will write the obvious version first, and find out which of its parts take most of the time.
 # Then you will make one change at a time, check that the new version computes the same as the
@@ -189,7 +190,8 @@ print(gradcheck(small, xs, rng=np.random.default_rng(6)))
 #
 # - Before the recurrence, each word of the texts becomes a row of E.
 # - After it, the *output layer* turns each state into a probability p for each of the V words. The
-#   loss is −log p of the word that came next. `scale` is 1/B, for the loss per text.
+#   loss is −log p of the word that came next. We want the gradients of the loss *per text*, so they
+#   are multiplied by `scale` = 1/B.
 # - The *update* clips the gradient's norm, as in lesson 02, and subtracts the learning rate times
 #   the gradient from the weights.
 
@@ -484,17 +486,21 @@ millions = T * B * V / 1e6
 print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
-# S is by far the largest weight matrix in a product. In the loop, each of the T steps made an array
-# as large as S, and added it to `grads.S`. The price of having no loop is memory: z exists for all
-# time steps at once. The library therefore takes blocks of 512 rows.
+# Of the weight matrices that are multiplied, S is by far the largest. In the loop, each of the T
+# steps made an array as large as S, and added it to `grads.S`. The price of having no loop is
+# memory: z exists for all time steps at once. The library therefore takes blocks of 512 rows.
 #
-# What have the three changes saved? Each line compares a version with the one above it. Each round
-# gives one ratio of their times. Printed are the median of these ratios and, in square brackets,
-# their interquartile range. If the range contains 1, the run cannot tell the two versions apart.
-# The verdict at the end of the line follows this rule. It is no more than a rule of thumb: if two
-# versions are almost equally fast, the next run may give another verdict. The milliseconds that a
-# change *saves* are the difference of the two median times. So a line can show a small saving and
-# a ratio below 1, if the versions are almost equally fast.
+# What have the three changes saved? Each line of the table compares a version with the one above:
+#
+# - `… ms` is the median time of a training step.
+# - `saves …` is how much less this is than the median time of the version above.
+# - `… [… to …] times as fast`: each round gives one ratio of the two versions' times. The line has
+#   the median of these ratios and, in square brackets, the range of the middle half of them.
+# - The verdict is `faster` if this range is above 1, `slower` if it is below, and `too close to
+#   tell` if it contains 1.
+#
+# The verdict is only a rule of thumb: if two versions are almost equally fast, the next run may
+# give another one.
 #
 # Compare your times within a table only, because the machine may be slower a minute later. The
 # Xeon's times are the same in every table, because they were all recorded in *The waterfall*.
@@ -508,7 +514,7 @@ print_profile(created(WordsAtOnce, V, H), inputs, targets, 15)
 # 1 and 2 together. One reason is the memory traffic, which costs most for S, because S does not fit
 # into a cache of one or two megabytes.
 #
-# The second profile shows how much changes 4 to 7 can still save.
+# The second profile shows in which parts changes 4 to 7 can still save time.
 #
 # ## 4. One compiled loop for all gates
 #
@@ -631,9 +637,10 @@ time_versions(CompiledGates, OnePassSoftmax)
 # %% [markdown]
 # ## 6. One pass for the update
 #
-# The arrays of the update are even larger than z. A training step sets the gradient g to 0, squares
-# it into a new array, adds up the squares, makes a clipped copy of g, writes rate times this copy
-# to another array, and subtracts that array from the weights w.
+# The arrays of the update are even larger than z. A training step begins by setting the gradient g
+# to 0. Once g is computed, the step squares it into a new array, adds up the squares, makes a
+# clipped copy of g, writes rate times this copy to another array, and subtracts that array from the
+# weights w.
 #
 # The norm needs no new array, because `g @ g` is the sum of the squares. Once it is known, one pass
 # is enough for everything else. Clipping only changes the rate.
@@ -649,8 +656,8 @@ def sgd(w, g, rate):
 
 
 # %% [markdown]
-# Does change 6 save more than change 5, or less? Count the reads and writes of whole arrays in both
-# versions, and guess.
+# Does change 6 save more than change 5, or less? For each of the two changes, count the reads and
+# writes of whole arrays before and after it, and guess.
 
 
 # %%
@@ -672,8 +679,8 @@ time_versions(OnePassSoftmax, OnePassUpdate)
 # %% [markdown]
 # In NumPy, the softmax makes about 14 reads and writes for each of z's 1.2 million numbers, and the
 # kernel makes two. The update makes about 11 for each of the 1.5 million weights, and now makes
-# five. So change 5 saves 14 million, and change 6 saves 9 million: change 5 should save more. Does
-# it save more in your run? On the Xeon it does.
+# five. So change 5 saves 14 million reads and writes, and change 6 saves 9 million: change 5 should
+# save more. Does it save more in your run? On the Xeon it does.
 #
 # ## 7. Few rows at full speed: U in panels
 #
@@ -694,7 +701,7 @@ time_versions(OnePassSoftmax, OnePassUpdate)
 # %%
 ROWS = (1, 5, 10, 12, 20, 50, 200, 1000)
 numbers = np.random.default_rng(5)
-# `aligned`: each begins at a multiple of 64 bytes. Elsewhere, loading 64 bytes takes two accesses.
+# `aligned`: each begins at a multiple of 64 bytes. Otherwise, loading 64 bytes takes two accesses.
 U = aligned(numbers.standard_normal((H, 4 * H), np.float32))
 states = aligned(numbers.standard_normal((max(ROWS), H), np.float32))
 slopes = aligned(numbers.standard_normal((max(ROWS), 4 * H), np.float32))
@@ -732,7 +739,8 @@ print_line(rates, U.size)
 
 # %% [markdown]
 # On the Xeon, five rows are the surprise. They are much faster than the line predicts, and faster
-# per row than ten. The call and U are the same, so what five rows save must be the packing.
+# per row than ten. The call costs them as much as it costs ten, so what they save must be the
+# packing.
 #
 # Ten rows show how far to trust the line. On the Xeon, they are slower than it predicts. They even
 # take longer than twelve rows, which are more work. Packing does not explain this, because it takes
@@ -837,7 +845,7 @@ show(draw_rates(rates, title, "rows of the product"), "14_panels")
 # %% [markdown]
 # On the Xeon, panels were faster from ten to 50 rows, and slower below and above. Below, BLAS does
 # not pack, so there is nothing to save. At 200 rows, packing is a small part of a product's time,
-# and panels were slower, perhaps because they then have many more parts.
+# and panels were slower, perhaps because they then have more parts, whose products must be added.
 #
 # Panels helped most at ten rows, where the plain product is unusually slow. They helped `U.T` more
 # than U: `U.T` is a *view* whose rows are columns of U, so packing it may take longer.
@@ -860,8 +868,8 @@ print(check(UInPanels))
 time_versions(OnePassUpdate, UInPanels)
 
 # %% [markdown]
-# On the Xeon, change 7 gains about as much as change 4. The products in the loop became faster, but
-# they are a small part of the whole.
+# On the Xeon, change 7 gains about as much as change 4, as a ratio. The products in the loop became
+# faster, but they are a small part of the whole.
 #
 # ## The library, and the floor
 #
@@ -995,9 +1003,9 @@ print_shares("UInPanels", shares, shares_of(MS_ON_XEON, parts))
 
 # %% [markdown]
 # *The rest* is rows of E, sums over rows, new arrays, making the panels, and Python between the
-# calls. Inside a training step, the products also find less of their data in the cache. A rest
-# below 0 means that the parts took longer alone than inside the training step. If the rest is
-# larger than the three kernels together, profile it next.
+# calls. It also contains the time that the products lose inside a training step, where they find
+# less of their data in the cache. (If your rest is below 0, the parts took longer alone than inside
+# the training step.) If the rest is larger than the three kernels together, profile it next.
 #
 # The larger the products' share is, the less you can still save with better code *around* the
 # products. What helps then is faster products, as in change 7, or a model with fewer or smaller
@@ -1050,7 +1058,7 @@ print_shares("UInPanels", shares, shares_of(MS_ON_XEON, parts))
 #    save, with 20 texts and with ten?
 # 6. Name a mistake that `check_same` misses, and one that it finds but a gradient check misses.
 # 7. BLAS does not pack for a product of one row. Why is such a product still slower, per row, than
-#    one of 1,000 rows? What does this mean for a model that writes a text word by word?
+#    a product of 1,000 rows? What does this mean for a model that writes a text word by word?
 # 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` report, and why?
 # 9. After how many products have panels saved the time of making them? Measure `Panels(U, 10)`, and
 #    a product of ten rows with and without panels, also for H = 1,024.

@@ -148,9 +148,12 @@ LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to
 
 def print_ten_seeds():
     """Print the mean and the range of the recorded shares."""
-    print("\nright answers in %, ten seeds:   mean  from   to")
+    print("\nright answers in %, ten seeds:   mean  from   to  key and value")
     for name, shares in TEN_SEEDS.items():
-        print(f"  {name:<28} {np.mean(shares):6.0f} {min(shares):5} {max(shares):4}")
+        together = any({"key", "value"} <= {*part.split(", ")} for part in name.split(" | "))
+        place = "together" if together else "apart" if " | " in name else ""
+        line = f"  {name:<28} {np.mean(shares):6.0f} {min(shares):5} {max(shares):4}  {place}"
+        print(line.rstrip())
     print("after 3,200 steps instead of 800, three seeds:")
     print(f"  {'one vector of 8':<28} {np.mean(LONGER):6.0f} {min(LONGER):5} {max(LONGER):4}")
 

@@ -84,11 +84,13 @@ def derivation(name):
 
 
 def written(name, variable):
-    """Return the value of `variable = …` in a lesson, parsed without running it."""
-    for node in ast.walk(ast.parse(TEXTS[name])):
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == variable:
-            return ast.literal_eval(node.value)
-    raise KeyError(f"{name} sets no {variable}")
+    """Return the value of `variable = …` in a lesson, with later `|= …` or `+= …` on it."""
+    names = {}
+    for node in ast.parse(TEXTS[name]).body:
+        target = getattr(node, "target", None) or getattr(node, "targets", [None])[0]
+        if isinstance(target, ast.Name) and target.id == variable:
+            exec(ast.unparse(node), names)
+    return names[variable]
 
 
 def records_of(recipe):
