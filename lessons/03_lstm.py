@@ -460,16 +460,8 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # of lesson 02's recall task. U starts *small*, between −0.1 and 0.1, or **orthogonal**, so that it
 # changes no vector's length. (In an LSTM, each of the four blocks of U is orthogonal.)
 #
-# | network | U small | U orthogonal |
-# |---|---|---|
-# | Elman's | yes | yes |
-# | LSTM, b_f = 0 | yes | yes |
-# | LSTM, b_f = 1 | yes | |
-# | LSTM, b_f = 3 | yes | |
-# | LSTM, b_f = 5 | yes | |
-#
-# The first two rows will show what the cell changes. The four LSTMs with a small U will show what
-# b_f changes.
+# - *What does the cell change?* Elman's network and the LSTM with b_f = 0, each from both starts.
+# - *What does b_f change?* The LSTM with b_f = 0, 1, 3 and 5, from a small U.
 #
 # In this task the network answers from its last h. We start the gradient there, with a random
 # vector instead of the loss's own gradient, because nothing is trained yet. We measure the gradient

@@ -364,9 +364,9 @@ def draw_rates(rates, title, xlabel):
         ax.plot(curve.keys(), curve.values(), label=name, linestyle=line,
                 marker=plotting.MARKERS[marker], color=plotting.COLOURS[colour])
     ax.set_xscale("log")
-    ax.set_xticks(list(curve), list(curve))
+    labels = [f"\n{n}" if n == 12 else n for n in curve]         # 10 and 12 are close
+    ax.set_xticks(list(curve), labels)
     ax.minorticks_off()
-    ax.tick_params(axis="x", labelsize=8)       # 10 and 12 are close
     ax.set_ylim(0, None)
     ax.set(xlabel=xlabel, ylabel="GFLOP/s", title=title)
     ax.grid(alpha=0.3)
