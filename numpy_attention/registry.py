@@ -128,7 +128,7 @@ def resolve(what, name, table):
     """Return the entry of a table for a name. The entry is a class or None.
 
     A class with `create`, instead of a name, is returned unchanged. what: the kind of name, for the
-    error message. Raises ValueError for a name that is not in the table, or in ALIASES.
+    error message. Raises ValueError for a name that is neither in the table nor in ALIASES.
     """
     name = ALIASES.get(name, name) if isinstance(name, str) else name
     if isinstance(name, type) and hasattr(name, "create"):

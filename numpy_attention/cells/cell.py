@@ -160,7 +160,7 @@ class Cell(Module):
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Compute the state after step t from a[t] and the state before it. Masked rows keep it."""
+        """Compute the state after step t from a[t] and the old state, which masked rows keep."""
         returned = self._step(t, steps)
         if returned is not None:
             check_written(self._step, arrays(returned)[0], steps.hs[t + 1])

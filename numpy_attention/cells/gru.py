@@ -156,7 +156,7 @@ def _check_convention(reset, update):
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):
-        raise ValueError(f"{given} is not supported; reset must be 'after' or 'before': r is "
-                         "applied after or before the recurrent product; update must be 'old' or "
-                         "'new': the state that z multiplies")
+        raise ValueError(f"{given} is not supported; reset must be 'after' or 'before' (when r is "
+                         "applied: after or before the recurrent product), and update must be "
+                         "'old' or 'new' (the state that z multiplies)")
     return given

@@ -105,7 +105,7 @@ class Stacked(Module):
         """Allocate the steps of all layers, and draw a dropout key for each layer except the first.
 
         Without rng there is no dropout. row_ids (T, B): integers that dropout hashes, by default 0,
-        1, 2, … Raises the errors of `Cell.begin`, and ValueError without a state for each cell.
+        1, 2, … Raises the errors of `Cell.begin`, and ValueError for a wrong number of states.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):

@@ -62,8 +62,8 @@ ROWS: list[Any] = [
      "Measure the perplexity of a trained model, and for a translator BLEU, chrF and alignment",
      f"{RUN} --split test", options.EVALUATE, BOTH, True),
     ("ablate", "evaluate:ablate",
-     "Measure how much worse a model is with no context, with equal attention weights, with the "
-     "states of another sentence (shuffled), or with all weight on one position (hard or sampled)",
+     "Measure how much worse a model is with no context, equal attention weights, all weight on "
+     "the largest (hard) or a sampled position, or the states of another sentence (shuffled)",
      f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
      "Ask a language model which of ten words fills a gap, with and without the preceding text",
@@ -83,7 +83,7 @@ ROWS: list[Any] = [
     ("trace", "heatmap:trace",
      "Print every array of a forward and backward pass, with its shape, norm and line of code",
      f'{RUN} "in the beginning" --names "d*" --step 0', options.TRACE, BOTH),
-    ("lessons list", "course:list_lessons", "List all lessons and their folder", ""),
+    ("lessons list", "course:list_lessons", "List all lessons, and the folder they are in", ""),
     ("lessons copy", "course:copy_lessons", "Copy lessons and the files that they need to a folder",
      "course --notebooks", options.COPY_LESSONS),
     ("lessons run", "course:run_lesson", "Run a lesson and save its figures", "6",

@@ -32,8 +32,8 @@ def checks_named(parts: Sequence[str]) -> list[str]:
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}
     missing = [part for part, names in found.items() if not names]
     if missing:
-        raise ValueError(f"no gradient check is named {', '.join(missing)}; expected one of the "
-                         f"{len(CHECKS)} names that `numpy-attention gradcheck` prints, such as "
-                         f"{', '.join(list(CHECKS)[:3])}, or part of a name; or a user-defined "
+        raise ValueError(f"no gradient check is named {', '.join(missing)}; expected a name that "
+                         f"`numpy-attention gradcheck` prints ({len(CHECKS)} in all, such as "
+                         f"{', '.join(list(CHECKS)[:3])}), part of a name, or a user-defined "
                          "class, FILE.py:CLASS")
     return [name for name in CHECKS if any(name in names for names in found.values())]

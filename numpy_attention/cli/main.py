@@ -68,9 +68,10 @@ def parser() -> Parser:
             group, action = "", name
             section.add_argument(name, help=command.summary)
         usage = ["%(prog)s [options]", *filter(None, (one.usage for one in command.options))]
+        example = f"example:\n  numpy-attention {name} {command.example}".rstrip()
         made = places[group].add_parser(
             action, help=command.summary, description=fill(f"{command.summary}.", 78),
-            usage=" ".join(usage), epilog=f"example:\n  numpy-attention {name} {command.example}")
+            usage=" ".join(usage), epilog=example)
         for title, options in command.groups.items():
             place = made.add_argument_group(title) if title else made
             for option in options:

@@ -28,16 +28,16 @@ PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both;
               note="clauses for bible-en-es", excludes={"source": (), "target": ()})
 MAX_LENGTH = Option("max_length", "omit pairs in which a sentence has more than N tokens", whole(1),
                     note="for bible-en-es, 12 for clauses and 50 for verses")
-PAIRS = Option("pairs", "maximum number of sentence pairs per split, the first ones of a corpus or "
-               "random ones of your own text", whole(1))
+PAIRS = Option("pairs", "maximum number of sentence pairs per split: the first pairs of a corpus, "
+               "or random pairs of your own text", whole(1))
 OWN = {"corpus": ()}        # for your own text: not with --corpus
 SOURCE = file("source", "your source text, one sentence per line", excludes=OWN, again=BOTH_JOINED)
 TARGET = replace(SOURCE, name="target", help="translation of the source text, line by line",
                  needs={"source": ()})
 TEXT = file("text", "your own text, one sentence per line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
-COLUMNS = Option("columns", "source and target columns of tab-separated files, such as 1,2; "
-                 "without --target, --source has both", values.columns, needs={"source": ()})
+COLUMNS = Option("columns", "source and target columns if the text is tab-separated, such as 1,2; "
+                 "without --target, both are in --source", values.columns, needs={"source": ()})
 SKIP_BLANK = flag("skip_blank", "omit pairs in which a line is empty", needs={"source": ()})
 PARALLEL = (
     CORPUS, PART, MAX_LENGTH, PAIRS, SOURCE, TARGET, COLUMNS, SKIP_BLANK,
@@ -98,8 +98,8 @@ GENERATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     Option("prompt", "beginning of the text; write --prompt=TEXT if it starts with a hyphen", text),
-    Option("length", "number of words, or characters, to write; a model trained without "
-           "--window attends only to the last 64", whole(1), 60),
+    Option("length", "number of words or characters to write; attention sees only the last 64 if "
+           "the model was trained without --window", whole(1), 60),
     Option("sentences", "stop after N sentences", whole(1)),
     *SAMPLING,
     flag("unknown", "allow the model to write <unk>"),
@@ -123,14 +123,14 @@ ALIGNMENTS = (
     file("alignments", "gold word links of the pairs. Pharaoh format: a line per pair, such as "
          "'0-0 1p2'; NAACL format: a line per link, such as '1 1 2 S'", **OF_PAIRS),
     Option("count_from", "whether the links count words from 0 or from 1", whole(0, 1),
-           note="0 for Pharaoh, 1 for NAACL; if the links rule this out, the other one",
+           note="0 for Pharaoh and 1 for NAACL, or the other one if that does not fit the links",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "print a second score: for the pairs without unknown words, translated without "
-         "<unk>", run="translator"),
+    flag("known", "also score only the pairs without unknown words, and allow no <unk> in their "
+         "translations", run="translator"),
     replace(THREADS, note="all processors; 1 for a language model that carries its state"),
     JSON,
 )}
@@ -230,7 +230,7 @@ EXERCISE = positional("name", "an exercise listed by `numpy-attention exercise l
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
     EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),
-    flag("why", "also print the evidence: kinds of mistake, wrong elements, smaller checks"))}
+    flag("why", "also print the evidence: kinds of mistake, wrong elements, smaller inputs"))}
 PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="plot your progress as .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder to copy to, created if it does not exist", "FOLDER"),

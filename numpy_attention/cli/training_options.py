@@ -64,11 +64,11 @@ TRANSLATOR = (
               "location: Luong et al.; scaled-dot, multi-head: Vaswani et al.; hard-rnnsearch has "
               "no multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
     of_models("window", "source positions that attention sees. global: all; local-m: around "
-              "the target word's position; local-p: around a predicted position. Location needs "
-              "global, and multi-head cannot use local-p", choices=registry.WINDOWS),
+              "the target word's position; local-p: around a predicted position, not with "
+              "multi-head. --attention location requires global", choices=registry.WINDOWS),
     of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of heads in multi-head attention, which a transformer always uses",
+    of_models("heads", "number of attention heads of a transformer, or of another model",
               read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
@@ -99,12 +99,12 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model reads its past states. none: not at all; single, combined: "
            "Salton et al. 2017; attention, key-value, key-value-predict: Daniluk et al. 2017, with "
            "1, 2 or 3 vectors per state; ngram: Daniluk's N-gram model, without attention; "
-           "projection: a control without attention, with the other models' extra layer",
+           "projection: no attention, but the layer that the others have above the state",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
-    Option("window", "number of past states that attention sees", whole(1), note="all of a chunk",
+    Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states before the current chunk that attention also sees; with "
-           "ngram, any number keeps exactly the states needed", whole(1), note="none",
+           "ngram, any N stands for the exact number needed", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: none", default="tanh",

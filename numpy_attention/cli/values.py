@@ -89,7 +89,7 @@ def columns(text: str) -> tuple[int, ...]:
     """Parse two column numbers, counted from 1. Raises ValueError for any other text."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
-        raise ValueError(f"got {short_repr(text)}, expected two columns from 1, such as 1,2")
+        raise ValueError(f"got {short_repr(text)}, expected two positive column numbers, as in 1,2")
     return tuple(map(int, found))
 
 
@@ -99,7 +99,7 @@ names = several("names such as weights,dx")
 
 
 def writable(*endings: str) -> Callable[[str], str]:
-    """Return a parser of names of files to write, with one of these endings.
+    """Return a parser for the name of an output file, which must have one of these endings.
 
     The parser raises ValueError for other names, or if the folder does not exist. A command then
     fails before it has done its work.

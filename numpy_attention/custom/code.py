@@ -136,7 +136,7 @@ def _custom_class(name: str, code: Code) -> CustomClass:
 
 
 def _reduced(code: Code, one: Module) -> tuple[Any, ...]:
-    """Return what pickle and copy.deepcopy need to rebuild an instance of a class of this file."""
+    """Return what pickle and copy.deepcopy need to rebuild an instance of a class of `code`."""
     return _instance, (code, type(one).__name__), one.__getstate__()
 
 

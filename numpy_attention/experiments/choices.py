@@ -68,8 +68,8 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     attention: the readout of the history, or "none"
     hidden, embedding: the sizes of the model; if only one is given, it determines the other, and if
         neither is given, the embedding has SIZE
-    parameters: choose the largest sizes within this number of parameters instead; only then are
-        `text` and `training` used, to count the vocabulary
+    parameters: if given, choose the largest sizes with at most this many parameters; `text` and
+        `training` serve only to count the vocabulary for this
     settings: other arguments of the model's `create`
 
     Raises ValueError if `parameters` is too small, or if tied weights have different sizes.

@@ -1,6 +1,6 @@
 """Compare recipes: train them on one corpus with one budget, measure, and plot side by side.
 
-With several ranks, each rank trains another recipe, or another seed of a recipe.
+With several ranks, each rank trains a different recipe, or a different seed of a recipe.
 """
 
 import re

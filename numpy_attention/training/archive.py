@@ -62,8 +62,8 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise InvalidArchive(path, name, "is compressed or encrypted; expected a plain array")
         if member.file_size != member.compress_size or member.file_size > size:
-            raise InvalidArchive(path, name, f"claims to hold {member.file_size:,} bytes; expected "
-                                 "the number that the file stores")
+            raise InvalidArchive(path, name, f"claims to hold {member.file_size:,} bytes, but the "
+                                 "file stores a different number")
         seen.add(name)
 
 

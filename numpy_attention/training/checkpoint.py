@@ -141,7 +141,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
 
 
 def _split(path: str | Path, vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Split a vector into the parameters found in `arrays`; return {"best/" + name: array}.
+    """Split a vector into arrays like the parameters in `arrays`; return {"best/" + name: array}.
 
     path: the checkpoint, for messages.
     """

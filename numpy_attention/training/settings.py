@@ -82,7 +82,7 @@ def option(
     values: the Values that are accepted
     help: the purpose of the setting
     offered: whether the command line has the option
-    of: the option has an effect only if each of these other settings has one of these choices
+    of: other settings, each with the choices with which this option has an effect
     """
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
@@ -135,9 +135,9 @@ class Training:
     freeze_vectors: bool = option(
         False, FLAG, "do not train pretrained word vectors or an output layer that shares them")
     seed: int = option(
-        0, SEEDS, "random seed of the initial values, the order of the text and dropout")
+        0, SEEDS, "random seed for the initial values, the order of the text and dropout")
     order_seed: int | None = option(
-        None, SEEDS, "separate random seed of the order of the text and dropout (default: none)")
+        None, SEEDS, "separate random seed for the order of the text and dropout (default: none)")
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -184,7 +184,7 @@ class LanguageModelTraining(Training):
     """
 
     batch_size: int = option(
-        20, whole(1), "number of text streams, sentences or articles in a batch")
+        20, whole(1), "number of text streams, sentences or articles read side by side")
     steps: int = option(
         35, whole(1), "number of tokens in a chunk of truncated back-propagation through time",
         state=("carried", "article"))

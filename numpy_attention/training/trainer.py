@@ -188,7 +188,7 @@ class Trainer:
 
     @contextmanager
     def workers(self) -> Iterator[tuple[Threads, list[Model]]]:
-        """Context manager: the pool of a training, and a model of zeros for each of its workers.
+        """Context manager that yields the pool of workers, and a model of zeros for each worker.
 
         In a pool of processes, only the first one runs the training loop. Before each step it sends
         the arguments epoch, place and rate of `train_on` to the others; before each validation it

@@ -47,8 +47,8 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
         for name in first.VOCABULARIES:
             if getattr(other, name) != getattr(first, name):
                 raise ValueError(f"{folder} and {folders[0]} differ in their "
-                                 f"{name.replace('_', ' ')}; only runs of one text with the same "
-                                 f"vocabularies can be {done}")
+                                 f"{name.replace('_', ' ')}; only runs trained on the same text, "
+                                 f"with the same vocabularies, can be {done}")
         for name in READING:
             here, there = (getattr(one.training, name, None) for one in (first, other))
             if here != there:

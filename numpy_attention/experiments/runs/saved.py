@@ -167,5 +167,5 @@ class Limited(np.random.Generator):
 
 
 def parameters_of(arrays: dict[str, Array]) -> int:
-    """Count the numbers in the parameters of a checkpoint. arrays: {name: array}."""
+    """Return the number of parameters in a checkpoint. arrays: {name: array}."""
     return sum(array.size for name, array in arrays.items() if name.startswith("parameters/"))

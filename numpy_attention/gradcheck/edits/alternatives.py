@@ -22,7 +22,7 @@ class Alternatives:
     names: {name or dotted path: set of shapes} of the function's float arrays
     masks: the same for its boolean arrays
     numbers: the names of its scalar numbers
-    written: parts of the code of all functions, as a Written
+    written: a Written, the parts of code from which edits are built
     statement: the statement that is being edited
 
     Raises Declined if the source of the function is unknown.

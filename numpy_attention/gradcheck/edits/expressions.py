@@ -114,7 +114,7 @@ class ExpressionEdits(Alternatives):
                     yield "missing term", with_argument(node, i, both)
 
     def parameter_variants(self, node):
-        """Yield (kind, call) to replace a call, with gradients of other parameters as arguments.
+        """Yield (kind, call): the call `node` with gradients of other parameters as arguments.
 
         Either one argument becomes the gradient of another parameter, or the names of all arguments
         that are gradients of parameters get another ending, such as _b.

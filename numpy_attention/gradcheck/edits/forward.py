@@ -192,7 +192,7 @@ class ForwardRepairs(Repairs):
         new mask last. Edits of existing masks are tried from the last line to the first.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
-        order.sort(key=lambda edit: (not self.is_accused(edit), *self.is_new_mask(edit)))
+        order.sort(key=lambda edit: (not self.is_accused(edit), *self.mask_order(edit)))
         without = None
         for edit in order:
             if edit not in self.answers:
@@ -211,7 +211,7 @@ class ForwardRepairs(Repairs):
         return self.accused is not None and line_of(edit) == (
             self.accused.file, self.accused.line)
 
-    def is_new_mask(self, edit):
+    def mask_order(self, edit):
         """Return a sort key that puts edits that add a mask after all other edits.
 
         Among the edits of masks, those further down in the code come first.

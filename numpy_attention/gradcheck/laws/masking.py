@@ -43,9 +43,9 @@ def masked_values_unused(check):
 def padding_ignored(check):
     """Check that one more hidden position at the end changes no output at a visible position.
 
-    All masked arrays get this position, with values 0. An axis of the mask is skipped if a row
-    along it has no visible position. If hidden positions come last along both axes, nothing is
-    checked, because it is unknown which axis has the positions.
+    All masked arrays get this position, with values 0. It is added along the axis of the mask on
+    which hidden positions come last and no row is fully hidden. If both axes qualify, nothing is
+    checked, because it is unknown which of them has the positions.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides

@@ -186,7 +186,7 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """Add a Finding to the Report if an edit of the forward repairs a law that the forward breaks.
+    """Add a Finding to the Report if an edit of the forward makes it obey a law that it breaks.
 
     A law is a property other than correct gradients, such as ignoring masked positions.
     """
