@@ -416,9 +416,9 @@ assert metrics.pointing_accuracy(location_weights, test) < diagonal + 0.1
 # A surprise: with `location` the model translates as well as with `dot`, but its pointing is hardly
 # better than that of the diagonal, lesson 06's rule that ignores the words.
 #
-# The model with `dot` points at the right word for nearly all links, although s_t, like lesson 06's
-# query, has not read y_t. But s_t has read y_{t−1}, and in this small grammar the next word is
-# seldom a surprise.
+# How can `dot` point at the right word for nearly all links? Its query s_t has not read y_t, the
+# word that is about to be written; nor had lesson 06's query. But s_t has read y_{t−1}, and in this
+# small grammar the next word is seldom a surprise.
 #
 # Here is one sentence. Solid frames mark the sure links. Dashed frames mark *possible* links, such
 # as *do*, which French does not translate; pointing ignores them. The last column is `</s>`, which
@@ -459,9 +459,9 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # Weight could also move for another reason, so we need two controls:
 #
 # - *Swapped adjectives.* When the decoder writes *bleu*, the largest weight is on *student*. It can
-#   stay there, because with both encoders the annotation of *student* contains information about
-#   *blue*. But if the weights of all words drift to the right, it will move past *student*, and if
-#   the model learns to point better, it will move back to *blue*.
+#   stay there, because with either encoder the annotation of *student* contains information about
+#   *blue*. But if the weights of all words drift to the right, it will move past *student*. And if
+#   the model learns to point better, it will move left, to *blue*.
 # - *Unswapped nouns.* The weights of all nouns could drift. By our explanation, those of unswapped
 #   nouns have no reason to move.
 #
@@ -483,9 +483,9 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # | 3 | control, forward only: unswapped nouns, largest weight after the noun | < 20% | any |
 # | 4 | C = 0, either encoder: swapped nouns that are predicted | < 40% | ≥ 40% |
 #
-# (We chose the limits after trial runs, far enough from the results that another seed should not
-# flip a verdict.) Write down which rows will come out as our explanation says, and which words of
-# our French sentence the model can still predict if C is 0.
+# (This is not a blind test: we chose the limits after trial runs, far enough from the results
+# that another seed should not flip a verdict.) Write down which rows will come out as our
+# explanation says, and which words of our French sentence the model can still predict if C is 0.
 
 
 # %% tags=["training"]
@@ -527,11 +527,11 @@ shares = print_predicted(["pas", "</s>"], both_words, test)
 assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 
 # %% [markdown]
-# Row 1 is as our explanation says. By row 2, the largest weight of the adjectives stays, so the
-# weights of different words do not all drift alike. But in row 3 we are wrong: the weights of
-# unswapped nouns move, too. A likely reason, which we did not test: `location` reads no word. After
-# *the* it cannot see whether an adjective or the noun comes next, so it moves the weight in both
-# cases.
+# Row 1 is as our explanation says. (The titles of the figure give its sum for *étudiant*.) In row
+# 2, the largest weight of most adjectives stays on the noun, so not all words drift to the right.
+# But in row 3 we are wrong: the weights of unswapped nouns move, too. A likely reason, which we did
+# not test: `location` reads no word. After *the* it cannot see whether an adjective or the noun
+# comes next, so it moves the weight in both cases.
 #
 # Row 4 goes against the rival: without the context, nearly all swapped nouns are lost.
 #
@@ -942,10 +942,11 @@ print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0
       "  fixed vector and a bidirectional encoder")
 
 # %% [markdown]
-# The three scores that read the words are close. `dot` and `general` differ by less than the spread
-# of the seeds of `general`, and `concat`, the score of lesson 06, is a little better than both. So
-# can a score that reads no word translate? Yes. Here `location` costs 1.10 in perplexity. Its BLEU
-# of 26.7 is below the 29.0 of `dot`, but well above the 21.9 of the fixed vector.
+# The three scores that read the words are close. `dot` and `general` are the closest: they differ
+# by less than the standard deviation of `general`. `concat`, the score of lesson 06, is a little
+# better than both. So can a score that reads no word translate? Yes. Here `location` costs 1.10 in
+# perplexity. Its BLEU of 26.7 is below the 29.0 of `dot`, but well above the 21.9 of the fixed
+# vector.
 #
 # Each row below names a score, then the one thing we change: the window (again with D = 2), input
 # feeding, or the query. The last change is ours, not the paper's: `concat` with the query s_{t−1},

@@ -92,9 +92,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *d* just *before* it. Because query and key share a part, k_i must hold two letters:
 # the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
 # We write it as (before, now, 1), where the 1 serves as a bias. The letter d is written as 1 and g
-# as −1. The letters u and s are written as 0, because no state ever asks about them. So is *before*
-# in the first key, which has no letter before it. For example, the key of *u* is (1, 0, 1): *d*
-# before, *u* now.
+# as −1. The letters u and s are written as 0, because no state ever asks about them. In the first
+# key, *before* is 0 as well, because there is no letter before it. For example, the key of *u* is
+# (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -165,8 +165,8 @@ assert letters[alpha.argmax()] == "u"
 # was *found* by its key, which says "before me was d". What was *fetched* is mostly its value,
 # which says "I am u". So r says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
 #
-# W_r turns "u" into (2, −1) and "s" into (−1, 2), so let the first number of y vote for u and the
-# second for s. y = (0.892, −0.478) predicts *u*.
+# W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
+# second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
 # The key cannot say "I am u", because it writes u and s both as 0. It does not need to: only
 # *before* matters for being found. With this encoding, three numbers cannot hold both a key and a
@@ -177,7 +177,7 @@ assert letters[alpha.argmax()] == "u"
 # | symbol | shape | what it is | paper | lesson 11 |
 # |---|---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n | h_t | h_t (H,) |
-# | window, L | | L = min(window, t − 1) earlier states i are seen | L | S = t − 1 states s |
+# | window, L | | step t sees the last L = min(window, t − 1) states i | L | S = t − 1 states s |
 # | K, V | (L, n) | their keys k_i and values v_i | Y_t | M, both |
 # | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer | M_t | x_s |
 # | e = M w, α | (L,) | scores, weights | α | e, α |
@@ -451,9 +451,9 @@ print("one, two and three parts, and the 4-gram: outputs and gradients equal the
 #
 # The task is that of the example above, but longer. A sequence begins with five pairs of letters:
 # ten different letters out of 50. Then come three questions, about three different pairs. Each
-# question repeats the first letter of a pair, and the model must predict the second. It reads the
-# right answer before the next question. No other prediction counts. Every sequence has new pairs:
-# they cannot be memorized.
+# question repeats the first letter of a pair, and the model must predict the second. Only these
+# three predictions count. The model reads the right answer before the next question. Every sequence
+# has new pairs: they cannot be memorized.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -610,10 +610,10 @@ for name in seen:
 # W_x points roughly against W_r. So predict *subtracts*: y is very roughly tanh((r − λ h_t) W_r)
 # with some λ > 0. That is sensible, because the present letter, the question, is never the answer.
 # It may also be why query and predict disagree: the query's gradient comes back through W_r, and
-# that of predict through W_x. We have not tested this: on its way, the query's gradient also passes
-# through the values and the score, which can change its sign. Two roles can disagree only where
-# they use the same directions of the state. In 16 numbers, query and predict share fewer directions
-# than in 8 (question 5).
+# that of predict through W_x. But this is only a guess, because the query's gradient also passes
+# through the values and the score, which can change its sign. And why less in the vector of 16? Two
+# roles can disagree only where they use the same directions of the state. In 16 numbers, query and
+# predict share fewer directions than in 8 (question 5).
 #
 # Is this disagreement what slows learning most? Take a state of 16, and cut it into two parts of 8
 # in three ways. If the suspicion is right, the third model is the worst:
@@ -733,8 +733,8 @@ print_ten_seeds()
 #   behind.
 # - **Compared with the other cuts**, the cut by content is not the best on average: it ties with
 #   *query, key, predict | value*. It is ahead of that cut with nine of ten seeds, but fails with
-#   the tenth (answer 3). So our prediction did not hold. (Even the order of the parts in the state
-#   matters as much as a seed: question 3.)
+#   the tenth (answer 3). So our prediction did not hold. (Swapping the two parts of a state
+#   matters as much as changing the seed: question 3.)
 # - **Compared with one vector of 13**, which has slightly fewer parameters than two parts, no cut
 #   is better on average. The cut by content is at least as good with eight of ten seeds.
 # - **With four times as many steps**, one vector of 8 answers nearly everything, too. So parts buy
@@ -744,12 +744,12 @@ print_ten_seeds()
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
 # from Wikipedia, WikiText-2. All seven models have 7 million parameters, nearly all in the word
-# vectors and the output layer. These are only as wide as *one* part. So at an equal number of
-# parameters, more parts make a longer state.
+# vectors and the output layer. The size of these depends on the size of *one* part. So with the
+# same number of parameters, a model with more parts has a longer state.
 #
-# Two controls have a reader that sees no past: the tanh layer of the attention models, and a linear
-# layer, y = h W_x. Guess: do three parts beat the LSTM alone? Do they beat the linear layer? And
-# does the 4-gram, which has no attention, keep up with them?
+# Two controls have a reader that sees no past: the tanh layer, as before, and a linear layer,
+# y = h W_x. Guess: do three parts beat the LSTM alone? Do they beat the linear layer? And does the
+# 4-gram, which has no attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -775,7 +775,7 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the control that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | yes against 8 numbers, not against 13 | unclear | one vector of 13 |
+# | separate parts help | some do against 8 numbers, none against 13 | unclear | one vector of 13 |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
 # | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
 #
@@ -791,8 +791,9 @@ print_wikitext()
 # value | predict* has 16 numbers, and does worse than one vector of 8.
 #
 # **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** On
-# average they do better, but the reason is open. In the cut by content, each role reads only 8, and
-# with nine of ten seeds this cut answers nearly everything.
+# average they do better, but the reason is open. In the cut by content, each role reads only 8
+# numbers, and yet this cut answers nearly everything with nine of ten seeds. So a role need not
+# read all 16.
 #
 # Before you cut a state, write down what each role must read in it.
 

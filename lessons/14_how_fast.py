@@ -284,8 +284,8 @@ print(check(FirstWritten))
 # order, so a machine that is busy for a while slows them all alike. It measures CPU time in one
 # thread. The time printed is the median over the rounds.
 #
-# A **profile** gives the share of each part of the step: the recurrence, `forward` and `backward`;
-# the output layer, `predict`; the rows of E; and the update.
+# A **profile** gives the share of each part of the step: the recurrence (`forward` and `backward`),
+# the output layer (`predict`), the rows of E, and the update.
 
 
 # %% tags=["training"]
@@ -449,8 +449,9 @@ wrong = created(OneOff, 7, 2, np.float64)
 report = caught(lambda: gradcheck(wrong, xs, rng=np.random.default_rng(6)))
 
 # %% [markdown]
-# All shapes are right, yet the gradient of U is wrong. The report names the line. It tried small
-# changes to the line, but hs[:-1] was not among them, so it suspects an input or a missing term.
+# All shapes are right, yet the gradient of U is wrong. Each step multiplied U by the state *before*
+# it, so the gradient needs hs[:-1]. The report names the line. It tried small changes to the line,
+# but hs[:-1] was not among them, so it suspects an input or a missing term.
 #
 # ## 3. All words at once
 #
@@ -677,10 +678,10 @@ print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million
 time_versions(OnePassSoftmax, OnePassUpdate)
 
 # %% [markdown]
-# In NumPy, the softmax makes about 14 reads and writes for each of z's 1.2 million numbers, and the
-# kernel makes two. The update makes about 11 for each of the 1.5 million weights, and now makes
-# five. So change 5 saves 14 million reads and writes, and change 6 saves 9 million: change 5 should
-# save more. Does it save more in your run? On the Xeon it does.
+# In NumPy, the softmax made about 14 reads and writes for each of z's 1.2 million numbers; the
+# kernel makes two. The update made about 11 for each of the 1.5 million weights; now it makes five.
+# So change 5 saves 14 million reads and writes, and change 6 saves 9 million: change 5 should save
+# more. Does it save more in your run? On the Xeon it does.
 #
 # ## 7. Few rows at full speed: U in panels
 #
@@ -730,17 +731,17 @@ show(draw_rates({"h @ U": rates}, title, "rows of the product"), "14_rows")
 #
 #     time = packing + rows · time per row
 #
-# Other constant costs, such as the call from Python, would also give a straight line. Draw it
-# through the measured times of 20 and 1,000 rows, and let it predict the speeds of the others.
-# Where will it fail?
+# (Other constant costs, such as the call from Python, would also give a straight line.) The next
+# cell puts this line through the measured times of 20 and 1,000 rows, and predicts the speeds of
+# the others from it. Where will it fail?
 
 # %%
 print_line(rates, U.size)
 
 # %% [markdown]
 # On the Xeon, five rows are the surprise. They are much faster than the line predicts, and faster
-# per row than ten. The call costs them as much as it costs ten, so what they save must be the
-# packing.
+# per row than ten. The call from Python takes the same time for five rows as for ten, so what five
+# rows save must be the packing.
 #
 # Ten rows show how far to trust the line. On the Xeon, they are slower than it predicts. They even
 # take longer than twelve rows, which are more work. Packing does not explain this, because it takes
@@ -868,8 +869,8 @@ print(check(UInPanels))
 time_versions(OnePassUpdate, UInPanels)
 
 # %% [markdown]
-# On the Xeon, change 7 gains about as much as change 4, as a ratio. The products in the loop became
-# faster, but they are a small part of the whole.
+# On the Xeon, change 7 made the training step about as much faster as change 4 did (as a ratio). The
+# products in the loop became much faster, but they are a small part of the whole.
 #
 # ## The library, and the floor
 #
@@ -984,7 +985,7 @@ show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 # changes 3 and 5, are in it. Change 1 gained little. Is it the same in your table? The ranking is
 # by ratio: a millisecond that is saved late, from a shorter time, counts for more.
 #
-# The library, which also handles padding and layers, was about as fast there as version 7.
+# On the Xeon, the library, which also handles padding and layers, was about as fast as version 7.
 #
 # The savings depend on the processor, on the model (question 5), and on the order of the changes: a
 # loop that is gone cannot be made faster (question 1).
