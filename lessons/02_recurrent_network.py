@@ -70,11 +70,10 @@ assert small[0] > 0.9 and small[-1] < 0.35
 # %% [markdown]
 # A little noise does no harm. A little more, and the network does hardly better than guessing.
 #
-# The network *can* do better. At the end of this lesson, it learns one of the distances at which it
-# fails here, and all that we change is the matrix from which it starts. So there is room for the
-# symbol. But to *learn* that the symbol is worth keeping, the network needs a gradient that travels
-# back through time, from the step where a mistake is made to the step that could have prevented it.
-# We follow this gradient.
+# The network *can* do better. At the end of this lesson, it gets further, and all that we change is
+# the matrix from which it starts. So there is room for the symbol. But to *learn* that the symbol
+# is worth keeping, the network needs a gradient that travels back through time, from the step where
+# a mistake is made to the step that could have prevented it. We follow this gradient.
 #
 # ## Forward
 #
@@ -361,9 +360,9 @@ assert "grads.U += after[t].T @ da" in str(report)
 # How can we train on a text of a million letters? The backward pass needs the state of every step,
 # so we would keep a million states in memory, and all that for a single step of training. Instead,
 # the text is read in windows. In *truncated* back-propagation through time, the *state* is carried
-# from one window to the next, but the gradient is cut at the border: the da Uᵀ of a window's first
-# step is thrown away. What do we lose? We compare two windows of three steps with all six steps at
-# once:
+# from one window to the next, but the gradient is cut at the border: what a window's first step
+# sends back, da Uᵀ, is thrown away. What do we lose? We compare two windows of three steps with all
+# six steps at once:
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -412,7 +411,9 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # > the short ones are filled up with padding, and padding must not enter the mean.)
 #
 # We print log2 of the perplexity, the *bits per letter*. The number to beat comes from counting
-# pairs of letters, as in lesson 01.
+# pairs of letters, as in lesson 01. For comparison, we have also trained models whose state goes
+# back to zeros at the start of every window. They read the held-out text in windows of 20, so they
+# remember at most 20 letters.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -441,8 +442,8 @@ assert carried < min(SHORT_MEMORY) < pairs
 
 # %% [markdown]
 # The memory is worth having: it saves about one bit per letter. But most of this bit comes from the
-# last 20 letters: the models of the middle line know nothing older, and they already save most of
-# it.
+# last 20 letters. The models of the middle line remember nothing older, and they already save most
+# of the bit.
 #
 # Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
 # draw letter after letter from its predictions? (A slash is the end of a verse.)
@@ -494,8 +495,9 @@ def backward_norms(cell, xs, start, dlast):
 # %% [markdown]
 # We compare the trained model with random networks, whose U is scaled to larger and larger ρ. All
 # read the same held-out letters through the trained embedding: 60 letters to warm up the state, and
-# 60 more, along which the gradient goes back. In the trained model, this gradient comes from the
-# model's own loss on the letter that follows. In the random networks, it is a random vector.
+# 60 more, along which the gradient goes back. It starts at the last state: in the trained model, as
+# the gradient of the model's own loss on the next letter, and in the random networks, as a random
+# vector.
 
 # %% tags=["training"]
 T = 60

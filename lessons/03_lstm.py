@@ -464,9 +464,9 @@ show(memory_picture(values, flags, curves, title), "03_memory")
 # - *What does b_f change?* The LSTM with b_f = 0, 1, 3 and 5, from a small U.
 #
 # In this task the network answers from its last h. We start the gradient there, with a random
-# vector instead of the loss's own gradient, because nothing is trained yet. We measure the gradient
-# of the state k steps back: of h in Elman's network, of h and c together in an LSTM. Its length,
-# divided by the length at the start, is the *share that arrives*.
+# vector. (Before training, the loss's own gradient would be almost as arbitrary.) We measure the
+# gradient of the state k steps back: of h in Elman's network, of h and c together in an LSTM. Its
+# length, divided by the length at the start, is the *share that arrives*.
 
 # %% tags=["training"]
 NETWORKS = {                            # b_f (None in an Elman network), is U orthogonal?
@@ -535,7 +535,8 @@ assert arrives[from_the_top[1]][40] > 0.2 and arrives[from_the_top[2]][40] < 0.0
 # %% [markdown]
 # Every LSTM loses a part at once, because the gradient must pass o and the slope of tanh(c) to get
 # from h to c. (At first, b_f = 5 even loses more than b_f = 3. Why? Question 3.) Farther back, the
-# gradient with b_f = 5 grows again. Path (1) alone cannot make it grow, because f < 1.
+# gradient with b_f = 5 grows again. Path (1) alone cannot make it grow, because f < 1. So path (2)
+# must be adding to it.
 #
 # ## Recall
 #
@@ -614,13 +615,14 @@ for name, counts in RUNS_THAT_LEARNT.items():
 #
 # | the LSTM | U starts | compared with Elman's network |
 # |---|---|---|
-# | all biases 0 | small | no clear difference: 2 runs more at n = 4 and at n = 8, none beyond |
+# | all biases 0 | small | no clear difference: 2 runs more at n = 4 and n = 8, 0 against 0 beyond |
 # | all biases 0 | orthogonal | worse: 10 runs against 17 at n = 8, and 0 against 5 at n = 16 |
 # | b_f = 5 | either | far better: nearly every run learns, even at n = 32 |
 #
 # So the gates alone are not a cure. The cure is a forget gate that *starts open*, which Gers et al.
 # advised when they introduced it. With an orthogonal U as well, every run learns every distance in
-# the table. (At n = 32, 20 runs against 17 may still be chance.)
+# the table. (At n = 32, 20 runs against 17 may still be chance.) The LSTM's cell has four times as
+# many parameters as Elman's, but they alone do not help: with b_f = 0, it has just as many.
 #
 # Two rules make a comparison fair:
 #
@@ -636,7 +638,7 @@ for name, counts in RUNS_THAT_LEARNT.items():
 #
 # It takes both: of these four combinations, only Elman's cell with an orthogonal U learns n = 16.
 #
-# The LSTM remembers, with a forget gate that starts open. Can a cell with fewer gates, and no cell
+# So an LSTM remembers if its forget gate starts open. Can a cell with fewer gates, and no cell
 # state, do the same? That is the question of lesson 04, and you can go on with it now.
 
 # %% [markdown]
@@ -694,7 +696,7 @@ assert min(recalled["upwards"]) > 0.9 and max(recalled["c"][1:]) < 0.6
 #
 # What does dropout do against overfitting? We train a language model on 10,000 words of the Bible,
 # once without dropout and once with D upwards. Both models start with b_f = 1, not 5. The recall
-# task rewards nothing but a long memory, but the next word depends on near words, too. (We have not
+# task rewards only a long memory, whereas the next word depends on near words, too. (We have not
 # compared other starts on words. Lesson 04 compares some on letters.)
 #
 # We train each model for 40 **epochs**: 40 times through the whole text. After every second
@@ -832,7 +834,7 @@ for label, text in (("training text", ids), ("held-out text", others)):
         print(f"{label}, model {name:<6}", *(f"{mean:12.2f}" for mean in means))
 
 # %% [markdown]
-# In the training text, the longer start hardly helps A, but with it B gets several times as far. In
+# In the training text, the longer start hardly helps A, but it takes B several times as far. In
 # the held-out text, nothing helps: on average, neither model gets even one word right. So B recites
 # its training text, and A hardly does. Large language models recite more after a longer start, too
 # (Carlini et al. 2023). (Why does B need a long start? Question 6.)

@@ -255,7 +255,8 @@ def gru_backward(dnext, cache, cell, grads):
 
 # %% [markdown]
 # Three functions remain, each with its backward pass: `read_out` (from the decoder's state to the
-# loss of one word), `word_forward` (one step of the decoder), and `forward` (both sentences).
+# loss of one word), `word_forward` (one step of the decoder), and `forward` (both sentences). On a
+# first reading, skim them, and follow only c in the forward passes and dc in the backward passes.
 
 
 # %%
@@ -471,9 +472,9 @@ report = caught(check, overwriting)
 # them is computed from dc. The gradients of the encoder's parameters are all computed from dc, and
 # all wrong. So the mistake is in dc, and that is where the report points.
 #
-# Without the check, nothing crashes, and every shape is right. The later words even have some
-# influence on dc, through the decoder's states. You might simply conclude that the model is not
-# very good.
+# Without the check, you would hardly notice the bug. Nothing crashes, and every shape is right. The
+# later words even have some influence on dc, through the decoder's states. You might simply
+# conclude that the model is not very good.
 #
 # ## What reaches the first symbol, before training
 #
@@ -549,9 +550,10 @@ watch = GradientWatch(train, PLACES, "fixed vector, 64")
 # `GradientWatch` measures the norm of ∂L/∂(embedded symbol), the symbol's gradient, at each of
 # twelve positions. It does so before training and after one epoch, and keeps a copy of the
 # 64-number model at both times. In the GRU's step, h_j = (1 − z) ∘ n + z ∘ h_{j−1}, a symbol enters
-# its state with the weight 1 − z. Before training, all symbols have about the same weight (1 − z is
-# about ½ everywhere), so their gradients should shrink as those of the states do. Sketch the
-# gradient of symbol 1, 2, … 12 as a curve. Then sketch your guess: what will one epoch do to it?
+# its state with the weight 1 − z. On the way back, the same weight is a factor in the symbol's
+# gradient. Before training, it is about ½ at every position, so from position to position the
+# symbols' gradients should shrink as those of the states do. Sketch the gradient of symbol 1, 2, …
+# 12 as a curve. Then sketch your guess: what will one epoch do to it?
 
 # %% tags=["training"]
 print(f"copying {SHORTEST} to {LONGEST} symbols out of 20: {len(train):,} sequences, {EPOCHS} "
@@ -572,9 +574,9 @@ show(draw_gradients(watch.norms, {"fixed vector, 64": 0, "attention": 2}), "05_g
 #
 # But one epoch reverses the blue curve (right)! Now the first symbol has a larger gradient than the
 # last. Does more of dc get back to h_1, the state after the first symbol? Or does the first symbol
-# enter its state with a larger weight than the last one does? The curve alone cannot tell. (With
-# attention, no gradient has far to travel, and still that curve is no longer flat.) So we measure
-# both, dc and z. After x_12 comes `</s>`, so c is h_13.
+# enter its state with a larger weight than the last one does? The curve alone cannot tell. (The
+# green curve is no longer flat either, although with attention no gradient has far to travel.) So
+# we measure both, dc and z. After x_12 comes `</s>`, so c is h_13.
 
 
 # %%
@@ -617,10 +619,10 @@ print("share of dc that reaches h_1 in untrained models, seeds 0 to 3: "
       + ", ".join(f"{share:.1%}" for share in by_seed))
 
 # %% [markdown]
-# Both. Before training, 1.3 % of dc reaches h_1, as computed. After one epoch, it is about half
-# (question 8). h_12 still gets about twice as much as h_1, but the first symbol's larger weight
-# more than makes up for this. At the last symbol, the encoder has learnt to keep what it has, so z
-# is large and 1 − z is small. At the first symbol, there is nothing to keep yet.
+# Both are true. Before training, 1.3 % of dc reaches h_1, as computed. After one epoch, it is about
+# half (question 8). h_12 still gets about twice as much as h_1, but the first symbol's larger
+# weight more than makes up for this. At the last symbol, the encoder has learnt to keep what it
+# has, so z is large and 1 − z is small. At the first symbol, there is nothing to keep yet.
 #
 # It is often said that the gradient does not reach the first symbols. Here it is true of all four
 # untrained models, but no longer after one epoch. And from so little, the model learns! (In shorter
@@ -756,12 +758,13 @@ for task, shares in {"copy": by_place["fixed vector, 64"], "reverse": of_reverse
           f"last three {shares[-3:].mean():.0%}, difference {100 * gaps[task]:.0f} points")
 
 # %% [markdown]
-# The first three still survive better, but the difference is much smaller. If only the order of
-# writing mattered, it would be as large as in copying. If only the order of reading mattered, the
-# last three would be better, because they were read first. So it seems to help a symbol to be read
-# first. In copying, this favours the first three. In `reverse`, it favours the last three.
+# The first three written still survive better, but the difference is much smaller. If only the
+# order of writing mattered, the difference would be as large as in copying. If only the order of
+# reading mattered, the last three would be better, because they were read first. So being read
+# first seems to help a symbol. In copying, this favours the first three. In `reverse`, it favours
+# the last three.
 #
-# Does it also help to be written first? Perhaps, but a third factor could explain the same results:
+# Does being written first help, too? Perhaps, but a third factor could explain the same results:
 # the delay between reading a symbol and writing it. In copying, the delay is the same for all
 # symbols of a sequence. In `reverse`, it is shortest for the symbol written first (question 5).
 
@@ -828,13 +831,13 @@ show(figure, "05_found")
 # the clearest case: it was in c, nearly always, and yet the decoder often failed to find it. So a
 # vector that is too small is not the whole story.
 #
-# What does this not show? The map has its own weights for each position, and read only sequences of
-# twelve. The decoder has one set of weights for all positions and lengths, so perhaps it could not
-# have done better.
+# What does this not show? The map has its own weights for each position, and was fitted only to
+# sequences of twelve. The decoder has one set of weights for all positions and lengths, so perhaps
+# it could not have done better.
 #
 # The other conditions show how c stores a sequence:
 #
-# - **Another sequence's c** (yellow) leaves the map with chance, as it should.
+# - **Another sequence's c** (yellow) leaves the map guessing, as it should.
 # - **c alone** (green) is enough for the first symbol only. Probably the symbols lie on top of each
 #   other in the same 64 numbers, and a map that knows the earlier ones subtracts what they added.
 #   We have not tested this explanation.
@@ -898,9 +901,9 @@ for row, cells in OTHER_SEEDS.items():
 # **Limits.** The two fixed vectors differ in more than the size of c. `hidden` also sets the size
 # of h_j and s_i, and the 32-number model has larger embeddings. So c may not be the only reason why
 # it fails earlier. Longer training helps the fixed vector: eight epochs instead of four move its
-# curve by two to three symbols (question 3). At
-# lengths beyond those of training (right of the dotted line), attention makes errors, too. How many
-# depends on the seed and even on the processor (question 7).
+# curve by two to three symbols (question 3). At lengths beyond those of training (right of the
+# dotted line), attention makes errors, too. How many depends on the seed and even on the processor
+# (question 7).
 #
 # ## Attention, or a second direction?
 #
@@ -910,12 +913,12 @@ for row, cells in OTHER_SEEDS.items():
 # source in *reverse* instead, so that its first words are the nearest to c, and their model gained
 # from it.
 #
-# So the package has trained all four combinations, fixed vector or attention with one direction or
-# two, and the fixed vector with a reversed source (`results/claims.md`). The models have 3 million
-# parameters and were trained for six epochs to translate English clauses of at most 12 tokens into
-# Spanish. Each score is the mean BLEU of three seeds. BLEU compares a translation's words and short
-# phrases with those of a human translation (100 is best). Guess: how many points is the second
-# direction worth, and how many is attention?
+# So the package has trained all four combinations (fixed vector or attention, one direction or
+# two), and also the fixed vector with a reversed source (`results/claims.md`). The models have 3
+# million parameters and were trained for six epochs to translate English clauses of at most 12
+# tokens into Spanish. Each score is the mean BLEU of three seeds. BLEU compares a translation's
+# words and short phrases with those of a human translation (100 is best). Guess: how many points is
+# the second direction worth, and how many is attention?
 
 # %% tags=["training"]
 # recipes: clauses-fixed, fixed-two-directions, additive-one-direction, clauses-additive
