@@ -5,7 +5,7 @@
 # pass that everything goes through, measure at what length a fixed vector fails, and find out
 # whether the lost symbols are still in it.
 #
-# **Needs:** lessons 02 and 04. **Time:** 55 minutes to read, 1 minute to run.
+# **Needs:** lessons 02 and 04. **Time:** 60 minutes to read, 1 minute to run.
 #
 # How can a network write a sentence that is longer or shorter than the one it has read? With two
 # recurrent networks (Cho et al. 2014; Sutskever, Vinyals & Le 2014). The **encoder** reads the

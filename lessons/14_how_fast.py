@@ -35,11 +35,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from course import caught, show
-from speed_parts import (MS_ON_XEON, ROWS_ON_XEON, blas_in_use, check_parts_add_up, draw_rates,
-                         draw_waterfall, falls, in_turns, kernels_of, listed, medians, panel_rates,
-                         print_columns, print_distance, print_line, print_profile, print_ranking,
-                         print_savings, print_shares, products_of, ranked, rate, shares_of,
-                         with_and_without)
+from speed_parts import (MS_ON_XEON, ROWS_ON_XEON, blas_in_use, check_parts_add_up,
+                         draw_panel_layout, draw_rates, draw_waterfall, falls, in_turns, kernels_of,
+                         listed, medians, panel_rates, print_columns, print_distance, print_line,
+                         print_profile, print_ranking, print_savings, print_shares, products_of,
+                         ranked, rate, shares_of, with_and_without)
 
 from numpy_attention import plotting
 from numpy_attention.data.batching.text_batches import TextBatch
@@ -248,7 +248,9 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# Check every gradient, again in float64, with tiny sizes that are all different.
+# Check every gradient, again in float64, with tiny sizes that are all different. The model computes
+# the loss and the gradient in one call, so `check` wraps it in a `forward` and a `backward` for
+# `gradcheck`, and `backward` repeats that call.
 
 
 # %%
@@ -781,10 +783,12 @@ print_columns({n: rate(seconds[n], 10, H * n) for n in COLUMNS})
 # Making panels is packing, too. But BLAS packs U for each of the T products, and we make its panels
 # once per training step, because U stays the same until the update.
 #
-# Two details remain. U has 800 columns, which is twelve and a half panels, so the last 32 columns
-# get a separate product. And a panel of Uᵀ has 800 rows, which makes 20 · 800 · 64 = 1,024,000
-# multiplications, just too many. We cut it into an upper and a lower part, and add their products:
-# x W = x′ W′ + x″ W″.
+# Two details remain. The last columns, fewer than 64, get a separate product. And a product with a
+# panel of Uᵀ takes 20 · 800 · 64 = 1,024,000 multiplications, just too many. So we cut these panels
+# in two.
+
+# %%
+show(draw_panel_layout(), "14_panel_layout")
 
 
 # %% tags=["plain"]
@@ -869,8 +873,8 @@ print(check(UInPanels))
 time_versions(OnePassUpdate, UInPanels)
 
 # %% [markdown]
-# On the Xeon, change 7 made the training step about as much faster as change 4 did (as a ratio). The
-# products in the loop became much faster, but they are a small part of the whole.
+# On the Xeon, change 7 made the training step about as much faster as change 4 did (as a ratio).
+# The products in the loop became much faster, but they are a small part of the whole.
 #
 # ## The library, and the floor
 #

@@ -5,6 +5,8 @@ import time
 
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Rectangle
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention import plotting
@@ -16,6 +18,8 @@ STYLES = {"h @ U": (0, "-", 0), "h @ panels": (0, "--", 1),
 
 COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
            "too close to tell": "0.75"}
+
+GAP = 30            # between the matrices in `draw_product`, in rows or columns
 
 # The Xeon's numbers: recorded by this lesson on one core of an Intel Xeon with OpenBLAS's SkylakeX
 # kernels. Each is the mean of two runs of `python lessons/14_how_fast.py`.
@@ -372,3 +376,63 @@ def draw_rates(rates, title, xlabel):
     ax.grid(alpha=0.3)
     ax.legend()
     return ax
+
+
+def draw_panel_layout():
+    """The two products of the loop in panels of 64 columns, for 20 rows and H = 200; → Axes."""
+    first, second, result = (tint(plotting.COLOURS[n]) for n in (0, 4, 2))
+    _, ax = plt.subplots(figsize=(8, 5.2), layout="constrained")
+    draw_product(ax, 0, 600, (200, 800), [first], {5}, result)
+    write(ax, 400, 845, "W = U (200 × 800): 12 panels + 32 columns", "bottom")
+    write(ax, 352, 730, "Wₚ", "center")
+    write(ax, -130, 565, "x = h (20 × 200)", "top")
+    write(ax, 352, 565, "x Wₚ", "top")
+    draw_product(ax, 930, 0, (800, 200), [first, second], {0, 1, 2}, result)
+    write(ax, 1030, 845, "W = Uᵀ (800 × 200):\n3 panels + 8 columns", "bottom")
+    write(ax, 1026, 630, "W′", "center")
+    write(ax, 1026, 230, "W″", "center")
+    write(ax, 500, 15, "x = da (20 × 800)", "bottom")
+    write(ax, 300, -35, "x′", "top")
+    write(ax, 700, -35, "x″", "top")
+    write(ax, 1030, -35, "x′ W′ + x″ W″", "top")
+    ax.set(xlim=(-240, 1190), ylim=(-85, 945), aspect="equal",
+           title="A panel of W gives the columns of x W below it; a tall panel is cut in two")
+    ax.axis("off")
+    return ax
+
+
+def draw_product(ax, left, top, shape, colours, coloured, result):
+    """Draw x, W and x W to scale: x has 20 rows, W is above x W and cut into panels.
+
+    left, top: the upper left corner of x W. shape: of W. colours: one for each part of x.
+    coloured: the numbers of the panels in these colours; the others are white. result: the colour
+    of their columns of x W.
+    """
+    inner, columns = shape
+    part = inner // len(colours)
+    for n, colour in enumerate(colours):
+        draw_rectangle(ax, left - GAP - inner + n * part, top - 20, part, 20, colour)
+    for p, start in enumerate(range(0, columns, 64)):
+        x = left + start
+        width = min(64, columns - start)
+        draw_rectangle(ax, x, top + GAP, width, inner, "white")
+        draw_rectangle(ax, x, top - 20, width, 20, result if p in coloured else "white")
+        for n, colour in enumerate(colours if p in coloured else ()):
+            bottom = top + GAP + inner - (n + 1) * part
+            draw_rectangle(ax, x, bottom, width, part, colour)
+
+
+def draw_rectangle(ax, left, bottom, width, height, colour):
+    """Fill a rectangle and outline it."""
+    ax.add_patch(Rectangle((left, bottom), width, height, facecolor=colour, edgecolor="0.3",
+                           linewidth=0.8))
+
+
+def tint(colour):
+    """A paler colour, on which black text can be read."""
+    return 0.55 + 0.45 * np.array(to_rgb(colour))
+
+
+def write(ax, x, y, text, vertical):
+    """Write a text centred at x. vertical: whether y is its top, its center or its bottom."""
+    ax.text(x, y, text, ha="center", va=vertical)
