@@ -166,7 +166,7 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """Compare our gradient with central differences: they vary `by`, which L adds to `name`."""
+    """Compare our gradient with central differences. L adds `by` to `name`; they vary `by`."""
     by = np.zeros_like(ours)
     check_gradient("d" + name, ours, partial(L, **{name: by}), by)
 
@@ -449,43 +449,42 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # **A rival explanation.** The weights do not matter: the decoder's own state, which began as the
 # encoder's last state, already knows the noun.
 #
-# An explanation that *forbids* nothing is worth little. Ours forbids something in each of the two
-# experiments below, and the rival only in the second.
+# An explanation that *forbids* nothing is worth little. The table shows what the two predict for
+# the whole test set: ours forbids something in each row, the rival only in row 4. In rows 1 to 3 we
+# train a model with an encoder that reads forward only, and ask which weights move to the right. In
+# row 4 we set C to 0, which removes the context.
 #
-# **Experiment 1: train with an encoder that reads forward only.** It makes the annotation of *blue*
-# before it has read *student*. If we are right, much of the weight of *étudiant* must move right,
-# to *student* or later positions, because their annotations are made after *student* was read.
+# | | question | what we measure | our explanation | the rival |
+# |---|---|---|---|---|
+# | 1 | Do swapped nouns' weights move? | smallest total on a swapped noun or later | > 20% | any |
+# | 2 | Do all weights move? | swapped adjectives, largest weight on the noun | > 75% | any |
+# | 3 | Do all nouns' weights move? | unswapped nouns, largest weight after the noun | < 20% | any |
+# | 4 | Is the state enough? | swapped nouns that are predicted if C is 0 | < 40% | ≥ 40% |
 #
-# Weight could also move for another reason, so we need two controls:
+# **Row 1.** The forward-only encoder makes the annotation of *blue* before it has read *student*.
+# If we are right, *étudiant* can come only from the annotations of *student*, the full stop and
+# `</s>`, so much of its weight must move there. We add up these three weights, do the same for each
+# swapped noun, and report the *smallest* sum. By the rival, the noun comes from the state, so in
+# rows 1 to 3 the weights can be anywhere.
 #
-# - *Swapped adjectives.* When the decoder writes *bleu*, the largest weight is on *student*. It can
-#   stay there, because with either encoder the annotation of *student* contains information about
-#   *blue*. But if the weights of all words drift to the right, it will move past *student*. And if
-#   the model learns to point better, it will move left, to *blue*.
-# - *Unswapped nouns.* The weights of all nouns could drift. By our explanation, those of unswapped
-#   nouns have no reason to move.
+# **Row 2, a control.** Weight could also move for other reasons, and this row can rule out two.
+# When the decoder writes *bleu*, the largest weight is on *student*. By our explanation it can stay
+# there, because with either encoder this annotation contains information about *blue*. But if all
+# weights drift to the right, it will move past *student*. And if the model learns to point better,
+# it will move left, to *blue*.
 #
-# **Experiment 2: remove the context.** With either encoder, set C to 0, so s̃_t = tanh(s_t W_h).
-# Predict each word from the correct previous words. The states stay the same, because what
-# attention finds does not enter them. If we are right, most nouns such as *étudiant* are lost. If
-# the rival is right, the state is enough, and most are still predicted.
+# **Row 3, a control.** A third reason would be that the weights of all nouns drift. By our
+# explanation, those of unswapped nouns have no reason to move.
 #
-# The table turns this into predictions for the whole test set. Take row 1. For *étudiant* it adds
-# up the weights on *student*, the full stop and `</s>`. It does so for each swapped noun, and
-# reports the *smallest* of these sums. By our explanation, the noun can come only from these
-# annotations, so even the smallest sum must be large. We say: more than 20%. By the rival, the
-# state knows the noun, so the weights can be anywhere, and any sum fits.
-#
-# | | what we measure | our explanation | the rival |
-# |---|---|---|---|
-# | 1 | forward only: smallest total weight on a swapped noun and later positions | > 20% | any |
-# | 2 | control, forward only: swapped adjectives, largest weight on the noun | > 75% | any |
-# | 3 | control, forward only: unswapped nouns, largest weight after the noun | < 20% | any |
-# | 4 | C = 0, either encoder: swapped nouns that are predicted | < 40% | ≥ 40% |
+# **Row 4.** With either encoder, s̃_t is now tanh(s_t W_h), and we predict each word from the
+# correct previous words. The states stay the same, because what attention finds does not enter
+# them. If the rival is right, most nouns such as *étudiant* are still predicted. If we are right,
+# most are lost.
 #
 # (This is not a blind test: we chose the limits after trial runs, far enough from the results
 # that another seed should not flip a verdict.) Write down which rows will come out as our
-# explanation says, and which words of our French sentence the model can still predict if C is 0.
+# explanation says, and which words of our French sentence the model with both directions can still
+# predict if C is 0.
 
 
 # %% tags=["training"]
