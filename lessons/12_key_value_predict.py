@@ -23,9 +23,9 @@ from itertools import combinations
 
 import numpy as np
 from course import caught, show
-from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, possible,
-                         print_cosines, print_ten_seeds, print_wikitext, terms_of, text_of,
-                         train_pairs, without_predict)
+from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
+                         possible, print_cosines, print_ten_seeds, print_wikitext, terms_of,
+                         text_of, train_pairs, without_predict)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -56,7 +56,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | first | second | third |
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
-# shows three parts. The equations are lesson 11's *combined*.
+# shows three parts. The equations are lesson 11's *combined*, in the paper's letters: M is now the
+# score's hidden layer, v is a value, and lesson 11's v is called w.
 
 # %%
 boxes = {
@@ -98,7 +99,7 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
-# never an answer? The rows of K and V are the keys and values of the four earlier states.
+# never an answer? The rows of K and V are the keys and values of the L = 4 earlier states.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -177,18 +178,19 @@ assert letters[alpha.argmax()] == "u"
 # | symbol | shape | what it is | paper | lesson 11 |
 # |---|---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n | h_t | h_t (H,) |
-# | window, L | | step t sees the last L = min(window, t − 1) states i | L | S = t − 1 states s |
-# | K, V | (L, n) | their keys k_i and values v_i | Y_t | M, both |
-# | M | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer | M_t | x_s |
+# | window, **L** | | step t sees the last L = min(window, t − 1) states i | L | S = t − 1 states |
+# | **K**, V | (L, n) | their keys k_i and values **v_i** | Y_t | M, both |
+# | **M** | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer | M_t | x_s |
 # | e = M w, α | (L,) | scores, weights | α | e, α |
 # | r = α V | (n,) | what was fetched | r_t | c |
 # | y | (O,) | tanh(r W_r + p_t W_x), which the output layer reads | h*_t | y (K,) |
-# | W_Y, W_h, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w | W_s, W_q, v |
+# | W_Y, W_h, **w** | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w | W_s, W_q, v |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, no bias | W^r, W^x | W_r, W_x, b |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | | w |
 #
-# The paper writes k for our n. K, L, M, v and w have new meanings. In lesson 11, L was the loss,
-# and a key was h_s W_s. Here a key is the part k_i itself, not yet multiplied by W_Y.
+# The paper writes k for our n. In lesson 11, the bold letters meant something else: L was the loss,
+# K the size of y, M the memory, v the vector that is w here, and w the upstream gradient. A key was
+# h_s W_s there. Here it is the part k_i itself, not yet multiplied by W_Y.
 #
 # ## Backward
 #
@@ -474,8 +476,8 @@ for row in range(3):
 # | tanh layer | | 24 | the layer reads all 24, and no past |
 # | 4-gram | 4-gram | 3 · 8 = 24 | 8 are read now, 8 one step later, 8 two steps later |
 # | one vector of 8 | attention | 8 | all four roles read all 8 |
-# | query, key \| value, predict | key-value | 2 · 8 = 16 | two roles read 8, two the other 8 |
-# | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | value, predict: 8 each |
+# | query, key \| value, predict | key-value | 2 · 8 = 16 | query, key: 8; value, predict: 8 |
+# | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | query, key: 8; others 8 each |
 # | one vector of 16 | | 16 | all four roles read all 16 |
 #
 # Chance is one answer in five, for a model that knows only which letters are second in a pair. (It
@@ -718,25 +720,26 @@ print(f"with each of these seeds, it answers more questions than {len(beaten)} o
 # With these three seeds, it does. But three seeds are few, and 800 steps are short. Here are ten
 # seeds, and a longer run (recorded on a Xeon, answers 2 to 4). One control is new: one vector of
 # 13. It is the longest vector with no more parameters than two parts of 8. Guess: will it beat the
-# cuts? And does one vector of 8 lack room, or is it only slow?
+# cuts? And does one vector of 8 lack room, or is it only slow? (In the figure, each strip is a
+# state, with a cell for each part. The initials in a cell name the roles that read this part.)
 
 # %% tags=["training"]
 assert (right[muted] < small).all()
 assert beaten == cuts
 assert all(right["one vector of 16"].mean() >= shares.mean() for shares in right.values())
 print_ten_seeds()
+show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# - **Compared with one vector of 8**, cuts help if they separate key and value: all four that do
-#   are far ahead. This fits the letters: the key needs *before*, and the value needs *now*. Of the
-#   two cuts that do not, *key, value, predict | query* is ahead on average, and the other one is
-#   behind.
+# - **Compared with one vector of 8**, all cuts with key and value apart are far ahead on average.
+#   This fits the letters: the key needs *before*, and the value needs *now*. Of the two cuts with
+#   key and value together, one is ahead on average, and one is behind.
 # - **Compared with the other cuts**, the cut by content is not the best on average: it ties with
-#   *query, key, predict | value*. It is ahead of that cut with nine of ten seeds, but fails with
-#   the tenth (answer 3). So our prediction did not hold. (Swapping the two parts of a state
-#   matters as much as changing the seed: question 3.)
-# - **Compared with one vector of 13**, which has slightly fewer parameters than two parts, no cut
-#   is better on average. The cut by content is at least as good with eight of ten seeds.
+#   *query, key, predict | value*. It is ahead with nine of ten seeds, but fails with the tenth. So
+#   our prediction did not hold. (Swapping the parts of a state matters as much as another seed:
+#   question 3.)
+# - **Compared with one vector of 13**, no cut is better on average. The cut by content is at least
+#   as good with eight of ten seeds.
 # - **With four times as many steps**, one vector of 8 answers nearly everything, too. So parts buy
 #   speed, not room.
 #

@@ -147,18 +147,22 @@ LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to
 
 
 def print_ten_seeds():
-    """Print the mean and the range of the recorded shares."""
-    print("\nright answers in %, ten seeds:   mean  from   to  key and value")
-    for name, shares in TEN_SEEDS.items():
-        together = any({"key", "value"} <= {*part.split(", ")} for part in name.split(" | "))
-        place = "together" if together else "apart" if " | " in name else ""
-        line = f"  {name:<28} {np.mean(shares):6.0f} {min(shares):5} {max(shares):4}  {place}"
-        print(line.rstrip())
-    print("after 3,200 steps instead of 800, three seeds:")
-    print(f"  {'one vector of 8':<28} {np.mean(LONGER):6.0f} {min(LONGER):5} {max(LONGER):4}")
+    """Print how the cut by content compares seed by seed, and the longer run."""
+    shares = {name: np.array(one) for name, one in TEN_SEEDS.items()}
+    by_content = shares["query, value | key, predict"]
+    above = (by_content > shares["query, key, predict | value"]).sum()
+    at_least = (by_content >= shares["one vector of 13"]).sum()
+    print("\nthe cut by content, compared with another model with the same seed:")
+    print(f"  above query, key, predict | value: {above} of 10")
+    print(f"  at least as good as one vector of 13: {at_least} of 10")
+    print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
+          ", ".join(f"{share}%" for share in LONGER))
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
+
+PART_COLOURS = [plotting.COLOURS[place] for place in (4, 6, 2)]     # of a first, second, third part
+STRIP = 35      # where the strips of draw_ten_seeds start
 
 
 def draw_answers(right, title):
@@ -171,6 +175,72 @@ def draw_answers(right, title):
     ax.legend(loc="upper left")
     ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
     return ax
+
+
+def parts_of(name):
+    """[(initials of the roles that read a part, how many numbers it has)] for a name in TEN_SEEDS.
+
+    A name has a bar between parts of 8, or is "one vector of …".
+    """
+    if " | " in name:
+        return [(" ".join(role[0] for role in part.split(", ")), 8) for part in name.split(" | ")]
+    size = int(name.removeprefix("one vector of ").split(",")[0])
+    return [("q k v" if "no predict" in name else "q k v p", size)]
+
+
+def group_of(name):
+    """The heading under which draw_ten_seeds puts a model."""
+    if " | " not in name:
+        return "no cut"
+    together = any("k" in roles and "v" in roles for roles, _ in parts_of(name))
+    return "key and value together" if together else "key and value apart"
+
+
+def draw_ten_seeds():
+    """Plot TEN_SEEDS, one row per model, with a strip that shows who reads which part; → Figure."""
+    mean = {name: np.mean(shares) for name, shares in TEN_SEEDS.items()}
+    groups = {}
+    for name in TEN_SEEDS:
+        groups.setdefault(group_of(name), []).append(name)
+    cuts = groups["key and value together"] + groups["key and value apart"]
+    # what the title says
+    assert all(mean[name] > mean["one vector of 8"] for name in groups["key and value apart"])
+    assert all(mean[name] < mean["one vector of 13"] for name in cuts)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5.6), layout="constrained",
+                                         sharey=True, width_ratios=(4, 6))
+    figure.suptitle("On average, cuts between key and value beat one vector of 8, "
+                    "but not one vector of 13")
+    of_seed = {"color": plotting.COLOURS[0], "alpha": 0.7}
+    of_mean = {"color": plotting.COLOURS[1], "markersize": 16, "markeredgewidth": 3}
+    row = 0
+    for heading in ("key and value together", "key and value apart", "no cut"):
+        left.text(0, row, heading, weight="bold", va="center")
+        for name in groups[heading]:
+            row += 1
+            left.text(0, row, name, va="center")
+            _draw_parts(left, row, parts_of(name))
+            right.plot(mean[name], row, "|", **of_mean)
+            right.plot(TEN_SEEDS[name], [row] * 10, "o", **of_seed)
+        row += 1.5
+    left.set(xlim=(0, 60), ylim=(row - 0.8, -0.6))
+    left.set_axis_off()
+    left.text(STRIP, -0.75, "q query, k key,\nv value, p predict", va="center")
+    right.plot([], [], "o", **of_seed, label="one seed")
+    right.plot([], [], "|", **of_mean, label="mean of ten seeds")
+    right.axvline(20, color="grey", linestyle="--", label="chance", zorder=0)
+    right.set(xlabel="right answers in %, after 800 steps", xlim=(0, 104))
+    right.tick_params(left=False, labelleft=False)
+    right.legend(loc="lower left", ncols=3, bbox_to_anchor=(0, 1))
+    return figure
+
+
+def _draw_parts(ax, row, parts):
+    """Draw a state as a strip: one cell per part, as wide as it has numbers."""
+    start = STRIP
+    for (roles, size), colour in zip(parts, PART_COLOURS):
+        ax.barh(row, size, left=start, height=0.7, color=colour, edgecolor="white")
+        ax.text(start + size / 2, row, roles, ha="center", va="center", fontsize=9)
+        start += size
 
 
 def draw_cosines(seen, accused, title):
