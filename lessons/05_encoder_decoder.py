@@ -181,11 +181,11 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 #
 # Now the numbers become vectors and matrices. The cell is lesson 04's GRU, and the decoder also
 # reads the previous word. A softmax predicts each word. Before it, there is one more layer, the
-# **deep output**, which combines the decoder's state, the previous word, and c. So besides s_0 and
-# each s_i, each prediction now reads c. As in Cho's model, the layer ends in **maxout**, which
-# keeps the larger number of each pair. For large numbers, a tanh is flat and passes hardly any
-# gradient. Maxout passes the whole gradient to the larger number. It has no parameters, and takes
-# one line in each pass.
+# **deep output**, which combines the decoder's state, the previous word, and c. So c is now read
+# not only by s_0 and each s_i, but also by each prediction. As in Cho's model, the layer ends in
+# **maxout**, which keeps the larger number of each pair. For large numbers, a tanh is flat and
+# passes hardly any gradient. Maxout passes the whole gradient to the larger number. It has no
+# parameters, and takes one line in each pass.
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
@@ -476,6 +476,9 @@ report = caught(check, overwriting)
 # later words even have some influence on dc, through the decoder's states. You might simply
 # conclude that the model is not very good.
 #
+# This is a good place to pause. You have the whole model and its backward pass. Still to come: what
+# reaches the first symbol, when copies fail, and whether the lost symbols are still in c.
+#
 # ## What reaches the first symbol, before training
 #
 # How much of dc is left after twelve steps, in a GRU that has not learnt anything? We derive the
@@ -516,7 +519,7 @@ print(f"left after twelve steps: {np.prod(computed):.1%}, at best it would be {0
 
 # %% [markdown]
 # The factors rise as expected, and after twelve steps, 1.3 % of the gradient is left. Even at best
-# it would be only 3.2 %. Can a model learn from so little what the first symbols are?
+# it would be only 3.2 %. Is that enough for a model to learn what the first symbols are?
 #
 # ## What reaches the first symbol, measured
 #
@@ -573,10 +576,10 @@ show(draw_gradients(watch.norms, {"fixed vector, 64": 0, "attention": 2}), "05_g
 # (green), all symbols have nearly the same share.
 #
 # But one epoch reverses the blue curve (right)! Now the first symbol has a larger gradient than the
-# last. Does more of dc get back to h_1, the state after the first symbol? Or does the first symbol
-# enter its state with a larger weight than the last one does? The curve alone cannot tell. (The
-# green curve is no longer flat either, although with attention no gradient has far to travel.) So
-# we measure both, dc and z. After x_12 comes `</s>`, so c is h_13.
+# last. Does more of dc get back to h_1, the state after the first symbol, than before training? Or
+# does the first symbol enter its state with a larger weight than the last one does? The curve alone
+# cannot tell. (The green curve is no longer flat either, although with attention no gradient has
+# far to travel.) So we measure both, dc and z. After x_12 comes `</s>`, so c is h_13.
 
 
 # %%
@@ -624,9 +627,9 @@ print("share of dc that reaches h_1 in untrained models, seeds 0 to 3: "
 # weight more than makes up for this. At the last symbol, the encoder has learnt to keep what it
 # has, so z is large and 1 − z is small. At the first symbol, there is nothing to keep yet.
 #
-# It is often said that the gradient does not reach the first symbols. Here it is true of all four
-# untrained models, but no longer after one epoch. And from so little, the model learns! (In shorter
-# sequences, h_1 is nearer to c. Adam, which rescales small gradients, may have helped, too.)
+# It is often said that the gradient does not reach the first symbols. Here that is true of all four
+# untrained models, but no longer after one epoch. So 1.3 % was enough to start learning! (Shorter
+# sequences, in which h_1 is nearer to c, may have helped. We did not test this.)
 
 # %% tags=["training"]
 first, *_, last = watch.norms["fixed vector, 64", "after one epoch"]
@@ -701,8 +704,8 @@ for name in SETTINGS:
 
 # %% [markdown]
 # With the fixed vectors, they agree within a few percentage points. (Where both are near 0, this
-# tests little.) So the power turns a gradual fall of q into a steep one: with 64 numbers at 9 to 11
-# symbols, about three of four symbols are still right, but hardly any whole copy is.
+# tests little.) So the exponent n + 1 turns a gradual fall of q into a steep one: with 64 numbers
+# at 9 to 11 symbols, about three of four symbols are still right, but hardly any whole copy is.
 #
 # When a copy fails, which part of it survives, the beginning or the end? The *last* symbol read is
 # the nearest to c in time. Guess, and then look at sequences of twelve symbols (right-hand panel).
@@ -784,7 +787,7 @@ assert -0.1 < gaps["reverse"] < gaps["copy"]
 # training split, and test it on others. The encoder stays as it is. For comparison, we also test
 #
 # - a map fitted to c alone, without the earlier symbols;
-# - a map fitted to the c of an *untrained* encoder, and the earlier symbols;
+# - a map fitted to an *untrained* encoder's c together with the earlier symbols;
 # - the first map, given the c of a *different* sequence. It can then only guess, so one symbol in
 #   20 should be right.
 #
@@ -845,8 +848,8 @@ show(figure, "05_found")
 #   A symbol's contribution shrinks at each step on its way to c, just as the gradient does on its
 #   way back. So the first symbols are faint next to the later ones.
 #
-# Now compare pink and orange at the tenth symbol. In the untrained encoder's c, the map finds it
-# nearly always. In the trained encoder's c, it finds it in only about half of the sequences. In the
+# Now compare pink and orange at the tenth symbol. In the untrained encoder's c, the map finds this
+# symbol nearly always, but in the trained encoder's c in only about half of the sequences. In the
 # others, the symbol may be lost, or stored in a form that no linear map can read. So as far as a
 # linear map can tell, training gained the first symbols and gave up many of the later ones.
 
@@ -896,7 +899,8 @@ for row, cells in OTHER_SEEDS.items():
 #
 # **Evidence** (the figure of whole copies, and the recorded seeds). The fixed vectors fail within
 # the lengths of training, the smaller one (orange) first. Attention (green) makes almost no errors
-# there. Bahdanau et al. (2015, figure 2) found the same for sentences.
+# there. Bahdanau et al. (2015, figure 2) found a similar difference for sentences, but with two
+# different encoders (next section).
 #
 # **Limits.** The two fixed vectors differ in more than the size of c. `hidden` also sets the size
 # of h_j and s_i, and the 32-number model has larger embeddings. So c may not be the only reason why

@@ -450,13 +450,13 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # encoder's last state, already knows the noun.
 #
 # An explanation that *forbids* nothing is worth little. The table shows what the two predict for
-# the whole test set: ours forbids something in each row, the rival only in row 4. In rows 1 to 3 we
-# train a model with an encoder that reads forward only, and ask which weights move to the right. In
-# row 4 we set C to 0, which removes the context.
+# the whole test set: ours forbids something in each row, the rival only in row 4. For rows 1 to 3
+# we train a model with an encoder that reads forward only, and ask which weights move to the right.
+# For row 4 we set C to 0, which removes the context. Each row of the table is explained below it.
 #
 # | | question | what we measure | our explanation | the rival |
 # |---|---|---|---|---|
-# | 1 | Do swapped nouns' weights move? | smallest total on a swapped noun or later | > 20% | any |
+# | 1 | Do swapped nouns' weights move? | smallest sum of weights, noun or later | > 20% | any |
 # | 2 | Do all weights move? | swapped adjectives, largest weight on the noun | > 75% | any |
 # | 3 | Do all nouns' weights move? | unswapped nouns, largest weight after the noun | < 20% | any |
 # | 4 | Is the state enough? | swapped nouns that are predicted if C is 0 | < 40% | ≥ 40% |
@@ -464,8 +464,8 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # **Row 1.** The forward-only encoder makes the annotation of *blue* before it has read *student*.
 # If we are right, *étudiant* can come only from the annotations of *student*, the full stop and
 # `</s>`, so much of its weight must move there. We add up these three weights, do the same for each
-# swapped noun, and report the *smallest* sum. By the rival, the noun comes from the state, so in
-# rows 1 to 3 the weights can be anywhere.
+# swapped noun, and report the *smallest* sum. According to the rival, the noun comes from the
+# state, so in rows 1 to 3 the weights can be anywhere.
 #
 # **Row 2, a control.** Weight could also move for other reasons, and this row can rule out two.
 # When the decoder writes *bleu*, the largest weight is on *student*. By our explanation it can stay
@@ -526,7 +526,7 @@ shares = print_predicted(["pas", "</s>"], both_words, test)
 assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 
 # %% [markdown]
-# Row 1 is as our explanation says. (The titles of the figure give its sum for *étudiant*.) In row
+# Row 1 is as our explanation says. (The figure's titles give the sum for *étudiant*.) In row
 # 2, the largest weight of most adjectives stays on the noun, so not all words drift to the right.
 # But in row 3 we are wrong: the weights of unswapped nouns move, too. A likely reason, which we did
 # not test: `location` reads no word. After *the* it cannot see whether an adjective or the noun
@@ -757,9 +757,9 @@ print("recorded for seeds 1 to 3, exactly right: 98.8 to 99.8% without the windo
 # With only one. In `local-p`, seeds 1 and 3 fail: most of their translations contain an error. With
 # seed 2, the model translates about as well with the window as without it, but it points worse.
 #
-# What goes wrong with the others? The next cell trains seeds 1 and 2 for the first of the five
-# epochs, and prints p and its slope ∂p/∂z = p (1 − p / S) for our sentence. Which of these p can
-# training still move?
+# What goes wrong? The next cell trains a seed that fails (1) and the seed that does not (2) for the
+# first of the five epochs, and prints p and its slope ∂p/∂z = p (1 − p / S) for our sentence. Which
+# of these p can training still move?
 
 # %% tags=["training"]
 S_here = len(pair.source) + 1           # with </s>
@@ -771,7 +771,7 @@ for seed in (1, 2):
     print("    p (1 − p/S) =", (p * (1 - p / S_here)).round(2))
 
 # %% [markdown]
-# With seed 1, every p of our sentence has run to an end of the sigmoid's range, 0 or S. There the
+# With seed 1, every p of our sentence has run to an end of its range (0 or S = 9). There the
 # slope is almost 0, so W_p and v_p can hardly learn. Most right words are outside the window and
 # cannot pull either. With seed 2, p stays between the ends.
 #

@@ -93,7 +93,7 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *d* just *before* it. Because query and key share a part, k_i must hold two letters:
 # the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
 # We write it as (before, now, 1), where the 1 serves as a bias. The letter d is written as 1 and g
-# as −1. The letters u and s are written as 0, because no state ever asks about them. In the first
+# as −1. The letters u and s are written as 0, because no question is ever about them. In the first
 # key, *before* is 0 as well, because there is no letter before it. For example, the key of *u* is
 # (1, 0, 1): *d* before, *u* now.
 #
@@ -549,6 +549,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # - **Conjecture 1.** Much of what the parts seemed to gain came from the longer state.
 # - **Conjecture 2.** 16 numbers do better without a cut, because each role can read all of them.
 #
+# Before we judge them, we look for roles that disturb each other, test what we find by cutting the
+# state in other ways, and then repeat the comparison with ten seeds.
+#
 # ## Do the roles pull against each other?
 #
 # If the roles disturb each other in one vector, their gradients should point in opposite
@@ -656,10 +659,10 @@ print("the third minus the better of the other two:",
 # share a part. Perhaps it gains because it separates key and value. (The largest lead is due to
 # seed 1, with which *key, value, predict | query* fails.)
 #
-# The first model is the real surprise. It has everything that one vector of 8 has, and 8 numbers
-# more for predict. Yet it answers less than a tenth of the questions, where the vector of 8 answers
-# about a third. What if we take predict away from the vector of 8, so that W_x is 0 and stays 0?
-# Guess: will the share rise or fall?
+# *query, key, value | predict* is the real surprise. Its query, key and value share 8 numbers, as
+# in one vector of 8, and predict has 8 more of its own. Yet it answers less than a tenth of the
+# questions, where the vector of 8 answers about a third. What if we take predict away from the
+# vector of 8, so that W_x is 0 and stays 0? Guess: will the share rise or fall?
 
 # %% tags=["training"]
 assert all((right[name] < right[together]).all() for name in separated)
@@ -667,19 +670,19 @@ muted = "one vector of 8, no predict"
 answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 
 # %% [markdown]
-# It falls, too. Predict, the accused, *helps* one vector of 8 to learn, but only if it shares the
-# numbers of the other roles. Why? These runs do not show it.
+# It falls. So predict, the accused, *helps* one vector of 8 to learn, but only if it shares the
+# numbers of the other roles: with numbers of its own, it did not help. These runs do not show why.
 #
 # Why did the cosines mislead us? A mean cosine misses two kinds of competition:
 #
 # - **Between states.** A cosine compares two roles *in the same state*, and query and key meet in
-#   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and there the two
-#   roles can compete unseen.
+#   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and in these weights
+#   the two roles can compete unseen.
 # - **Between cases that cancel.** Key and value meet in 7,000 states, almost at right angles on
-#   average. Suppose that one number of the state must equal two letters at once, one for each role,
-#   and each letter is 1 or −1. When the letters agree, so do the gradients. When they differ, the
-#   gradients are opposite. If both cases are equally frequent, the mean cosine is 0, yet half of
-#   the time no single number can serve both roles.
+#   average. Suppose that each of two roles wants the same number of the state to equal a letter of
+#   its own, and each letter is 1 or −1. When the letters agree, so do the gradients. When they
+#   differ, the gradients are opposite. If both cases are equally frequent, the mean cosine is 0,
+#   yet half of the time no single number can serve both roles.
 #
 # Which letter must each role *read* in the state: *now*, *before* or none? Fill in the second row,
 # write your cut into the next cell, and guess its share of right answers before you run it:
@@ -734,10 +737,10 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # - **Compared with one vector of 8**, all cuts with key and value apart are far ahead on average.
 #   This fits the letters: the key needs *before*, and the value needs *now*. Of the two cuts with
 #   key and value together, one is ahead on average, and one is behind.
-# - **Compared with the other cuts**, the cut by content is not the best on average: it ties with
-#   *query, key, predict | value*. It is ahead with nine of ten seeds, but fails with the tenth. So
-#   our prediction did not hold. (Swapping the parts of a state matters as much as another seed:
-#   question 3.)
+# - **Compared with the other cuts**, the cut by content is not clearly the best on average: it ties
+#   with *query, key, predict | value*. It beats that cut with nine of ten seeds, but fails with the
+#   tenth. So our prediction did not hold. (Which of two parts comes first in the state matters as
+#   much as another seed: question 3.)
 # - **Compared with one vector of 13**, no cut is better on average. The cut by content is at least
 #   as good with eight of ten seeds.
 # - **With four times as many steps**, one vector of 8 answers nearly everything, too. So parts buy

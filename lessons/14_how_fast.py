@@ -503,10 +503,10 @@ print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 #   tell` if it contains 1.
 #
 # The verdict is only a rule of thumb: if two versions are almost equally fast, the next run may
-# give another one.
+# give a different verdict, and `saves` may be negative although the ratio is above 1.
 #
-# Compare your times within a table only, because the machine may be slower a minute later. The
-# Xeon's times are the same in every table, because they were all recorded in *The waterfall*.
+# Compare your times only within the same table, because the machine may be slower a minute later.
+# The Xeon's times are the same in every table: all were recorded together, in *The waterfall*.
 
 # %% tags=["training"]
 time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
@@ -785,7 +785,8 @@ print_columns({n: rate(seconds[n], 10, H * n) for n in COLUMNS})
 #
 # Two details remain. The last columns, fewer than 64, get a separate product. And a product with a
 # panel of Uᵀ takes 20 · 800 · 64 = 1,024,000 multiplications, just too many. So we cut these panels
-# in two.
+# in two, across the rows of Uᵀ, and add the two products. (The more rows x has, the more such parts
+# are needed.)
 
 # %%
 show(draw_panel_layout(), "14_panel_layout")
@@ -844,7 +845,7 @@ seconds = with_and_without(U, states, slopes, FEW, Panels)
 rates = panel_rates(U.size, seconds, FEW)
 gains = [rates[f"{x} @ panels"][10] / rates[f"{x} @ {W}"][10]
          for x, W in (("h", "U"), ("da", "U.T"))]
-title = f"Ten rows: panels make h @ U {gains[0]:.1f}, da @ U.T {gains[1]:.1f} times as fast"
+title = f"Ten rows: with panels, h @ U is {gains[0]:.1f} and da @ U.T {gains[1]:.1f} times as fast"
 show(draw_rates(rates, title, "rows of the product"), "14_panels")
 
 # %% [markdown]
@@ -873,8 +874,8 @@ print(check(UInPanels))
 time_versions(OnePassUpdate, UInPanels)
 
 # %% [markdown]
-# On the Xeon, change 7 made the training step about as much faster as change 4 did (as a ratio).
-# The products in the loop became much faster, but they are a small part of the whole.
+# On the Xeon, change 7 sped up the training step by about the same factor as change 4. The products
+# in the loop became much faster, but they are a small part of the whole.
 #
 # ## The library, and the floor
 #
@@ -997,8 +998,8 @@ show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
 # ## What is left
 #
 # How much could still be saved? At most everything except the products. Compute the products' share
-# of version 7's time from the output above. Then guess how the rest is split between softmax,
-# update, gates and everything else. We timed the kernels on their own, in the same rounds.
+# of version 7's time from the output above. Then guess how the remaining time is split between
+# softmax, update, gates and everything else. We timed the kernels on their own, in the same rounds.
 
 
 # %% tags=["training"]

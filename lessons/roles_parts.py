@@ -341,8 +341,8 @@ def print_wikitext():
           ", ".join(f"{name} {mean:.1f}" for name, mean in means.items()))
     spread = max(np.ptp(perplexities) for perplexities in (lstm, *value.values()))
     widest = max(high - low for seeds in WIKITEXT.values() for _, low, high in seeds)
-    print(f"another seed changes a perplexity by up to {spread:.0f}, another test text of this "
-          f"size by at most about {widest / 2:.0f} (95% intervals)")
+    print(f"another seed changed a model's perplexity by up to {spread:.0f}; another test text of "
+          f"this size would change it by at most about {widest / 2:.0f} (95% intervals)")
 
 
 def _signed(differences):

@@ -257,8 +257,8 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
         targets = len(pair.target)
         for i, j in A:
             if not (0 <= i < sources and 0 <= j < targets):
-                raise ValueError(f"pair {n}: link ({i}, {j}) is outside {sources} source and "
-                                 f"{targets} target words; "
+                raise ValueError(f"pair {n}: link ({i}, {j}) is out of range for {sources} source "
+                                 f"and {targets} target words; "
                                  "links are (source position, target position) from 0")
         hits += len(A & pair.sure) + len(A & pair.possible)
         total += len(A) + len(pair.sure)

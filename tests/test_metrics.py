@@ -246,7 +246,7 @@ def test_alignment_error_rate_by_hand():
 def test_alignment_error_rate_raises():
     with pytest.raises(ValueError, match="1 link sets but 2 pairs"):
         metrics.alignment_error_rate([set()], [SWAPPED, LONG])
-    message = r"pair 0: link \(2, 4\) is outside 5 source and 3 target"
+    message = r"pair 0: link \(2, 4\) is out of range for 5 source and 3 target"
     with pytest.raises(ValueError, match=message):
         metrics.alignment_error_rate([{(2, 4)}], [LONG])
     with pytest.raises(ValueError, match="no gold alignment"):
@@ -255,7 +255,7 @@ def test_alignment_error_rate_raises():
 
 @pytest.mark.parametrize("link", [(5, 0), (0, 3), (-1, 0), (0, -1)])
 def test_links_out_of_range_raise(link):
-    with pytest.raises(ValueError, match="is outside 5 source and 3 target words"):
+    with pytest.raises(ValueError, match="is out of range for 5 source and 3 target words"):
         metrics.alignment_error_rate([{link}], [LONG])
 
 

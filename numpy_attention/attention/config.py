@@ -98,6 +98,6 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
         choice = AttentionConfig(attention, **settings)
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
-        raise ValueError(f"{', '.join(settings)} can be set only if attention is a name, got a "
-                         f"{type(attention).__name__}; omit {', '.join(settings)}")
+        raise ValueError(f"{', '.join(settings)} can be set only if attention is a name or "
+                         f"a class, not an object; omit {', '.join(settings)}")
     return attention

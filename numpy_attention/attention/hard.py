@@ -67,8 +67,8 @@ class HardAttention(Module):
 
     def __post_init__(self):
         if isinstance(self.attention, type) or not hasattr(self.attention, "score"):
-            raise TypeError(f"{type(self.attention).__name__} cannot be hard, because it has no "
-                            "method `score` for a single softmax; choose another attention")
+            raise TypeError(f"attention = {self.attention!r}; expected an object with a method "
+                            "`score`, such as the one that AdditiveAttention.create returns")
         check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):

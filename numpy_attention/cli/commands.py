@@ -63,7 +63,7 @@ ROWS: list[Any] = [
      f"{RUN} --split test", options.EVALUATE, BOTH, True),
     ("ablate", "evaluate:ablate",
      "Measure how much worse a model is with no context, equal attention weights, all weight on "
-     "the largest (hard) or a sampled position, or the states of another sentence (shuffled)",
+     "one position (hard: the largest; or a sampled one), or another sentence's states (shuffled)",
      f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
      "Ask a language model which of ten words fills a gap, with and without the preceding text",

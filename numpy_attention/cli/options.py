@@ -123,7 +123,7 @@ ALIGNMENTS = (
     file("alignments", "gold word links of the pairs. Pharaoh format: a line per pair, such as "
          "'0-0 1p2'; NAACL format: a line per link, such as '1 1 2 S'", **OF_PAIRS),
     Option("count_from", "whether the links count words from 0 or from 1", whole(0, 1),
-           note="0 for Pharaoh and 1 for NAACL, or the other one if that does not fit the links",
+           note="0 for Pharaoh and 1 for NAACL, or the other if the links do not fit",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (

@@ -34,7 +34,7 @@ def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
 def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> Any:
     """Return examples[index]. Raises ValueError if `index`, the value of --index, is out of range.
 
-    split, what: for the message, the name of the split, and "pairs" or "sentences".
+    split, what: for the message: the name of the split, and "pairs" or "sentences".
     """
     if index >= len(examples):
         raise ValueError(f"--index {index} is out of range; {split} has {len(examples):,} {what}, "

@@ -99,12 +99,12 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model reads its past states. none: not at all; single, combined: "
            "Salton et al. 2017; attention, key-value, key-value-predict: Daniluk et al. 2017, with "
            "1, 2 or 3 vectors per state; ngram: Daniluk's N-gram model, without attention; "
-           "projection: no attention, but the layer that the others have above the state",
+           "projection: no attention, just the layer above the state that attention models have",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "number of states before the current chunk that attention also sees; with "
-           "ngram, any N stands for the exact number needed", whole(1), note="none",
+    Option("carried", "number of states before the current chunk that attention also sees; ngram "
+           "needs order − 2 states and uses that number whatever N is", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: none", default="tanh",
@@ -113,8 +113,8 @@ LANGUAGE_MODEL = (
     Option("layers", "number of stacked recurrent layers", LAYERS, 1),
     Option("embedding", "size of the word vectors", whole(1), note="200", excludes=SIZED),
     Option("hidden", "size of the state; without --embedding, it also sets the size of the word "
-           "vectors", whole(1), excludes=SIZED, note="the size of the word vectors, times 2 for "
-           "key-value, 3 for key-value-predict or order − 1 for ngram"),
+           "vectors", whole(1), excludes=SIZED, note="--embedding × 1; × 2 for key-value, × 3 for "
+           "key-value-predict, × (order − 1) for ngram"),
     Option("parameters", "choose the largest sizes with at most N parameters", whole(1)),
     Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
     Option("dropout", "fraction of values set to 0 in training", share, 0.2),

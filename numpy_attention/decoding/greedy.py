@@ -24,10 +24,10 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     """Translate a batch of sentences; return one Hypothesis for each.
 
     source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. A
-    translation ends with </s>, after max_length words, or after twice the source length plus 10
-    words. <pad>, <s> and the ids in `never` are never chosen. Finished sentences leave the batch.
-    Raises ValueError for an empty sentence, max_length below 1 or ids outside the vocabulary, and
-    ArithmeticError if log p is not a number.
+    translation ends with </s>, or at its maximum length: the smaller of max_length and twice the
+    source length plus 10. <pad>, <s> and the ids in `never` are never chosen. Finished sentences
+    leave the batch. Raises ValueError for an empty sentence, max_length below 1 or ids outside the
+    vocabulary, and ArithmeticError if log p is not a number.
     """
     check_sources(model, source, source_mask)
     limit = longest(source_mask, max_length)                        # (B,)

@@ -49,9 +49,9 @@ UNDATED: dict[str, dict[str, None]] = {
 def tokens_by_keyword(function: Draw) -> Draw:
     """Decorate a function so that it also takes keyword-only arguments by position, with a warning.
 
-    In version 1.0 the source tokens came before the target tokens, while the axes of the weights
-    are (T, S). With keywords, square weights cannot get the wrong labels. The warning is a
-    DeprecationWarning.
+    By position, source tokens come first, as in version 1.0, although the axes of the weights are
+    (T, S). If the weights are square, swapped tokens cannot be detected, so pass them by keyword.
+    Positional tokens give a DeprecationWarning.
     """
     parameters = inspect.signature(function).parameters.values()
     first = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)

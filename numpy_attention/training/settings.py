@@ -137,7 +137,7 @@ class Training:
     seed: int = option(
         0, SEEDS, "random seed for the initial values, the order of the text and dropout")
     order_seed: int | None = option(
-        None, SEEDS, "separate random seed for the order of the text and dropout (default: none)")
+        None, SEEDS, "another random seed for the order of text and dropout (default: the same)")
 
     def __post_init__(self) -> None:
         for one in fields(self):

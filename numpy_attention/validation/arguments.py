@@ -169,7 +169,7 @@ def check_tokens(name: str, tokens: Any) -> None:
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
-    """Raise TypeError if an item of a list has another type. The message has the item's index."""
+    """Raise TypeError, with the index, unless all items of `values` are instances of `kind`."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
             raise TypeError(f"{name}[{n}] is {typed_repr(value)}; expected {expected}")

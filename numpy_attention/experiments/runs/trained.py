@@ -268,9 +268,9 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     """Copy the pretrained vectors of a file into the rows of an embedding.
 
     Rows of words that are not in the file keep their initial values. Return a dict with the digest
-    of the file ("digest") and the numbers of `Vectors` ("found", "other_case", "skipped"). setting:
-    the name of the setting for the embedding size, for messages. Raises ValueError for vectors of
-    another size and for a file without any of the words, and the errors of `read_vectors`.
+    of the file ("digest") and three counts, as in Vectors ("found", "other_case", "skipped").
+    setting: the name of the setting for the embedding size, for messages. Raises ValueError for
+    vectors of another size or a file without any of the words, and the errors of `read_vectors`.
     """
     V, size = embedding.E.shape
     given = vector_size(path)

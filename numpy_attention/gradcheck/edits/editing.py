@@ -61,7 +61,7 @@ class Edit:
 
     @property
     def is_apart(self):
-        """Whether the edit may affect gradients that do not depend on the edited statement.
+        """Whether the edit may affect gradients on which the unedited statement has no influence.
 
         This is true if it adds a statement, or changes a call that has `grads` as an argument.
         """

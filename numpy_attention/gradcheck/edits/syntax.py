@@ -31,7 +31,7 @@ class Slot(NamedTuple):
 
     @contextlib.contextmanager
     def holding(self, *nodes: Any) -> Iterator[None]:
-        """Replace the node in this slot inside a `with` block.
+        """In a `with` block, put another node in this slot; restore the old one at its end.
 
         nodes: the replacement: one node or, if the slot is in a list, any number of nodes.
         """
@@ -112,7 +112,7 @@ def without_keyword(call: Any, name: str) -> Any:
 
 
 def with_axis(call: Any, axis: str) -> Any:
-    """Return a copy of the call of a reduction, such as sum, along another axis, given as code."""
+    """Return a copy of `call`, a reduction such as sum, with another axis. axis: its code."""
     if any(one.arg == "axis" for one in call.keywords):
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one

@@ -216,10 +216,10 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Replace recomputed values by those of the forward; return a Finding if this helps.
+        """Replace recomputed values by the forward's; return a Finding if all gradients are right.
 
         values: the Values that the backward recomputed. made: the arrays of the forward. Return
-        None if a gradient remains wrong, or if both have the same arrays.
+        None if a gradient remains wrong, or if the recomputed values equal the forward's anyway.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]

@@ -23,7 +23,7 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return lines of the report that say where to look, one for each smaller check that passes.
+    """Return lines of the report that say where to look, found by smaller checks that pass.
 
     check: the failed Check. wrong: the names of its wrong gradients. A smaller check in which all
     these gradients are 0 proves nothing and gets no line.
