@@ -554,9 +554,9 @@ watch = GradientWatch(train, PLACES, "fixed vector, 64")
 # twelve positions. It does so before training and after one epoch, and keeps a copy of the
 # 64-number model at both times. In the GRU's step, h_j = (1 − z) ∘ n + z ∘ h_{j−1}, a symbol enters
 # its state with the weight 1 − z. On the way back, the same weight is a factor in the symbol's
-# gradient. Before training, it is about ½ at every position, so from position to position the
-# symbols' gradients should shrink as those of the states do. Sketch the gradient of symbol 1, 2, …
-# 12 as a curve. Then sketch your guess: what will one epoch do to it?
+# gradient. Before training, it is about ½ at every position, so the symbols' gradients should
+# shrink from each position to the one before, as those of the states do. Sketch the gradient of
+# symbol 1, 2, … 12 as a curve. Then sketch your guess: what will one epoch do to it?
 
 # %% tags=["training"]
 print(f"copying {SHORTEST} to {LONGEST} symbols out of 20: {len(train):,} sequences, {EPOCHS} "
@@ -704,8 +704,8 @@ for name in SETTINGS:
 
 # %% [markdown]
 # With the fixed vectors, they agree within a few percentage points. (Where both are near 0, this
-# tests little.) So the exponent n + 1 turns a gradual fall of q into a steep one: with 64 numbers
-# at 9 to 11 symbols, about three of four symbols are still right, but hardly any whole copy is.
+# tests little.) So q falls gradually, but q^(n+1) falls steeply: with 64 numbers, at 9 to 11
+# symbols, about three of four symbols are still right, but hardly any whole copy is.
 #
 # When a copy fails, which part of it survives, the beginning or the end? The *last* symbol read is
 # the nearest to c in time. Guess, and then look at sequences of twelve symbols (right-hand panel).
@@ -893,9 +893,9 @@ for row, cells in OTHER_SEEDS.items():
 #
 # ## What the copies show
 #
-# **Claim.** With nearly equal numbers of parameters, equal numbers of training steps and encoders
-# that read in one direction, the fixed vector fails at shorter lengths than attention does. The
-# longer the sequence is, the more often it fails.
+# **Claim.** The fixed vector fails at shorter lengths than attention does, and the longer the
+# sequence, the more often it fails. (Here, both have nearly equal numbers of parameters, equal
+# numbers of training steps, and an encoder that reads in one direction.)
 #
 # **Evidence** (the figure of whole copies, and the recorded seeds). The fixed vectors fail within
 # the lengths of training, the smaller one (orange) first. Attention (green) makes almost no errors
@@ -933,11 +933,11 @@ RECORDED = {
 REVERSED = 21.0         # recipe: fixed-reversed
 # what the second direction adds, seed by seed
 SECOND = {"fixed vector": (1.5, 1.5, 0.2), "attention": (0.7, 1.1, 0.5)}
-print(f"{'recorded BLEU':<17}", *RECORDED["attention"], "  gain with the seeds 0, 1, 2", sep="  ")
+print(f"{'recorded BLEU':<17}", *RECORDED["attention"], "  two − one, seeds 0, 1, 2", sep="  ")
 for name, scores in RECORDED.items():
     gains = ", ".join(f"{gain}" for gain in SECOND[name])
     print(f"{name:<17}" + "".join(f"{bleu:>15}" for bleu in scores.values()) + f"     {gains}")
-print(f"{'  in reverse':<17}{REVERSED:>15}")
+print(f"{'fixed, reversed':<17}{REVERSED:>15}")
 
 # %% [markdown]
 # A second direction is worth about one point of BLEU, with attention or without. Reading in reverse
@@ -1007,4 +1007,5 @@ print(f"{'  in reverse':<17}{REVERSED:>15}")
 #    second direction help (with `"hidden": 47` the model is as large)?
 # 8. After one epoch, about half of dc reaches h_1. Which path carries it? Measure what would arrive
 #    through (1) alone, in which each step only multiplies by z, and through (1) and (2) together.
-#    And do the two ratios that the lesson prints explain the whole ratio of the symbols' gradients?
+#    Then multiply the two ratios that the lesson prints for that time: does their product explain
+#    the whole ratio in the title of the figure's right-hand panel?

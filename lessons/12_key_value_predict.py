@@ -188,9 +188,9 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, no bias | W^r, W^x | W_r, W_x, b |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | | w |
 #
-# The paper writes k for our n. In lesson 11, the bold letters meant something else: L was the loss,
-# K the size of y, M the memory, v the vector that is w here, and w the upstream gradient. A key was
-# h_s W_s there. Here it is the part k_i itself, not yet multiplied by W_Y.
+# The paper writes k for our n. Five of the bold letters meant something else in lesson 11: L was
+# the loss, K the size of y, M the memory, v the vector that is called w here, and w the upstream
+# gradient. And a key was h_s W_s there. Here it is the part k_i itself, not yet multiplied by W_Y.
 #
 # ## Backward
 #
@@ -468,8 +468,9 @@ for row in range(3):
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. Here
 # attention has no window: it sees all earlier states. In our versions of the paper's models, every
-# part has 8 numbers. The two models that are not in the paper are controls, with one uncut vector.
-# Models with attention are named after their cut, with a bar between parts:
+# part has 8 numbers. The tanh layer and the vector of 16 are not in the paper. They are controls,
+# and their state is not cut. Models with attention are named after their cut, with a bar between
+# parts:
 #
 # | model | in the paper | its state | who reads what |
 # |---|---|---|---|
@@ -657,7 +658,9 @@ print("the third minus the better of the other two:",
 # %% [markdown]
 # The opposite happens: with every seed, the third model is the best, although its query and predict
 # share a part. Perhaps it gains because it separates key and value. (The largest lead is due to
-# seed 1, with which *key, value, predict | query* fails.)
+# seed 1, with which *key, value, predict | query* fails.) For a cleaner test, compare it with the
+# paper's *query, key | value, predict*, which separates not only key and value, but also the
+# accused. Only predict has moved, and yet the third model is ahead with two of these three seeds.
 #
 # *query, key, value | predict* is the real surprise. Its query, key and value share 8 numbers, as
 # in one vector of 8, and predict has 8 more of its own. Yet it answers less than a tenth of the
@@ -679,13 +682,14 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 #   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and in these weights
 #   the two roles can compete unseen.
 # - **Between cases that cancel.** Key and value meet in 7,000 states, almost at right angles on
-#   average. Suppose that each of two roles wants the same number of the state to equal a letter of
-#   its own, and each letter is 1 or −1. When the letters agree, so do the gradients. When they
-#   differ, the gradients are opposite. If both cases are equally frequent, the mean cosine is 0,
-#   yet half of the time no single number can serve both roles.
+#   average. Suppose that two roles share one number of the state. Each wants it to equal a letter,
+#   but not the same letter, and each letter is 1 or −1. When the letters agree, so do the
+#   gradients. When they differ, the gradients are opposite. If both cases are equally frequent, the
+#   mean cosine is 0, yet half of the time no single number can serve both roles.
 #
-# Which letter must each role *read* in the state: *now*, *before* or none? Fill in the second row,
-# write your cut into the next cell, and guess its share of right answers before you run it:
+# Which letter must each role *read* in the state: *now*, *before* or none? Roles that read the same
+# letter can share a part. Fill in the second row, write your cut into the next cell, and guess its
+# share of right answers before you run it:
 #
 # | role | query | key | value | predict |
 # |---|---|---|---|---|
@@ -750,8 +754,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
 # from Wikipedia, WikiText-2. All seven models have 7 million parameters, nearly all in the word
-# vectors and the output layer. The size of these depends on the size of *one* part. So with the
-# same number of parameters, a model with more parts has a longer state.
+# vectors and the output layer. Both are only as wide as *one* part of the state. So with the same
+# number of parameters, a model with more parts has a longer state.
 #
 # Two controls have a reader that sees no past: the tanh layer, as before, and a linear layer,
 # y = h W_x. Guess: do three parts beat the LSTM alone? Do they beat the linear layer? And does the
@@ -781,7 +785,7 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the control that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | some do against 8 numbers, none against 13 | unclear | one vector of 13 |
+# | separate parts help | on average, some cuts beat 8, none beats 13 | unclear | one vector of 13 |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
 # | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
 #
@@ -789,8 +793,9 @@ print_wikitext()
 # the two layers without a past lead to opposite verdicts.
 #
 # **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
-# of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, learns faster
-# still. On WikiText-2, the gain may come from the longer state.
+# of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, does better
+# still on average: the cut by content is as good with most seeds, but fails with one. On
+# WikiText-2, the gain may come from the longer state.
 #
 # **Conjecture 1: much of what the parts seemed to gain came from the longer state.** In part.
 # Without a cut, vectors of 13 and 16 gain even more. But length alone is not enough: *query, key,
@@ -801,7 +806,8 @@ print_wikitext()
 # numbers, and yet this cut answers nearly everything with nine of ten seeds. So a role need not
 # read all 16.
 #
-# Before you cut a state, write down what each role must read in it.
+# So compare a cut state with an uncut one that has as many parameters. And if you do cut, first
+# write down what each role must read.
 
 # %% [markdown]
 # ## What others call it

@@ -226,7 +226,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """Return the kind of run of a command. Raises ValueError for an option of the other kind."""
+    """Return the kind of a command's run. Raises ValueError for options of another kind of run."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind

@@ -12,7 +12,7 @@ from numpy_attention.validation.messages import EXPECTED, format_error
 # {option: its names in the library}, if they differ
 ARGUMENTS = {"hidden": ("size",), "pairs": ("count",), "examples": ("count",),
              "next": ("following",)}
-# {advice of the library: the same about options}
+# {advice on Python arguments in a library message: the same advice on options}
 ADVICE = {
     "it is for language models": "it is for numpy-attention train lm",
     "it is for translators": "it is for numpy-attention train",

@@ -30,7 +30,7 @@ MAX_LENGTH = Option("max_length", "omit pairs in which a sentence has more than 
                     note="for bible-en-es, 12 for clauses and 50 for verses")
 PAIRS = Option("pairs", "maximum number of sentence pairs per split: the first pairs of a corpus, "
                "or random pairs of your own text", whole(1))
-OWN = {"corpus": ()}        # for your own text: not with --corpus
+OWN = {"corpus": ()}        # `excludes` of options for your own text: no effect with --corpus
 SOURCE = file("source", "your source text, one sentence per line", excludes=OWN, again=BOTH_JOINED)
 TARGET = replace(SOURCE, name="target", help="translation of the source text, line by line",
                  needs={"source": ()})

@@ -126,7 +126,7 @@ LANGUAGE_MODEL = (
 # ---- training -----------------------------------------------------------------------------------
 
 FREEZE = TranslatorTraining.__dataclass_fields__["freeze_vectors"].metadata["help"]
-# differences from the library: for both, for translators, for language models
+# differences from the library: for all models, for translators, for language models
 CHANGES: dict[str, dict[str, Any]] = {
     "learning_rate": {"by": "optimizer", "default": {"adam": 0.001, "adadelta": 1.0, "sgd": 1.0},
                       "metavar": "RATE"},

@@ -146,7 +146,7 @@ def custom_class(text: str, wanted: str | None = None) -> type:
 
 
 def class_in(code: Code, name: str, wanted: str | None = None) -> type:
-    """Return a class from a file that has already been read; otherwise like `custom_class`.
+    """Return a class of a file that was read before. Raises the ValueErrors of `custom_class`.
 
     name: the class, or "" for the only suitable one. wanted: the expected kind, or None for any.
     """

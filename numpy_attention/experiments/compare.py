@@ -108,7 +108,7 @@ def budget_of(training: Training) -> str:
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return a run's folder name, as `reproduce` uses it, with the budget if that was changed."""
+    """Return the folder name that `reproduce` gives a run, with the budget if it was changed."""
     usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe(
         "clauses-dot").training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET

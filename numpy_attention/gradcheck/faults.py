@@ -17,7 +17,7 @@ from numpy_attention.validation.messages import plural, typed_repr
 
 # names of fields that are settings, and not meant to be trained
 SETTINGS = {"rate", "dropout", "epsilon", "eps", "smoothing"}
-STEP = 1e-3             # by which a number is moved, relative to its size
+STEP = 1e-3             # change of a number, relative to its size
 
 
 # ---- what is to be checked ----------------------------------------------------------------------

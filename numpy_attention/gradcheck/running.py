@@ -66,8 +66,8 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
     """Check `name`, FILE.py:CLASS, in a separate process; return 0, or 1 if a check fails.
 
-    seed: of the random generator. full: whether to print the full report. Raises ValueError if the
-    user's code raises an exception, TimeoutError if the code takes longer than `seconds`,
+    seed: the seed of the random generator. full: whether to print the full report. Raises
+    ValueError if the user's code raises, TimeoutError if the code takes longer than `seconds`,
     ChildProcessError if the code ends the process, and BrokenPipeError if the output has no reader.
     """
     file, _ = parted(name)

@@ -91,7 +91,7 @@ def test_members_that_numpy_does_not_write_raise(tmp_path):
     # flags; then the compressed size and the array size
     ([(8, b"\x01")], "its entry 'x.npy' is compressed or encrypted"),
     ([(10, b"\x63")], "is compressed or encrypted"),
-    ([(24, (77).to_bytes(4, "little"))], "claims to hold 77 bytes; expected the number"),
+    ([(24, (77).to_bytes(4, "little"))], "claims to hold 77 bytes, but the file stores"),
     ([(20, (9999).to_bytes(4, "little")), (24, (9999).to_bytes(4, "little"))], "to hold 9,999 byt"),
 ])
 def test_members_that_differ_from_their_directory_entry_raise(tmp_path, changes, message):

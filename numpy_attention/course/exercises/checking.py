@@ -41,7 +41,7 @@ class Verdict:
 
     stage: the stage that failed, or "" if everything is correct
     message: why the stage failed
-    mistakes: descriptions of the known mistakes that give the same outputs and gradients
+    mistakes: descriptions of the known mistakes with the same outputs and gradients as the code
     place: where in the code these mistakes are, in words, or "" if unknown
     proven: whether the message proves which line causes everything that is wrong
     blank: whether nothing has been written yet
@@ -63,7 +63,7 @@ class Verdict:
 class Failed(Exception):
     """Raised if a stage of the check fails.
 
-    stage, message, blank, proven: fields of the Verdict. report: the gradient check's, or None.
+    stage, message, blank, proven: fields of the Verdict. report: a gradient check's Report or None.
     """
 
     stage: str
@@ -320,7 +320,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Raise Failed if an output has wrong values. The message also lists the correct outputs.
+    """Raise Failed if an output has wrong values. The message also names the correct outputs.
 
     labels: {name of an output: what to call the output in the message}.
     """

@@ -123,7 +123,7 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 class Case(NamedTuple):
     """A test case of an exercise: a forward pass, its inputs, and a backward pass.
 
-    forward, inputs: as for `gradcheck`
+    forward, inputs: the function and its arguments, which are also arguments of `gradcheck`
     backward: called as backward(doutput, …, cache, grads). If it is None, `forward` returns no
         cache, and only the values of its outputs are checked.
     target: the Module with the parameters, or None
@@ -189,8 +189,8 @@ class Exercise:
     def changed(self, right: str, wrong: str) -> str:
         """Return the source with `wrong` instead of `right`.
 
-        Both may have several parts, separated by APART. Raises LookupError unless each part of
-        `right` occurs exactly once in the source.
+        `right` and `wrong` may have several parts, separated by APART. Raises LookupError unless
+        each part of `right` occurs exactly once in the source.
         """
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):

@@ -127,7 +127,7 @@ def without_doubted(message: str, place: int | str | None, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Yield a sentence for each block of lines that the user changed: was the original correct?"""
+    """Yield a sentence for each changed block of lines, which says if the original was right."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():

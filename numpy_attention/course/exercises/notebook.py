@@ -15,7 +15,7 @@ from numpy_attention.course.exercises.given import AT_GIVEN, CHANGED, FIRST_SEEN
 from numpy_attention.course.exercises.process import SECONDS, checked
 from numpy_attention.validation.messages import typed_repr
 
-MOST_LINES = 6      # of a verdict in brief
+MOST_LINES = 6      # largest number of lines of a brief verdict
 # first lines of a report that are omitted, because the law in the next line says more
 GENERAL = "a law that they cannot test is broken", "no gradient can be compared"
 # lines of a report that a known mistake makes superfluous: "  the wrong sign: `h - n`"

@@ -26,7 +26,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     certain place. Otherwise all mistakes are returned, and the place is a guess: the only line that
     computes the same variable as the mistaken line, or the only line that differs from the
     solution. A line that reads variables of the user's own is not guessed, because it may be only a
-    part of the mistaken line. The place is None if it is unknown, or if first_wrong is another one.
+    part of the mistaken line. The place is None if it is unknown or if first_wrong is another line.
     """
     mine = list(statements(tree, exercise.blanks))
     solved = list(statements(ast.parse(exercise.solution), exercise.blanks))

@@ -22,9 +22,9 @@ except ImportError:                                     # Windows
 
 SECONDS = 30
 LATER = 20          # seconds from the time limit until the process is killed
-MEMORY = 4 * 2**30  # bytes of address space
-WRITTEN = 2**20     # bytes of a file, such as the one with the output
-SHOWN = 2_000       # characters of what the user's code prints
+MEMORY = 4 * 2**30  # largest address space of the process, in bytes
+WRITTEN = 2**20     # largest size of a file that the process writes, in bytes
+SHOWN = 2_000       # largest number of bytes of the user's output that are shown
 ROOM = 2**17        # bytes that are kept free for a Verdict
 START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
          f"from {__name__} import child; sys.exit(child(*sys.argv[1:]))")

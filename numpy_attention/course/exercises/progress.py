@@ -87,7 +87,7 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """Reveal one more hint. Return ({title: text} of all hints so far, the titles of the others).
+    """Reveal a hint. Return ({title: text} of the revealed hints, titles of the remaining hints).
 
     The new hint is recorded as read.
     """

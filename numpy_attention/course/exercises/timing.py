@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SECONDS = 0.5       # for a mistake: a mistake with an endless loop cannot be recognized
+SECONDS = 0.5       # time limit for a mistake; one with an endless loop cannot be recognized
 
 
 def is_possible() -> bool:

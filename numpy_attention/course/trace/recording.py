@@ -27,7 +27,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Return booleans: which elements of a float array were written since np.empty created it."""
+    """Return a boolean array: True where a float array was written since np.empty created it."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -279,7 +279,7 @@ class Lines(Backward):
     def around_filling(self, node, paths):
         """Return a list of statements: `node`, between reports of the arrays that it may fill.
 
-        paths: the arrays, as code. The two reports show whether `node` has changed an array.
+        paths: the code of each array. The two reports show whether `node` has changed an array.
         """
         if not paths:
             return [node]
@@ -318,7 +318,7 @@ def expression(path):
 
 
 def arrays_in(node):
-    """Return the arrays that an expression reads, as code: x, cache.h or x[i]. Each is listed once.
+    """Return the code of each array that an expression reads, once: x, cache.h or x[i].
 
     Called functions are left out. Arrays that the expression does not always read are left out too,
     such as x.a in f(x.a if x else b).

@@ -158,7 +158,7 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
 
 
 def differs(value: Any, was: Any) -> Any:
-    """Return booleans of the shape of `value`: where `value` differs from the earlier `was`."""
+    """Return a boolean array, True where `value` differs from `was`, its earlier value."""
     if was is None or np.shape(was) != np.shape(value):
         return np.ones(np.shape(value), bool)
     same = value == was

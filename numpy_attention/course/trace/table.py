@@ -53,7 +53,7 @@ class Row:
     name, shape: the name and the shape of the array
     equation: the code of the line
     function, file: where the line is, such as "RNNSearch.forward" in "models/rnnsearch.py"
-    layer: the path of the module whose method the function is; "": the model; None: no method
+    layer: the path of the module that has this method; "" for the model, None for a function
     steps: for each time the line ran, the steps of the enclosing loops, the outermost first
     norms: the norm of the array each time
     """

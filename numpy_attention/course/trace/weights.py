@@ -31,7 +31,7 @@ AS_LARGE = 1e-5     # largest difference between weights that count as equal
 
 
 class WeightGradients(NamedTuple):
-    """Attention weights α, their gradients ∂L/∂α, and booleans: which weights are visible.
+    """Attention weights α, their gradients ∂L/∂α, and a boolean array: True for visible weights.
 
     The three arrays have a row for each token of `targets` and a column for each of `sources`.
     """

@@ -143,9 +143,9 @@ class Cost(NamedTuple):
     """How much a change of the attention increases the loss on one group of words."""
 
     change: str
-    words: str          # "all", or how long ago they last occurred
+    words: str          # the group of words: "all", or how long ago the words last occurred
     tokens: int
-    loss: float         # with the change, in nats per token
+    loss: float         # the loss with the changed attention, in nats per token
     more: Interval
 
 

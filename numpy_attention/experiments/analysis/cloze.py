@@ -66,8 +66,8 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
                steps: int | None = 20) -> Cloze:
     """Evaluate a language model, or an ensemble, on cloze questions.
 
-    vocabulary: the one of the model, with tokens ordered by frequency, as from `Vocabulary.build`.
-    rng: for the 95 % intervals. state, steps: as in the model's training.
+    vocabulary: the model's vocabulary, whose tokens must be ordered by frequency. rng: the random
+    generator for the 95 % intervals. state, steps: the settings of the model's training.
 
     A candidate's score is log p of the whole query, including its </s>. With state "carried" or
     "article", the context and the query are one stream that begins with </s> and has </s> after

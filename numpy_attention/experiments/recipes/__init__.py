@@ -46,7 +46,7 @@ def recipe_with_attention(attention: str | type) -> Recipe:
     return loading.recipe_of(name, TABLES | {name: table})
 
 
-# a new score in the registry gets a recipe without an entry
+# a score in the registry that has no recipe in the TOML files gets one
 RECIPES |= {f"clauses-{score}": recipe_with_attention(score) for score in SCORES
             if f"clauses-{score}" not in RECIPES}
 

@@ -25,7 +25,7 @@ else:
 
 Tables = Mapping[str, Mapping[str, Any]]
 
-MERGED = {"settings", "training", "baselines"}      # dicts that are merged with the base's
+MERGED = {"settings", "training", "baselines"}      # dicts that are merged with those of the base
 ENTRIES: dict[str, Schema] = {
     "base": TEXT,
     "description": TEXT,

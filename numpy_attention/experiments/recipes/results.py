@@ -45,7 +45,7 @@ END = "<!-- /results -->"
 
 Line = dict[str, Any]                       # one figure, with FIELDS, or those of OLDER
 Figure = tuple[str, str]                    # (split, metric)
-Measured = dict[Figure, dict[int, Line]]    # a recipe's lines by seed
+Measured = dict[Figure, dict[int, Line]]    # {figure: {seed: Line}} of one recipe
 
 
 def check(line: Any) -> Line:

@@ -41,7 +41,7 @@ class Word(NamedTuple):
 class LanguageModelRun(Trained):
     """A language model with its vocabulary and its configuration."""
 
-    KIND = "writer"         # in checkpoints and pages
+    KIND = "writer"         # the name of this kind of run in checkpoints and pages
     MODELS = LANGUAGE_MODELS
     VOCABULARIES = ("vocabulary",)
     EMBEDDINGS = ("embedding",)

@@ -18,7 +18,7 @@ from numpy_attention.validation.paths import as_path, exists, is_folder
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # they do not affect any step
 Configuration = dict[str, Any]
-MOST = 4            # differences in a message
+MOST = 4            # largest number of differences that a message lists
 FILES = [f"corpus {name}" for name in UserPairs.FILES + UserText.FILES]
 # compared in addition to the configuration
 COMPARED = Fields({"trainer": Fields({"threads": THREADS})})

@@ -69,7 +69,7 @@ class Trained:
     model: Module
     name: str
     settings: dict[str, Any]
-    training: Any                   # a TRAINING
+    training: Any                   # an instance of the class TRAINING
     corpus: dict[str, Any]
     history: list[dict[str, Any]]
     own: dict[str, CustomClass]             # {name in settings: user-defined class}

@@ -151,7 +151,7 @@ def scaled_dot(rng, dtype):
 
 # ---- over a history ------------------------------------------------------------------------------
 
-# visible positions (B, 2 + T): the first 2 are in the memory, which hides both in the third row
+# visible positions (B, 2 + T): the first 2 are in the memory, and hidden in the third row
 KNOWN = np.array([[1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 0]], bool)
 
 

@@ -8,16 +8,16 @@ import numpy as np
 from numpy_attention.gradcheck import GradientError
 from numpy_attention.module import Module
 
-T = 4               # target steps
-B = 3               # batch
-I = 2               # inputs    # noqa: E741
-H = 5               # states
-S = 6               # source positions
-D = 9               # values
-Q = 10              # query
-A = 7               # scoring size
-V = 11              # vocabulary
-SEED = 7            # of the dropout inside a case: every call draws the same masks
+T = 4               # number of target steps
+B = 3               # number of sequences in a batch
+I = 2               # size of an input    # noqa: E741
+H = 5               # size of a state
+S = 6               # number of source positions
+D = 9               # size of a value
+Q = 10              # size of a query
+A = 7               # size of the hidden layer of an additive score
+V = 11              # size of the vocabulary
+SEED = 7            # seed of the dropout in a case, so that every call draws the same masks
 
 
 @dataclass

@@ -18,7 +18,7 @@ from numpy_attention.gradcheck.errors import NotFloat32
 from numpy_attention.gradcheck.laws.precision import float32_kept
 from numpy_attention.registry import WINDOWS, build
 
-# the names of a layer's sizes: of its input, and others
+# names of a layer's size arguments: INPUTS for the size of the input, OTHERS for any other size
 INPUTS = ("inputs", "input_size", "in_features", "size", "features", "width", "D", "I")
 OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidden_size": H, "H": H,
           "O": H, "inner": A, "K": A, "A": A}

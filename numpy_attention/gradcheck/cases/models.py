@@ -94,7 +94,7 @@ def translation(rng, dtype, model, create=translator, **settings):
     """Return the Case of a translator's forward and backward, without its loss.
 
     The attention weights also have an upstream gradient. model: a class of translators.
-    create: builds the model. settings: passed to it.
+    create: a function that builds the model. settings: further arguments of `create`.
     """
     model = create(rng, dtype, model, **settings)
 

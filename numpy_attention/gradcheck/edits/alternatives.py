@@ -51,9 +51,9 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return masks as code, such as "mask[:, None]", that broadcast to a shape in `wholes`.
+        """Return code of masks, such as "mask[:, None]", that broadcast to a shape in `wholes`.
 
-        If there are no shapes, return all masks, each with all indices of CUTS.
+        If `wholes` is empty, return the code of every mask with every index in CUTS.
         """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]

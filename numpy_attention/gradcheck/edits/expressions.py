@@ -87,8 +87,8 @@ class ExpressionEdits(Alternatives):
     def argument_variants(self, node):
         """Yield (kind, expression) to replace a call.
 
-        The expression is the call with other gradients as arguments, x for x.copy(), or a copy of a
-        gradient for zeros_like(…).
+        The expression is the call with other gradients as arguments, or x to replace x.copy(), or a
+        copy of a gradient to replace zeros_like(…).
         """
         yield from self.parameter_variants(node)
         name = path_of(node.func)

@@ -19,7 +19,7 @@ from numpy_attention.gradcheck.locate.rewriting import path_of, targets_of
 
 DIRECTIONS = 3
 STEP = 1e-5
-CLOSE = 1e-6            # of a directional derivative, relative to the size of the gradient
+CLOSE = 1e-6            # largest error of a directional derivative, relative to the gradient's size
 NEARER = 1e-2           # largest error, relative to the error before the edit
 ROUNDING = 1e-9
 LEAST = 1e-2            # the least factor by which an edit may scale the gradients

@@ -49,7 +49,7 @@ class Repairs:
     edits: list[Edit] = field(default_factory=list)
     kinds: ClassVar[tuple[str, ...]] = KINDS
     editing: ClassVar[type] = Editing
-    most: ClassVar[int] = 3500      # of its edits that are tried
+    most: ClassVar[int] = 3500      # largest number of edits that are tried
 
     def __post_init__(self):
         self.kept = {name: array.copy() for name, array in self.variables.items()}

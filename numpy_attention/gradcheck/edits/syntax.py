@@ -31,7 +31,7 @@ class Slot(NamedTuple):
 
     @contextlib.contextmanager
     def holding(self, *nodes: Any) -> Iterator[None]:
-        """In a `with` block, put another node in this slot; restore the old one at its end.
+        """Replace the node in this slot within a `with` block; restore it at the end of the block.
 
         nodes: the replacement: one node or, if the slot is in a list, any number of nodes.
         """

@@ -87,7 +87,7 @@ class ValueEdits(Alternatives):
                         f"{text} - {name} * ({name} * {text}).{method}({axis}, keepdims=True)")
 
     def products(self, shape):
-        """Yield code dY @ W.T of this shape for known dY and W. This is dX if Y = X @ W."""
+        """Yield the code of products dY @ W.T of this shape. Such a product is dX if Y = X @ W."""
         for matrix, (one, *_) in self.names.items():
             if len(one) != 2 or one[:1] != shape[-1:] or is_gradient(matrix):
                 continue
@@ -96,7 +96,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield (kind, expression): `value`, with a name that it reads repeatedly replaced."""
+        """Yield (kind, expression): `value` with another name for one that it reads repeatedly."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):

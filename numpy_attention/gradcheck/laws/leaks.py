@@ -9,7 +9,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.locate.watching import arrays_within, lines_of, nearest, place_of
 
-SAME = 1e-9             # relative to the largest
+SAME = 1e-9             # difference that counts as rounding, relative to the largest element
 
 
 def leak(run, other, mask):

@@ -113,7 +113,7 @@ def repeatable(check):
 def first_not_finite(check):
     """Return a text with the line of the forward that first makes NaN or inf, or "".
 
-    A user's line is preferred: the first with NaN, else with inf, else the last one before NaN.
+    It is the first user line that makes NaN, else inf, else the last user line before a NaN.
     """
     counts = {}
     last = None         # the last line of a user's file that ran

@@ -77,7 +77,7 @@ class FirstLifted(Tracer):
     def __init__(self, of_package):
         super().__init__(self.lifted)
         self.of_package = of_package
-        self.outer = frames_of(sys._getframe())     # of the check, with float64 arrays
+        self.outer = frames_of(sys._getframe())     # the check's frames, which hold float64 arrays
 
     def counts(self, frame):
         return frame not in self.outer and (

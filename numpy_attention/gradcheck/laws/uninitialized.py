@@ -53,7 +53,7 @@ def not_finite(check, fill, places):
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """In this context, np.empty and np.empty_like in user code fill arrays as in `not_finite`."""
+    """In this context, np.empty and np.empty_like in user code fill arrays with fill(place)."""
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 
     def filling(make):

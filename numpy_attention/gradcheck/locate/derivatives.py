@@ -8,9 +8,9 @@ from numpy_attention.gradcheck.locate.budget import Budget
 from numpy_attention.gradcheck.locate.forwards import STEP, Counting, Forward, Moving
 from numpy_attention.gradcheck.locate.rewriting import Instrumented
 
-CLOSE = 1e-5            # of a directional derivative, relative to the size of the gradient
+CLOSE = 1e-5            # largest error of a directional derivative, relative to the gradient's size
 DIRECTIONS = 2
-MOST_DIFFERENCES = 9000     # of the loss, for a search
+MOST_DIFFERENCES = 9000     # largest number of differences of the loss in one search
 SEED = 11
 
 

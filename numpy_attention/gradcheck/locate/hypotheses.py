@@ -9,8 +9,8 @@ from numpy_attention.gradcheck.locate.localize import nested, rows
 from numpy_attention.gradcheck.report.finding import Finding
 from numpy_attention.gradcheck.report.kinds import array_kinds
 
-MOST_RUNS = 6000        # of the forward, for the correct values of one group
-MOST_TRIED = 8          # places of the forward that are tried as the X of a group
+MOST_RUNS = 6000        # largest number of forward runs to compute one group's correct values
+MOST_TRIED = 8          # largest number of forward places that are tried as the X of a group
 
 
 class Hypotheses:

@@ -16,7 +16,7 @@ from numpy_attention.gradcheck.locate.forwards import STEP
 from numpy_attention.gradcheck.locate.watching import arrays_within
 from numpy_attention.gradcheck.passes import forward_of
 
-CLOSE = 1e-5            # of a directional derivative, relative to the size of the gradient
+CLOSE = 1e-5            # largest error of a directional derivative, relative to the gradient's size
 DIRECTIONS = 2
 SEED = 17
 MOST_AXES = 4

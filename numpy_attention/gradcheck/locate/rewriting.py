@@ -63,7 +63,7 @@ class Place:
 
     @property
     def is_scaling(self):
-        """Whether the statement scales a value in place, as x *= a and x /= a do."""
+        """Whether the statement scales a value in place: x *= a or x /= a."""
         return self.kind == "update" and (" *= " in self.text or " /= " in self.text)
 
 

@@ -19,7 +19,7 @@ from numpy_attention.gradcheck.passes import Broken
 from numpy_attention.gradcheck.report.finding import Finding
 
 MOST_FINDINGS = 3
-MOST_ELEMENTS = 300      # of a value whose derivative is computed for the report
+MOST_ELEMENTS = 300      # largest size of a value whose derivative is computed for the report
 
 
 class Search:

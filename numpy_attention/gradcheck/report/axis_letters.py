@@ -30,7 +30,7 @@ def split(found):
 def lettered(shape, expected, letters):
     """Return the text of a shape in numbers and in letters, such as "(7, 2) or (A, B)".
 
-    letters: those of the shape `expected`. The text has none if they are unknown or ambiguous.
+    letters: the letters of `expected`. The text has no letters if they are unknown or ambiguous.
     """
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):

@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-# "<ipython-input-5-1c0ffee>"; "/tmp/ipython-input-5-1c0ffee.py", as hosted notebooks have it
+# "<ipython-input-5-1c0ffee>", or "/tmp/ipython-input-5-1c0ffee.py" in a hosted notebook
 NUMBERED = re.compile(r"<?ipython-input-(\d+)-\w+(?:>|\.py)")
 
 

@@ -26,10 +26,10 @@ from numpy_attention.gradcheck.report.kinds import INTRODUCTIONS, Kind, array_ki
 from numpy_attention.gradcheck.report.notebooks import file_label
 from numpy_attention.validation.messages import plural
 
-MOST_LINES = 14         # of a report that is not the full one
-MOST_KINDS = 2          # kinds of mistake reported for each finding
-WHOLE = 2               # findings reported with details if the report is too long
-MOST_NAMES = 12         # of gradients, in one line
+MOST_LINES = 14         # largest number of lines in a short report
+MOST_KINDS = 2          # largest number of kinds of mistakes reported for each finding
+WHOLE = 2               # number of findings reported with details if the report is too long
+MOST_NAMES = 12         # largest number of names of gradients in one line
 INPUTS_ARE_RIGHT = "its inputs are right"      # said of a line; the exercises search for this text
 SIZE_KINDS = "factor", "sign"      # mistakes that wrong operands of a line may also cause
 
@@ -41,7 +41,7 @@ class Report:
     title: the name of the check
     errors, tolerance: {name: largest relative error of the gradient}, and the largest allowed error
     noise: the rounding error of a central difference
-    analytic, numeric: {name: gradient}, of the backward and by central differences
+    analytic, numeric: {name: gradient}, from the backward, and from central differences
     findings, kinds: the wrong lines, and for each of them its Kinds of mistake
     declined: {function: why the function could not be traced}
     stops: the message of the exception that ended a pass, or ""

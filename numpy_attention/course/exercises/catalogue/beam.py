@@ -86,7 +86,7 @@ def first_other(found, right):
 
 
 def format_hypothesis(words, log_p):
-    """Format a hypothesis, given as a row from `numbered`."""
+    """Format a hypothesis. words, log_p: the two numbers in its row of the result of `numbered`."""
     if not words:
         return "none"
     return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"
