@@ -149,7 +149,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 # We measure these gradients as in lesson 01. But a_1, h_1 and a_2 are not parameters. Each
 # measurement runs the forward pass again, which recomputes them and would overwrite our nudge. So
-# `loss` adds the nudge right after it has computed them.
+# `loss` takes the nudge as an argument, and adds it to the freshly computed value.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -404,16 +404,10 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # explained below, and Adam in the aside at the end.)
 #
 # Then we measure the perplexity on **held-out** text, which the model does not see in training.
-# Lesson 01 defined it as exp(L), where L is the mean loss.
-#
-# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
-# > adds a mask, which later lessons need: they read sentences of different lengths side by side, so
-# > the short ones are filled up with padding, and padding must not enter the mean.)
-#
-# We print log2 of the perplexity, the *bits per letter*. The number to beat comes from counting
-# pairs of letters, as in lesson 01. For comparison, we have also trained models whose state goes
-# back to zeros at the start of every window. They read the held-out text in windows of 20, so they
-# remember at most 20 letters.
+# Lesson 01 defined it as exp(L), where L is the mean loss. We print its log2, the *bits per
+# letter*. The number to beat comes from counting pairs of letters, as in lesson 01. For comparison,
+# we have also trained models whose state goes back to zeros at the start of every window. We test
+# these models on held-out windows of only 20 letters, so they remember at most 20.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -444,6 +438,10 @@ assert carried < min(SHORT_MEMORY) < pairs
 # The memory is worth having: it saves about one bit per letter. But most of this bit comes from the
 # last 20 letters. The models of the middle line remember nothing older, and they already save most
 # of the bit.
+#
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
+# > adds a mask, which later lessons need: they read sentences of different lengths side by side, so
+# > the short ones are filled up with padding, and padding must not enter the mean.)
 #
 # Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
 # draw letter after letter from its predictions? (A slash is the end of a verse.)
@@ -495,9 +493,9 @@ def backward_norms(cell, xs, start, dlast):
 # %% [markdown]
 # We compare the trained model with random networks, whose U is scaled to larger and larger ρ. All
 # read the same held-out letters through the trained embedding: 60 letters to warm up the state, and
-# 60 more, along which the gradient goes back. It starts at the last state: in the trained model, as
-# the gradient of the model's own loss on the next letter, and in the random networks, as a random
-# vector.
+# 60 more, along which the gradient goes back. We begin at the last state. For the trained model,
+# the gradient there is that of its own loss on the next letter. For the random networks, which have
+# no loss, it is a random vector.
 
 # %% tags=["training"]
 T = 60
@@ -565,7 +563,7 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
 # (see the column "mean 1 − h²"). So ρ alone does not decide.
 #
-# So there is a second limit to how far back the network can learn, and it is much closer than the
+# There is a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
 # is left. (We have measured only after training. Earlier, more may have arrived.)
 #
@@ -620,8 +618,9 @@ assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
 # The orthogonal start gets further: more of its gradient reaches the first symbol (measured in
-# lesson 03). So what the small start lacked was not room. But at n = 32, the orthogonal start only
-# guesses, too. How far it gets depends on the seed: in lesson 03, five of twenty learn n = 16.
+# lesson 03). So the small start had enough room, but too little gradient. But at n = 32, the
+# orthogonal start only guesses, too. How far it gets depends on the seed: in lesson 03, five of
+# twenty learn n = 16.
 #
 # Is the gradient to blame for every failure? At n = 16, about a fifth of it still reaches the first
 # symbol if U is orthogonal (before training, in lesson 03). Perhaps 400 training steps are too few
