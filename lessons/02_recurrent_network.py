@@ -328,7 +328,7 @@ print("the library's RNN gives the same states and gradients")
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
 # because both states have the same shape. That is why this is the classic bug of a recurrent
-# network. Guess which of the five gradients will be wrong.
+# network. Guess which of the five gradients (of W, U, b, xs and h_0) will be wrong.
 
 
 # %%
@@ -352,8 +352,8 @@ assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
 # Only dU is wrong. The other gradients are computed from the same da and are right, so da is right
-# at every step. That leaves the line of dU, and in this line only `after`. The check tried other
-# variables instead of `after`, and with `before`, dU is right.
+# at every step. That leaves the line of dU. Of the two arrays in it, da is right, so `after` must
+# be wrong. The check tried other variables instead of `after`, and with `before`, dU is right.
 #
 # ## Cutting the gradient
 #
@@ -406,8 +406,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # Then we measure the perplexity on **held-out** text, which the model does not see in training.
 # Lesson 01 defined it as exp(L), where L is the mean loss. We print its log2, the *bits per
 # letter*. The number to beat comes from counting pairs of letters, as in lesson 01. For comparison,
-# we have also trained models whose state goes back to zeros at the start of every window. We test
-# these models on held-out windows of only 20 letters, so they remember at most 20.
+# we have also trained models whose state goes back to zeros at the start of every window. When we
+# test these models, a window has only 20 letters, so they remember at most 20.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -416,7 +416,7 @@ V = len(vocabulary)
 text = ids[:16 * 50 * 1200 + 1]
 model = LanguageModel.create(np.random.default_rng(5), V, hidden=128, layers=1, cell="rnn",
                              embedding=32)
-batches = TextBatches(text, batch_size=16, steps=50)
+batches = TextBatches(text, batch_size=16, steps=50)        # 16 streams, in windows of 50 letters
 trainer = Trainer(model, Adam(3e-3), batches, rng=np.random.default_rng(6), average="token",
                   clip=1.0, progress=False)
 print(f"{model.size:,} parameters, {len(text):,} letters to learn from ...", flush=True)
@@ -563,9 +563,9 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
 # (see the column "mean 1 − h²"). So ρ alone does not decide.
 #
-# There is a second limit to how far back the network can learn, and it is much closer than the
-# first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (We have measured only after training. Earlier, more may have arrived.)
+# So besides the window there is a second limit to how far back the network can learn, and it is
+# much closer. The window lets the gradient go back 50 letters, but long before that, almost nothing
+# of it is left. (We have measured only after training. Earlier, more may have arrived.)
 #
 # ## Clipping
 #
@@ -585,10 +585,10 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # What can we do about a gradient that vanishes? Back to the task at which you saw the network fail.
 # There, U started *small*, with numbers between −0.1 and 0.1: its s is below 1, so at first the
 # gradient must vanish. Now U starts *orthogonal* (Saxe et al. 2014): it leaves the length of every
-# vector unchanged, so only the factors 1 − h² can shrink the gradient. Nothing else changes.
-# (Strictly, one thing does: the same generator draws U and then the training sequences, so these
-# are different, too. Lesson 03 therefore repeats the comparison with twenty seeds.) Guess: up to
-# which n will the network learn the task now?
+# vector unchanged, so only the factors 1 − h² can shrink the gradient. Otherwise we change nothing.
+# (The training sequences differ, too, because the generator that draws them has drawn U first.
+# Lesson 03 therefore repeats the comparison with twenty seeds.) Guess: up to which n will the
+# network learn the task now?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)

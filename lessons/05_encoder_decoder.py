@@ -180,33 +180,22 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # ## The whole model
 #
 # Now the numbers become vectors and matrices. The cell is lesson 04's GRU, and the decoder also
-# reads the previous word. A softmax predicts each word. Before it, there is one more layer, the
-# **deep output**, which combines the decoder's state, the previous word, and c. So c is now read
-# not only by s_0 and each s_i, but also by each prediction. As in Cho's model, the layer ends in
-# **maxout**, which keeps the larger number of each pair. For large numbers, a tanh is flat and
-# passes hardly any gradient. Maxout passes the whole gradient to the larger number. It has no
-# parameters, and takes one line in each pass.
+# reads the previous word:
 #
 #     h_j = GRU(E[x_j]; h_{j−1})                      h_0 = 0
 #     c   = h_S
 #     s_0 = tanh(c W_s + b_s)
 #     s_i = GRU(F[y_{i−1}], c; s_{i−1})               gates and candidate read c, through C
-#     o_i = s_i U_o + F[y_{i−1}] V_o + c C_o + b      deep output
-#     t_i = the larger of each pair in o_i            maxout
-#     p_i = softmax(t_i Oᵀ + b_O)
+#     p_i = the prediction, from s_i, F[y_{i−1}] and c
 #     L   = −Σ_i log p_i[y_i]
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | E, F, O | (V, ·) | tables with a row for each of V words: source, target, output |
-# | W_s, C, C_o | (H, H), (H, 3H), (H, 2d) | bring c into s_0, into each s_i and into each o_i |
-# | o_i, t_i | (2d,), (d,) | the deep output before and after maxout: d pairs, and d numbers |
+# | E, F | (V, ·) | tables with a row for each of V words: source, target |
+# | W_s, C | (H, H), (H, 3H) | bring c into s_0 and into each s_i |
 #
-# The numbers that enter the softmax, t_i Oᵀ + b_O, are the **logits**. In training, step i reads
-# the true y_{i−1}, even if the model would have written another word. This is **teacher forcing**.
-#
-# > **Exercise.** Before you read on, write the backward pass of a small decoder with all three
-# > uses of c: `numpy-attention exercise start fixed-vector`.
+# In training, step i reads the true y_{i−1}, even if the model would have written another word.
+# This is **teacher forcing**.
 #
 # In code, our two passes take one source sentence and one target sentence, and use the parameters
 # of `model`, the library's `EncoderDecoder`:
@@ -214,8 +203,7 @@ print(f"  {dh_2 / dc:.0%} of dc reaches h_2, {dh_1 / dc:.0%} reaches h_1")
 # - The first argument of `gru`, `a`, is what the input adds to the gates and the candidate:
 #   E[x_j] W + b in the encoder, and F[y_{i−1}] W + b + c C in the decoder.
 # - `gru_backward` is lesson 04's. Lesson 04's s is named m, because s is the decoder's state.
-# - E and F are `source_embedding.E` and `target_embedding.E`. U_o, V_o, C_o and the b of o_i are in
-#   `deep_output`. O and b_O are `words.E` and `b` in `output`.
+# - E and F are `source_embedding.E` and `target_embedding.E`.
 # - `model.zeros_like()` makes `grads`: zeros in the shapes of the parameters. `grads.vector` is a
 #   view of all of them as one long vector.
 
@@ -254,6 +242,24 @@ def gru_backward(dnext, cache, cell, grads):
 
 
 # %% [markdown]
+# How is a word predicted? Before the softmax, there is one more layer, the **deep output**, which
+# combines the decoder's state, the previous word, and c. So c is read not only by s_0 and each s_i,
+# but also by each prediction. As in Cho's model, the layer ends in **maxout**, which keeps the
+# larger number of each pair. For large numbers, a tanh is flat and passes hardly any gradient.
+# Maxout passes the whole gradient to the larger number. It has no parameters, and takes one line in
+# each pass.
+#
+#     o_i = s_i U_o + F[y_{i−1}] V_o + c C_o + b      deep output: d pairs of numbers
+#     t_i = the larger of each pair in o_i            maxout: d numbers
+#     p_i = softmax(t_i Oᵀ + b_O)
+#
+# The numbers that enter the softmax, t_i Oᵀ + b_O, are the **logits**. O (V, d) has a row for each
+# word, and C_o (H, 2d) brings c into o_i. In code, U_o, V_o, C_o and b are in `deep_output`, and O
+# and b_O are `words.E` and `b` in `output`.
+#
+# > **Exercise.** Before you read on, write the backward pass of a small decoder with all three
+# > uses of c: `numpy-attention exercise start fixed-vector`.
+#
 # Three functions remain, each with its backward pass: `read_out` (from the decoder's state to the
 # loss of one word), `word_forward` (one step of the decoder), and `forward` (both sentences). On a
 # first reading, skim them, and follow only c in the forward passes and dc in the backward passes.
@@ -426,7 +432,7 @@ print(check(word_backward))
 # %% [markdown]
 # ## The same as the library
 #
-# The library works on batches, with compiled kernels, and treats the fixed vector as an attention
+# The library works on batches, with compiled kernels, and treats the fixed vector as attention
 # that always attends to the last word. Its loss and its gradients must still equal ours.
 
 # %%
@@ -554,9 +560,9 @@ watch = GradientWatch(train, PLACES, "fixed vector, 64")
 # twelve positions. It does so before training and after one epoch, and keeps a copy of the
 # 64-number model at both times. In the GRU's step, h_j = (1 − z) ∘ n + z ∘ h_{j−1}, a symbol enters
 # its state with the weight 1 − z. On the way back, the same weight is a factor in the symbol's
-# gradient. Before training, it is about ½ at every position, so the symbols' gradients should
-# shrink from each position to the one before, as those of the states do. Sketch the gradient of
-# symbol 1, 2, … 12 as a curve. Then sketch your guess: what will one epoch do to it?
+# gradient. Before training, this weight is about ½ at every position. So the symbols' gradients
+# should shrink from the last position to the first, as those of the states do. Sketch them as a
+# curve over the positions 1 to 12. Then sketch your guess: what will one epoch do to the curve?
 
 # %% tags=["training"]
 print(f"copying {SHORTEST} to {LONGEST} symbols out of 20: {len(train):,} sequences, {EPOCHS} "
@@ -573,7 +579,8 @@ show(draw_gradients(watch.norms, {"fixed vector, 64": 0, "attention": 2}), "05_g
 # %% [markdown]
 # Before training (left), the derivation holds: the fixed vector's curve (blue) is nearly a straight
 # line on the log scale, so each step shrinks the gradient by nearly the same factor. With attention
-# (green), all symbols have nearly the same share.
+# (green), all symbols' gradients have nearly the same norm. (The figure shows each one's share
+# of the sum of the twelve norms.)
 #
 # But one epoch reverses the blue curve (right)! Now the first symbol has a larger gradient than the
 # last. Does more of dc get back to h_1, the state after the first symbol, than before training? Or
@@ -622,10 +629,11 @@ print("share of dc that reaches h_1 in untrained models, seeds 0 to 3: "
       + ", ".join(f"{share:.1%}" for share in by_seed))
 
 # %% [markdown]
-# Both are true. Before training, 1.3 % of dc reaches h_1, as computed. After one epoch, it is about
-# half (question 8). h_12 still gets about twice as much as h_1, but the first symbol's larger
-# weight more than makes up for this. At the last symbol, the encoder has learnt to keep what it
-# has, so z is large and 1 − z is small. At the first symbol, there is nothing to keep yet.
+# The answer to both questions is yes. Before training, 1.3 % of dc reaches h_1, as computed. After
+# one epoch, it is about half (question 8). h_12 still gets about twice as much as h_1, but the
+# first symbol's larger weight more than makes up for this. At the last symbol, the encoder has
+# learnt to keep what it has, so z is large and 1 − z is small. At the first symbol, there is
+# nothing to keep yet.
 #
 # It is often said that the gradient does not reach the first symbols. Here that is true of all four
 # untrained models, but no longer after one epoch. So 1.3 % was enough to start learning! (Shorter
@@ -778,8 +786,8 @@ assert -0.1 < gaps["reverse"] < gaps["copy"]
 # ## Lost, or not found?
 #
 # Where does a wrong symbol get lost? Either c does not contain it, or c does and the decoder fails
-# to find it. There should be room: fourteen symbols, each one of 20, carry 14 · log₂ 20 bits, less
-# than one bit for each of the 64 numbers. But all symbols must share the same numbers.
+# to find it. There should be room in c: fourteen symbols carry 14 · log₂ 20 bits, less than one bit
+# for each of the 64 numbers. But all symbols must share the same numbers.
 #
 # So we ask c itself, without the decoder. For each position, we fit a linear map with 20 outputs,
 # one for each symbol. The largest output is the map's guess. The map reads what the decoder gets: c
@@ -788,8 +796,8 @@ assert -0.1 < gaps["reverse"] < gaps["copy"]
 #
 # - a map fitted to c alone, without the earlier symbols;
 # - a map fitted to an *untrained* encoder's c together with the earlier symbols;
-# - the first map, given the c of a *different* sequence. It can then only guess, so one symbol in
-#   20 should be right.
+# - the map of c and the earlier symbols, given the c of a *different* sequence. It can then only
+#   guess, so one symbol in 20 should be right.
 #
 # If the map finds a symbol more often than the decoder does, the symbol was in c, and the decoder
 # missed it. Guess: will it, and where?
@@ -846,11 +854,11 @@ show(figure, "05_found")
 #   We have not tested this explanation.
 # - **The untrained encoder** (pink) keeps the last symbols, but hardly anything of the first ones.
 #   A symbol's contribution shrinks at each step on its way to c, just as the gradient does on its
-#   way back. So the first symbols are faint next to the later ones.
+#   way back. So the first symbols are faint next to the later ones, which the map is not given.
 #
 # Now compare pink and orange at the tenth symbol. In the untrained encoder's c, the map finds this
 # symbol nearly always, but in the trained encoder's c in only about half of the sequences. In the
-# others, the symbol may be lost, or stored in a form that no linear map can read. So as far as a
+# others, the symbol may be lost, or stored in a form that this map cannot read. So as far as a
 # linear map can tell, training gained the first symbols and gave up many of the later ones.
 
 # %% tags=["training"]
@@ -901,6 +909,10 @@ for row, cells in OTHER_SEEDS.items():
 # the lengths of training, the smaller one (orange) first. Attention (green) makes almost no errors
 # there. Bahdanau et al. (2015, figure 2) found a similar difference for sentences, but with two
 # different encoders (next section).
+#
+# **The lost symbols.** With all four seeds, a linear map finds about 75 % of twelve symbols in c,
+# and the decoder about 64 %. So c contains symbols that the decoder misses. The others are lost, or
+# stored in a form that the map cannot read.
 #
 # **Limits.** The two fixed vectors differ in more than the size of c. `hidden` also sets the size
 # of h_j and s_i, and the 32-number model has larger embeddings. So c may not be the only reason why
@@ -1007,5 +1019,5 @@ print(f"{'fixed, reversed':<17}{REVERSED:>15}")
 #    second direction help (with `"hidden": 47` the model is as large)?
 # 8. After one epoch, about half of dc reaches h_1. Which path carries it? Measure what would arrive
 #    through (1) alone, in which each step only multiplies by z, and through (1) and (2) together.
-#    Then multiply the two ratios that the lesson prints for that time: does their product explain
-#    the whole ratio in the title of the figure's right-hand panel?
+#    Then multiply the two ratios that the lesson prints for the time after one epoch. Is their
+#    product as large as the ratio in the title of the right-hand panel of `05_gradient`?

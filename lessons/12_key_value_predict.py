@@ -115,7 +115,7 @@ k_t = np.array([0., 1, 1])          # the second d, after s
 p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the answer comes with r
 
 # %% [markdown]
-# Compare *before* in the earlier key k_i with *now* in the present key k_t. The score should be
+# The score compares *before* in the earlier key k_i with *now* in the present key k_t: it must be
 # large where both are 1, or both are −1. Inside the tanh, the two numbers are added. The sum is 2
 # if both are 1, and −2 if both are −1. In every other case, including two zeros, it lies between.
 # So the score must be large at both ends and small in the middle. Two tanh units do this:
@@ -188,7 +188,7 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, no bias | W^r, W^x | W_r, W_x, b |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | | w |
 #
-# The paper writes k for our n. Five of the bold letters meant something else in lesson 11: L was
+# The paper writes k for our n. The five bold letters meant something else in lesson 11: L was
 # the loss, K the size of y, M the memory, v the vector that is called w here, and w the upstream
 # gradient. And a key was h_s W_s there. Here it is the part k_i itself, not yet multiplied by W_Y.
 #
@@ -621,12 +621,12 @@ for name in seen:
 # roles can disagree only where they use the same directions of the state. In 16 numbers, query and
 # predict share fewer directions than in 8 (question 5).
 #
-# Is this disagreement what slows learning most? Take a state of 16, and cut it into two parts of 8
-# in three ways. If the suspicion is right, the third model is the worst:
+# Is this disagreement why one vector of 8 does so badly? Take a state of 16, and cut it into two
+# parts of 8 in three ways. If the suspicion is right, the third model is the worst:
 #
-# - *query, key, value | predict* separates the accused: predict has a part of its own;
-# - *key, value, predict | query* separates them: the query has a part of its own;
-# - *query, key, predict | value* leaves them together.
+# - *query, key, value | predict* (`q k v | p`) separates the accused: predict has its own part;
+# - *key, value, predict | query* (`k v p | q`) separates them: the query has its own part;
+# - *query, key, predict | value* (`q k p | v`) leaves them together.
 #
 # This test is not clean. The third cut is also the only one that separates key and value.
 
@@ -656,11 +656,11 @@ print("the third minus the better of the other two:",
       ", ".join(f"{100 * one:.0f}" for one in ahead), "points")
 
 # %% [markdown]
-# The opposite happens: with every seed, the third model is the best, although its query and predict
-# share a part. Perhaps it gains because it separates key and value. (The largest lead is due to
-# seed 1, with which *key, value, predict | query* fails.) For a cleaner test, compare it with the
-# paper's *query, key | value, predict*, which separates not only key and value, but also the
-# accused. Only predict has moved, and yet the third model is ahead with two of these three seeds.
+# The opposite happens: with every seed, `q k p | v` is the best, although its query and predict
+# share a part. Perhaps it gains because it separates key and value. (Its largest lead is due to
+# seed 1, with which `k v p | q` fails.) For a cleaner test, compare `q k p | v` with the paper's
+# `q k | v p`. Both separate key and value, but only the paper's also separates the accused. And yet
+# `q k p | v` is ahead with two of these three seeds.
 #
 # *query, key, value | predict* is the real surprise. Its query, key and value share 8 numbers, as
 # in one vector of 8, and predict has 8 more of its own. Yet it answers less than a tenth of the
@@ -682,10 +682,10 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 #   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and in these weights
 #   the two roles can compete unseen.
 # - **Between cases that cancel.** Key and value meet in 7,000 states, almost at right angles on
-#   average. Suppose that two roles share one number of the state. Each wants it to equal a letter,
-#   but not the same letter, and each letter is 1 or −1. When the letters agree, so do the
-#   gradients. When they differ, the gradients are opposite. If both cases are equally frequent, the
-#   mean cosine is 0, yet half of the time no single number can serve both roles.
+#   average. Suppose that two roles share one number of the state. One role needs it to stand for
+#   one letter, the other for another, and each letter is written as 1 or −1. When the two letters
+#   are written alike, the gradients agree. When not, they are opposite. If both cases are equally
+#   frequent, the mean cosine is 0, yet half of the time no single number can serve both roles.
 #
 # Which letter must each role *read* in the state: *now*, *before* or none? Roles that read the same
 # letter can share a part. Fill in the second row, write your cut into the next cell, and guess its
@@ -740,11 +740,12 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # %% [markdown]
 # - **Compared with one vector of 8**, all cuts with key and value apart are far ahead on average.
 #   This fits the letters: the key needs *before*, and the value needs *now*. Of the two cuts with
-#   key and value together, one is ahead on average, and one is behind.
+#   key and value together, one is ahead on average, and one is behind. (Predict helps the vector of
+#   8 with nine of ten seeds.)
 # - **Compared with the other cuts**, the cut by content is not clearly the best on average: it ties
 #   with *query, key, predict | value*. It beats that cut with nine of ten seeds, but fails with the
-#   tenth. So our prediction did not hold. (Which of two parts comes first in the state matters as
-#   much as another seed: question 3.)
+#   tenth. So our prediction did not hold. (Swapping the two parts in the state can change a result
+#   as much as another seed does: answer 3.)
 # - **Compared with one vector of 13**, no cut is better on average. The cut by content is at least
 #   as good with eight of ten seeds.
 # - **With four times as many steps**, one vector of 8 answers nearly everything, too. So parts buy
@@ -794,8 +795,8 @@ print_wikitext()
 #
 # **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
 # of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, does better
-# still on average: the cut by content is as good with most seeds, but fails with one. On
-# WikiText-2, the gain may come from the longer state.
+# still on average. (The cut by content is at least as good with eight of ten seeds, but fails with
+# one.) On WikiText-2, the gain may come from the longer state.
 #
 # **Conjecture 1: much of what the parts seemed to gain came from the longer state.** In part.
 # Without a cut, vectors of 13 and 16 gain even more. But length alone is not enough: *query, key,
@@ -806,8 +807,8 @@ print_wikitext()
 # numbers, and yet this cut answers nearly everything with nine of ten seeds. So a role need not
 # read all 16.
 #
-# So compare a cut state with an uncut one that has as many parameters. And if you do cut, first
-# write down what each role must read.
+# So compare a cut state with an uncut one that has as many parameters. And if you do cut, keep key
+# and value apart: on pairs, this mattered most. They must read different letters.
 
 # %% [markdown]
 # ## What others call it

@@ -27,7 +27,7 @@ class Text:
     """A running text. articles: lists of sentences, which are lists of tokens.
 
     unit: "words" or "characters". In a text of words, </s> ends every sentence. In a text of
-    characters, a sentence is a stretch of text that includes line ends, and no </s> is added.
+    characters, a "sentence" is any stretch of text, line ends included, and no </s> is added.
     has_articles: whether the text itself is divided into articles, so that a state can be reset
     between two of them. Raises TypeError unless the articles are lists of lists of tokens, and
     ValueError for another unit.

@@ -230,7 +230,7 @@ class UserPairs(UserFiles):
         super().__post_init__()
 
     def load(self, *splits: str) -> list:
-        """Return one list of Pairs for each split. Raises as `UserFiles.load` and `limited`."""
+        """Return one list of Pairs per split. Raises as `UserFiles.load` and `limited` do."""
         first = None if self.drawn else self.count
         parts = [limited(pairs, f"{self.label} ({split})", None, self.max_length, first)
                  for split, pairs in zip(splits, super().load(*splits))]

@@ -40,7 +40,7 @@ def describe_place(place):
 
 
 def source_line(place):
-    """Return the source line of a Place in the code, or its statement as `ast` prints it."""
+    """Return a Place's source line, or its statement as `ast` prints it if there is no source."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 

@@ -1,4 +1,4 @@
-"""Load the runs of a page, with earlier checkpoints, examples, and a table without JavaScript."""
+"""Load a page's runs, earlier checkpoints and examples, and a table for use without JavaScript."""
 
 import re
 import sys

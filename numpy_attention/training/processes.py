@@ -145,7 +145,7 @@ class Processes(Threads):
         self._sent[0] += 1
 
     def told(self) -> tuple[Any, ...]:
-        """Return the next message of the first process. Raises Left if it has left the body."""
+        """Return the first process's next message. Raises Left if it has left its `with` body."""
         try:
             return self._next(0, self._pipes[0])
         except ENDED:

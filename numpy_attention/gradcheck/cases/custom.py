@@ -116,7 +116,7 @@ def attentions(one):
 
 
 def layer(one, rng, dtype):
-    """Return the Case of `one`, a layer class with input x (T, B, D). Its first size is D."""
+    """Return the Case of `one`, a layer class whose first size is D, with input x (T, B, D)."""
     create = getattr(one, "create", one)
     asked = required(create, first=int(create is not one))
     sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}

@@ -57,7 +57,7 @@ def cases(rng, its):
 
 
 class PastLongest(ValueError):
-    """Raised if a word is asked for after a hypothesis that is complete."""
+    """Raised if next_log_p is called for a hypothesis that already has `longest` words."""
 
 
 def numbered(found):
