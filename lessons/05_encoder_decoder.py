@@ -910,9 +910,9 @@ for row, cells in OTHER_SEEDS.items():
 # there. Bahdanau et al. (2015, figure 2) found a similar difference for sentences, but with two
 # different encoders (next section).
 #
-# **The lost symbols.** With all four seeds, a linear map finds about 75 % of twelve symbols in c,
-# and the decoder about 64 %. So c contains symbols that the decoder misses. The others are lost, or
-# stored in a form that the map cannot read.
+# **The lost symbols.** With all four seeds, a linear map finds more of twelve symbols in c than the
+# decoder does. So c contains symbols that the decoder misses. The others are lost, or stored in a
+# form that the map cannot read.
 #
 # **Limits.** The two fixed vectors differ in more than the size of c. `hidden` also sets the size
 # of h_j and s_i, and the 32-number model has larger embeddings. So c may not be the only reason why
