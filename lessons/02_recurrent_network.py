@@ -397,17 +397,15 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # ## A model of letters
 #
-# Is the network's memory worth having? We train a `LanguageModel`, which consists of an embedding,
-# the cell of this lesson and the softmax of lesson 01. It reads the Bible as letters, from 16
-# places in the text at once, in windows of 50. The loss is the mean over all letters
-# (`average="token"`). Clipping and Adam keep the steps of training at a good length. (Clipping is
-# explained below, and Adam in the aside at the end.)
+# Is the network's memory worth having? Lesson 01's model wrote pairs of letters that exist, but
+# words that do not. What will a model with a memory write, if we draw letter after letter from its
+# predictions? Guess: words, sentences, or sense?
 #
-# Then we measure the perplexity on **held-out** text, which the model does not see in training.
-# Lesson 01 defined it as exp(L), where L is the mean loss. We print its log2, the *bits per
-# letter*. The number to beat comes from counting pairs of letters, as in lesson 01. For comparison,
-# we have also trained models whose state goes back to zeros at the start of every window. When we
-# test these models, a window has only 20 letters, so they remember at most 20.
+# We train a `LanguageModel`, which consists of an embedding, the cell of this lesson and the
+# softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once, in
+# windows of 50. The loss is the mean over all letters (`average="token"`). Clipping and Adam keep
+# the steps of training at a good length. (Clipping is explained below, and Adam in the aside at the
+# end. In what the model writes, a slash is the end of a verse.)
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -421,6 +419,18 @@ trainer = Trainer(model, Adam(3e-3), batches, rng=np.random.default_rng(6), aver
                   clip=1.0, progress=False)
 print(f"{model.size:,} parameters, {len(text):,} letters to learn from ...", flush=True)
 trainer.fit(epochs=1)
+print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(10)))
+
+# %% [markdown]
+# Many of these are words, and most of the others could be: you can pronounce them. Sense is another
+# matter. Spelling needs a memory of a few letters, but sense needs much more.
+#
+# How much is the memory worth, as a number? We measure the perplexity on **held-out** text, which
+# the model did not see in training. Lesson 01 defined it as exp(L), where L is the mean loss. We
+# print its log2, the *bits per letter*. The number to beat comes from counting pairs of letters, as
+# in lesson 01. For comparison, we have also trained models whose state goes back to zeros at the
+# start of every window. When we test these models, a window has only 20 letters, so they remember
+# at most 20.
 
 # %% tags=["training"]
 pairs = bigram_bits(ids, held_out, V)
@@ -442,16 +452,6 @@ assert carried < min(SHORT_MEMORY) < pairs
 # > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
 # > adds a mask, which later lessons need: they read sentences of different lengths side by side, so
 # > the short ones are filled up with padding, and padding must not enter the mean.)
-#
-# Lesson 01's model wrote pairs that exist, but words that do not. What will this model write, if we
-# draw letter after letter from its predictions? (A slash is the end of a verse.)
-
-# %% tags=["training"]
-print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(10)))
-
-# %% [markdown]
-# Many of these are words, and most of the others could be: you can pronounce them. Sense is another
-# matter. Spelling needs a memory of a few letters, but sense needs much more.
 #
 # ## How much of the gradient arrives
 #
