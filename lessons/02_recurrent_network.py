@@ -353,7 +353,8 @@ assert "grads.U += after[t].T @ da" in str(report)
 # %% [markdown]
 # Only dU is wrong. The other gradients are computed from the same da and are right, so da is right
 # at every step. That leaves the line of dU. Of the two arrays in it, da is right, so `after` must
-# be wrong. The check tried other variables instead of `after`, and with `before`, dU is right.
+# be wrong, as the report says. (The check has tried other variables in its place, and one of them,
+# `before`, makes dU right.)
 #
 # ## Cutting the gradient
 #
@@ -429,8 +430,8 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # the model did not see in training. Lesson 01 defined it as exp(L), where L is the mean loss. We
 # print its log2, the *bits per letter*. The number to beat comes from counting pairs of letters, as
 # in lesson 01. For comparison, we have also trained models whose state goes back to zeros at the
-# start of every window. When we test these models, a window has only 20 letters, so they remember
-# at most 20.
+# start of every window. In the test, we set it back to zeros every 20 letters, so these models
+# remember at most 20.
 
 # %% tags=["training"]
 pairs = bigram_bits(ids, held_out, V)
@@ -563,22 +564,23 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
 # (see the column "mean 1 − h²"). So ρ alone does not decide.
 #
-# So besides the window there is a second limit to how far back the network can learn, and it is
-# much closer. The window lets the gradient go back 50 letters, but long before that, almost nothing
-# of it is left. (We have measured only after training. Earlier, more may have arrived.)
+# We have found a second limit to how far back the network can learn, and it is much closer than the
+# first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
+# is left. (We have measured only after training. Earlier, more may have arrived.)
 #
 # ## Clipping
 #
 # Can we repair the length of a gradient? If it explodes, yes. Now and then a gradient is many times
 # longer than usual, and a single step along it can spoil what was learnt. **Clipping** (Pascanu et
 # al. 2013) takes the norm of the *whole* gradient, of all parameters together. If the norm is above
-# a limit, the gradient is scaled down to the limit, which keeps its direction.
+# a limit, the gradient is scaled down to that norm. Its direction stays the same.
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
 # But clipping cannot bring back the parts of the gradient that have vanished. Could we lengthen the
-# gradient instead? No: dU is a sum over the steps. Its recent terms have their full length, and
-# only the distant terms are tiny. If we scale up the sum, they remain as small a part of it.
+# gradient instead? No. Take the loss of one step: its dU is a sum over this step and all earlier
+# ones. The recent terms have their full length, and only the distant terms are tiny. If we scale up
+# the sum, they remain as small a part of it.
 #
 # ## A better start
 #
@@ -622,9 +624,9 @@ assert near < far and orthogonal[-1] < 0.35
 # orthogonal start only guesses, too. How far it gets depends on the seed: in lesson 03, five of
 # twenty learn n = 16.
 #
-# Is the gradient to blame for every failure? At n = 16, about a fifth of it still reaches the first
-# symbol if U is orthogonal (before training, in lesson 03). Perhaps 400 training steps are too few
-# (question 6).
+# Is the gradient to blame for every failure? With an orthogonal U and n = 16, about a fifth of the
+# gradient still reaches the first symbol before training, as lesson 03 measures. That is not
+# nothing. Perhaps 400 training steps are too few (question 6).
 #
 # The same Jacobians also work *forward*: if an early state changes, they determine how much of that
 # change reaches a later state. So where the gradient is faint, the trace of the first symbol in the
@@ -638,9 +640,9 @@ assert near < far and orthogonal[-1] < 0.35
 # ## An aside: Adam (optional, three minutes)
 #
 # Clipping is for steps that are much too long. **Adam** (Kingma & Ba 2015), which trained all our
-# networks, is for steps that are too long for some parameters and too short for others. For each
-# single parameter θ (x in the exercise), it keeps two running means: m, the mean of its gradient g,
-# and v, the mean of g². It moves θ against the gradient, by the learning rate times m / √v. While g
+# networks, is for steps that are too long for some parameters and too short for others. For every
+# single number θ in W, U, b … (x in the exercise), it keeps two running means: m, of its gradient
+# g, and v, of g². It moves θ against the gradient, by the learning rate times m / √v. While g
 # hardly changes, this quotient is about 1 or −1, whatever the size of g. If the sign of g keeps
 # changing, m is small, and so is the step. (In the formulas, t counts the training steps, β₁ is
 # usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)

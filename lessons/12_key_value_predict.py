@@ -468,8 +468,8 @@ for row in range(3):
 # %% [markdown]
 # On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. Here
 # attention has no window: it sees all earlier states. In our versions of the paper's models, every
-# part has 8 numbers. The tanh layer and the vector of 16 are not in the paper. They are controls,
-# and their state is not cut. Models with attention are named after their cut, with a bar between
+# part has 8 numbers. The tanh layer and the vector of 16 are not in the paper: they are our
+# controls. A model whose attention reads a cut state is named after its cut, with a bar between
 # parts:
 #
 # | model | in the paper | its state | who reads what |
@@ -600,9 +600,10 @@ title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
-# In the vector of 8, only query and predict are far below 0. Key and value, the pair that you may
-# have suspected, are nearly at right angles. In the vector of 16, query and predict disagree mostly
-# before step 500. Why these two? Compare the matrices through which the last layer reads r and p.
+# In the vector of 8, only the cosine of query and predict is far below 0. Key and value, which you
+# may have suspected, are nearly at right angles. In the vector of 16, query and predict disagree
+# mostly before step 500. Why these two? Compare the matrices through which the last layer reads r
+# and p.
 
 # %% tags=["training"]
 print("\ncosine of W_x and W_r, each read as one long vector:")
@@ -621,8 +622,9 @@ for name in seen:
 # roles can disagree only where they use the same directions of the state. In 16 numbers, query and
 # predict share fewer directions than in 8 (question 5).
 #
-# Is this disagreement why one vector of 8 does so badly? Take a state of 16, and cut it into two
-# parts of 8 in three ways. If the suspicion is right, the third model is the worst:
+# Is this disagreement why one vector of 8 does so badly? Query and predict are accused. Take a
+# state of 16, and cut it into two parts of 8 in three ways. If the two are guilty, the third model
+# is the worst, because only there they share a part:
 #
 # - *query, key, value | predict* (`q k v | p`) separates the accused: predict has its own part;
 # - *key, value, predict | query* (`k v p | q`) separates them: the query has its own part;
@@ -682,10 +684,10 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 #   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and in these weights
 #   the two roles can compete unseen.
 # - **Between cases that cancel.** Key and value meet in 7,000 states, almost at right angles on
-#   average. Suppose that two roles share one number of the state. One role needs it to stand for
-#   one letter, the other for another, and each letter is written as 1 or −1. When the two letters
-#   are written alike, the gradients agree. When not, they are opposite. If both cases are equally
-#   frequent, the mean cosine is 0, yet half of the time no single number can serve both roles.
+#   average. Suppose that the two share one number of the state. The key wants to keep the letter
+#   *before* in it, and the value the letter *now*, each written as 1 or −1. If both letters happen
+#   to be 1, or both −1, the gradients agree. If not, they are opposite. If both cases are equally
+#   frequent, the mean cosine is 0, yet half of the time no number can serve both roles.
 #
 # Which letter must each role *read* in the state: *now*, *before* or none? Roles that read the same
 # letter can share a part. Fill in the second row, write your cut into the next cell, and guess its
@@ -713,7 +715,7 @@ if yours:
 #
 # So query and value can share a part, and the key gets the other one. We put predict with the key:
 # *query, value | key, predict*. (Question 3 tries the other place.) This *cut by content* should
-# beat every cut that you have seen, because each of them has a part that is read for both letters.
+# beat every cut that you have seen: in each of those, some part must hold both *now* and *before*.
 
 # %% tags=["training"]
 by_content = "query, value | key, predict"
@@ -748,15 +750,16 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   as much as another seed does: answer 3.)
 # - **Compared with one vector of 13**, no cut is better on average. The cut by content is at least
 #   as good with eight of ten seeds.
-# - **With four times as many steps**, one vector of 8 answers nearly everything, too. So parts buy
-#   speed, not room.
+# - **With four times as many steps**, one vector of 8 answers nearly everything, too (three seeds).
+#   So here parts buy speed, not room.
 #
 # ## Real text
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
 # from Wikipedia, WikiText-2. All seven models have 7 million parameters, nearly all in the word
-# vectors and the output layer. Both are only as wide as *one* part of the state. So with the same
-# number of parameters, a model with more parts has a longer state.
+# vectors and the output layer. Both are only as wide as *one* part of the state, so further parts
+# cost little. With the same number of parameters, one vector has 102 numbers, two parts have 200,
+# and three have 291.
 #
 # Two controls have a reader that sees no past: the tanh layer, as before, and a linear layer,
 # y = h W_x. Guess: do three parts beat the LSTM alone? Do they beat the linear layer? And does the
@@ -786,12 +789,12 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the control that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | on average, some cuts beat 8, none beats 13 | unclear | one vector of 13 |
+# | separate parts help | more than a vector of 8, not of 13 | unclear | one vector of 13 |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
 # | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
 #
-# **Looking back helps.** On pairs, the models without attention stay below chance. On WikiText-2,
-# the two layers without a past lead to opposite verdicts.
+# **Looking back helps.** On pairs, the models without attention stay below chance (the 4-gram looks
+# back only two steps). On WikiText-2, the two layers without a past lead to opposite verdicts.
 #
 # **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
 # of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, does better
@@ -846,8 +849,9 @@ print_wikitext()
 #    in the reader, and in the LSTM? Then show that 13 is the longest vector with no more parameters
 #    than two parts of 8. What does the cut save, and what does it cost? In the WikiText-2 models,
 #    why does three times the state cost so little?
-# 3. Four roles can be cut in two in seven ways, and you have seen five. Which of the other two is
-#    better, *query, value, predict | key* or *query, predict | key, value*? Say why before you try.
+# 3. There are seven ways to divide four roles between two parts. You have seen five of them, with
+#    the cut by content. Which of the other two is better, *query, value, predict | key* or *query,
+#    predict | key, value*? Say why before you try.
 # 4. One vector of 8 was only slow. Is the cut with a part only for predict slow, too? Train it four
 #    times as long. What does a comparison after 800 steps compare?
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
