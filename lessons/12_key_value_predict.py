@@ -470,15 +470,15 @@ for row in range(3):
 # attention has no window: it sees all earlier states. In our versions of the paper's models, every
 # part has 8 numbers. The tanh layer and the vector of 16 are not in the paper: they are our
 # controls. A model whose attention reads a cut state is named after its cut, with a bar between
-# parts:
+# parts, for example *query, key | value, predict*, or `q k | v p` for short:
 #
 # | model | in the paper | its state | who reads what |
 # |---|---|---|---|
 # | tanh layer | | 24 | the layer reads all 24, and no past |
 # | 4-gram | 4-gram | 3 · 8 = 24 | 8 are read now, 8 one step later, 8 two steps later |
 # | one vector of 8 | attention | 8 | all four roles read all 8 |
-# | query, key \| value, predict | key-value | 2 · 8 = 16 | query, key: 8; value, predict: 8 |
-# | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | query, key: 8; others 8 each |
+# | query, key \| value, predict | key-value | 2 · 8 = 16 | `q k`: 8 numbers, `v p`: 8 |
+# | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | `q k`, `v` and `p`: 8 each |
 # | one vector of 16 | | 16 | all four roles read all 16 |
 #
 # Chance is one answer in five, for a model that knows only which letters are second in a pair. (It
