@@ -127,7 +127,7 @@ for total in (-2, -1, 0, 1, 2):
     print(f"  sum = {total:2}   the two units add up to {units.sum():.2f}")
 
 # %% [markdown]
-# In the code, each of these units is one column of W_Y and W_h. W_Y reads *before*, and W_h reads
+# In the code, each unit is one column of W_Y and one of W_h. W_Y reads *before*, and W_h reads
 # *now*. The last row of each matrix multiplies the constant 1 of the key. It is −0.5 in both, so
 # together they supply the −1. Here M has two columns instead of n.
 
@@ -179,7 +179,7 @@ assert letters[alpha.argmax()] == "u"
 # |---|---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n | h_t | h_t (H,) |
 # | window, **L** | | step t sees the last L = min(window, t − 1) states i | L | S = t − 1 states |
-# | **K**, V | (L, n) | their keys k_i and values **v_i** | Y_t | M, both |
+# | **K**, V | (L, n) | their keys k_i and values **v_i** | Y_t | M for both |
 # | **M** | (L, n) | tanh(K W_Y + k_t W_h), the score's hidden layer | M_t | x_s |
 # | e = M w, α | (L,) | scores, weights | α | e, α |
 # | r = α V | (n,) | what was fetched | r_t | c |
@@ -263,10 +263,10 @@ print("all four equal their central differences")
 # column for each state i. Step t sees state i if 0 < t − i ≤ window. The first step sees nothing,
 # so its r is 0.
 #
-# `split` returns k, v and p as *views* of h, and `backward` splits dh in the same way. So
-# `dk += …` changes dh itself. With one part, all four terms land in the same columns. `forward`
-# also returns the attention weights α. So `backward` takes their upstream gradient, too: `dalpha`,
-# for a loss that reads α directly.
+# `split` returns k, v and p as *views* of h, and `backward` splits dh in the same way. So `dk += …`
+# changes dh itself. With one part, all four terms land in the same columns. `forward` also returns
+# the attention weights α, because a loss may read them directly. So `backward` takes their upstream
+# gradient, `dalpha`, too.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
 
@@ -383,9 +383,9 @@ report = caught(check, Misfiled, 3)
 
 # %% [markdown]
 # With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
-# the gradients of W_r and W_x are right, so da is right. That of w is wrong, so de is wrong. The
-# mistake must lie between the two. The report rules out dr ("its inputs are right"), and names the
-# line and the wrong variable, k.
+# the gradients of W_r and W_x are right, so da is right. The gradient of w is wrong, so de is
+# wrong. The mistake must lie between the two. The report rules out dr ("its inputs are right"), and
+# names the line and the wrong variable, k.
 #
 # ## Without attention: the last few states
 #
@@ -618,13 +618,13 @@ for name in seen:
 # with some λ > 0. That is sensible, because the present letter, the question, is never the answer.
 # It may also be why query and predict disagree: the query's gradient comes back through W_r, and
 # that of predict through W_x. But this is only a guess, because the query's gradient also passes
-# through the values and the score, which can change its sign. And why less in the vector of 16? Two
-# roles can disagree only where they use the same directions of the state. In 16 numbers, query and
-# predict share fewer directions than in 8 (question 5).
+# through the values and the score, which can change its sign. And why do they disagree less in the
+# vector of 16? Two roles can disagree only where they use the same directions of the state. In 16
+# numbers, query and predict share fewer directions than in 8 (question 5).
 #
 # Is this disagreement why one vector of 8 does so badly? Query and predict are accused. Take a
 # state of 16, and cut it into two parts of 8 in three ways. If the two are guilty, the third model
-# is the worst, because only there they share a part:
+# is the worst, because only there do they share a part:
 #
 # - *query, key, value | predict* (`q k v | p`) separates the accused: predict has its own part;
 # - *key, value, predict | query* (`k v p | q`) separates them: the query has its own part;
@@ -660,7 +660,7 @@ print("the third minus the better of the other two:",
 # %% [markdown]
 # The opposite happens: with every seed, `q k p | v` is the best, although its query and predict
 # share a part. Perhaps it gains because it separates key and value. (Its largest lead is due to
-# seed 1, with which `k v p | q` fails.) For a cleaner test, compare `q k p | v` with the paper's
+# seed 1, with which both others fail.) For a cleaner test, compare `q k p | v` with the paper's
 # `q k | v p`. Both separate key and value, but only the paper's also separates the accused. And yet
 # `q k p | v` is ahead with two of these three seeds.
 #
@@ -675,8 +675,8 @@ muted = "one vector of 8, no predict"
 answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 
 # %% [markdown]
-# It falls. So predict, the accused, *helps* one vector of 8 to learn, but only if it shares the
-# numbers of the other roles: with numbers of its own, it did not help. These runs do not show why.
+# It falls. So predict, the accused, *helps* one vector of 8 to learn. But in `q k v | p`, where it
+# has numbers of its own, it did not help. These runs do not show why.
 #
 # Why did the cosines mislead us? A mean cosine misses two kinds of competition:
 #
@@ -762,8 +762,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # and three have 291.
 #
 # Two controls have a reader that sees no past: the tanh layer, as before, and a linear layer,
-# y = h W_x. Guess: do three parts beat the LSTM alone? Do they beat the linear layer? And does the
-# 4-gram, which has no attention, keep up with them?
+# y = h W_x. The LSTM alone has no reader: y = h. Guess: do three parts beat it? Do they beat the
+# linear layer? And does the 4-gram, which has no attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -789,7 +789,7 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the control that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | more than a vector of 8, not of 13 | unclear | one vector of 13 |
+# | separate parts help | yes against 8 numbers, no against 13 | unclear | one vector of 13 |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
 # | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
 #
@@ -798,8 +798,7 @@ print_wikitext()
 #
 # **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
 # of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, does better
-# still on average. (The cut by content is at least as good with eight of ten seeds, but fails with
-# one.) On WikiText-2, the gain may come from the longer state.
+# still on average. On WikiText-2, the gain may come from the longer state.
 #
 # **Conjecture 1: much of what the parts seemed to gain came from the longer state.** In part.
 # Without a cut, vectors of 13 and 16 gain even more. But length alone is not enough: *query, key,
