@@ -789,7 +789,7 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the control that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | yes against 8 numbers, no against 13 | unclear | one vector of 13 |
+# | separate parts help | some do against 8 numbers, none against 13 | unclear | one vector of 13 |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
 # | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
 #
