@@ -16,9 +16,8 @@
 #    is left after many steps.
 # 4. You return to the task, and let the network start from another matrix.
 #
-# The answer is the reason for lessons 03 and 04, and in the end for attention. An aside after it
-# explains the optimizer Adam. Of the six exercises, two are enough for a first reading: `squash`
-# and `bptt`.
+# The answer is the reason for lessons 03 and 04, and in the end for attention. Of the exercises,
+# two are enough for a first reading: `squash` and `bptt`.
 #
 # (In the same folder, `course.py` has functions for figures and for checks that must fail, and
 # `recurrent_parts.py` has the letters of the Bible and the task.)
@@ -405,8 +404,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # We train a `LanguageModel`, which consists of an embedding, the cell of this lesson and the
 # softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once, in
 # windows of 50. The loss is the mean over all letters (`average="token"`). Clipping and Adam keep
-# the steps of training at a good length. (Clipping is explained below, and Adam in the aside at the
-# end. In what the model writes, a slash is the end of a verse.)
+# the steps of training at a good length. (Clipping is explained below, and Adam in question 7. In
+# what the model writes, a slash is the end of a verse.)
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -451,8 +450,7 @@ assert carried < min(SHORT_MEMORY) < pairs
 # of the bit.
 #
 # > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
-# > adds a mask, which later lessons need: they read sentences of different lengths side by side, so
-# > the short ones are filled up with padding, and padding must not enter the mean.)
+# > has a mask, because later lessons fill up short sentences with padding, which does not count.)
 #
 # ## How much of the gradient arrives
 #
@@ -637,41 +635,6 @@ assert near < far and orthogonal[-1] < 0.35
 # is to learn from. Lesson 03 builds a path on which the gradient hardly shrinks.
 
 # %% [markdown]
-# ## An aside: Adam (optional, three minutes)
-#
-# Clipping is for steps that are much too long. **Adam** (Kingma & Ba 2015), which trained all our
-# networks, is for steps that are too long for some parameters and too short for others. For every
-# single number θ in W, U, b … (x in the exercise), it keeps two running means: m, of its gradient
-# g, and v, of g². It moves θ against the gradient, by the learning rate times m / √v. While g
-# hardly changes, this quotient is about 1 or −1, whatever the size of g. If the sign of g keeps
-# changing, m is small, and so is the step. (In the formulas, t counts the training steps, β₁ is
-# usually 0.9 and β₂ is 0.999. The tiny ε prevents 0 / 0.)
-#
-#     m ← β₁ m + (1 − β₁) g          m̂ = m / (1 − β₁ᵗ)
-#     v ← β₂ v + (1 − β₂) g²         v̂ = v / (1 − β₂ᵗ)
-#     θ ← θ − rate · m̂ / (√v̂ + ε)
-#
-# > **Exercise.** Write Adam yourself: `numpy-attention exercise start adam`.
-#
-# Why the hats? Both means begin at 0, so at first both are too small: after one step m is 0.1 g,
-# and v is 0.001 g². So m / √v is not 1. Guess what it is. In the code below, g is always 5.
-
-# %%
-m = 0.0
-v = 0.0
-for t in range(1, 4):
-    m = 0.9 * m + 0.1 * 5.0
-    v = 0.999 * v + 0.001 * 5.0**2
-    m_hat = m / (1 - 0.9**t)
-    v_hat = v / (1 - 0.999**t)
-    plain_step = m / np.sqrt(v)
-    print(f"step {t}: without the hats {plain_step:.2f}, with them {m_hat / np.sqrt(v_hat):.2f}")
-
-# %% [markdown]
-# After one step the quotient is 3.16, and it grows in the next two. So without the hats, the first
-# steps would be several times too long, just when the model knows least.
-
-# %% [markdown]
 # ## What others call it
 #
 # | here | elsewhere |
@@ -697,7 +660,7 @@ for t in range(1, 4):
 # | `RNN` | the library's recurrent cell, for comparison |
 # | `LanguageModel` | embedding, cell and softmax in one |
 # | `TextBatches` | cuts a long text into windows, in order |
-# | `Adam` | the optimizer that this lesson explains |
+# | `Adam` | the optimizer (question 7) |
 # | `Trainer` | the training loop |
 # | `plotting` | draws diagrams and curves, and saves figures |
 
@@ -715,3 +678,9 @@ for t in range(1, 4):
 #    task harder?
 # 6. Give the networks with the orthogonal start ten times as many training steps, at n = 16 and at
 #    n = 32. Was the gradient alone to blame for their failures after 400 steps?
+# 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number of W, U and b,
+#    it keeps a running mean m of the gradient g, and a running mean v of g². It moves the number by
+#    the learning rate times m̂ / √v̂. Both means begin at 0, so at first they are too small. The
+#    hats stand for a correction. Let g be 5 at every step. How long are the first three steps, in
+#    learning rates, with the correction and without it? (The formulas are in
+#    `numpy-attention exercise start adam`.)

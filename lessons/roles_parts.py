@@ -78,7 +78,7 @@ class WithoutPredict(KeyValueReadout):
 
 
 def without_predict(model):
-    """An untrained model with one part, changed to predict from r alone: W_x is and stays 0."""
+    """An untrained model with one part, changed to predict from c alone: W_x is and stays 0."""
     reader = model.reader
     model.reader = WithoutPredict(reader.attention, np.zeros_like(reader.W_x), reader.W_r, None)
     return model
@@ -371,9 +371,9 @@ def check_same(plain, package, h):
         _check_equal("y", mine, y[:, row])
         _check_equal("dh", plain.backward(*upstream, kept, ours), dh[:, row])
     known = {name.split(".")[-1]: array for name, array in theirs.named_parameters()}
-    names = {"W_Y": "W_s", "W_h": "W_q", "w": "v"}              # as the library calls them
+    known["w"] = known.pop("v", None)                           # the library calls our w v
     for name, array in ours.named_parameters():
-        _check_equal(name, array, known[names.get(name, name)])
+        _check_equal(name, array, known[name])
 
 
 def _check_equal(name, mine, theirs):

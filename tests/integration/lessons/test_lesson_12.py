@@ -42,13 +42,13 @@ def rng():
 
 @pytest.fixture
 def weights(rng):
-    """Return W_Y, W_h, w, W_r, W_x for parts of 3 numbers and outputs of 6."""
+    """Return W_s, W_q, w, W_r, W_x for parts of 3 numbers and outputs of 6."""
     return [rng.standard_normal(shape) for shape in ((3, 3), (3, 3), (3,), (3, 6), (3, 6))]
 
 
 def library_of(weights, roles, window):
-    W_Y, W_h, w, W_r, W_x = weights
-    return KeyValueReadout(Combined(W_Y, W_h, w), W_x, W_r, None, roles, window=window)
+    W_s, W_q, w, W_r, W_x = weights
+    return KeyValueReadout(Combined(W_s, W_q, w), W_x, W_r, None, roles, window=window)
 
 
 @pytest.mark.parametrize("roles", [1, 2, 3])
@@ -89,8 +89,8 @@ def test_bug_passes_with_one_role_and_is_located_with_three(lesson):
     with pytest.raises(GradientError) as caught:
         lesson["check"](lesson["Misfiled"], 3)
     report = str(caught.value)
-    assert "wrong gradient for W_Y, W_h, w, input[0]; right: W_r, W_x" in report
-    assert "Misfiled.terms\n    dalpha = dalpha + dr @ k.T" in report
+    assert "wrong gradient for W_s, W_q, w, input[0]; right: W_r, W_x" in report
+    assert "Misfiled.terms\n    dalpha = dalpha + dc @ k.T" in report
     assert "a wrong variable: `k`" in report
 
 
@@ -130,9 +130,9 @@ CUTS = {"query, key, value | predict": "predict", "query, value | key, predict":
 
 @pytest.mark.parametrize("name", CUTS)
 def test_readouts_with_other_splits_have_correct_gradients(measures, rng, weights, name):
-    W_Y, W_h, w, W_r, W_x = weights
+    W_s, W_q, w, W_r, W_x = weights
     kind = type(measures["cut"](name, 1).reader)
-    reader = kind(Combined(W_Y, W_h, w), W_x, W_r, None, 2)
+    reader = kind(Combined(W_s, W_q, w), W_x, W_r, None, 2)
     assert " ".join(job for job, part in reader.read_by.items() if part) == CUTS[name]
     h = rng.standard_normal((5, 2, 6))
 

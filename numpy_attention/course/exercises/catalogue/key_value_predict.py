@@ -38,12 +38,12 @@ def four_states(reader, softmax):
     """
     def forward(query, key, value, predict):
         back = np.subtract.outer(range(len(key)), range(len(key)))
-        M = np.tanh(key @ reader.W_Y + (query @ reader.W_h)[:, None])
-        e = np.where((back > 0) & (back <= reader.window), M @ reader.w, -np.inf)
+        x = np.tanh(key @ reader.W_s + (query @ reader.W_q)[:, None])
+        e = np.where((back > 0) & (back <= reader.window), x @ reader.w, -np.inf)
         alpha = softmax(e)
-        r = alpha @ value
-        y = np.tanh(r @ reader.W_r + predict @ reader.W_x)
-        return y, alpha, (np.hstack([key, value, predict]), M, alpha, r, y)
+        c = alpha @ value
+        y = np.tanh(c @ reader.W_r + predict @ reader.W_x)
+        return y, alpha, (np.hstack([key, value, predict]), x, alpha, c, y)
     return forward
 
 
@@ -53,8 +53,8 @@ EXERCISE = Exercise(
     blanks=("PlainReader.terms",), cases=cases,
     text="""
     k, v, p = the columns of h for each role           `split` is there
-    M_ti = tanh(Z_ti), Z_ti = k_i W_Y + k_t W_h        for the `window` steps before t
-    α_t  = softmax(M_t w)        r_t = Σ_i α_ti v_i    y_t = tanh(r_t W_r + p_t W_x)
+    x_ti = tanh(z_ti), z_ti = k_i W_s + k_t W_q        for the `window` steps before t
+    α_t  = softmax(x_t w)        c_t = Σ_i α_ti v_i    y_t = tanh(c_t W_r + p_t W_x)
 
 Daniluk et al. 2017, equations 5 to 9. Given ∂L/∂y and ∂L/∂α, add to the five parameters'
 gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, key, value, and predict.
@@ -63,56 +63,56 @@ gradients, and return the four terms of ∂L/∂h, each (T, n): of the query, ke
     hints=(
         "With one part all four terms meet in the same numbers of h; with three parts, value and "
         "predict have their own, and query and key share one.",
-        "k is used as key and as query: k_i W_Y and k_t W_h. Which axis of dZ is summed for "
+        "k is used as key and as query: k_i W_s and k_t W_q. Which axis of dz is summed for "
         "which?",
-        "query: Σ_i dZ_ti W_hᵀ; key: Σ_t dZ_ti W_Yᵀ; value: αᵀ dr; predict: da W_xᵀ, where da is "
+        "query: Σ_i dz_ti W_qᵀ; key: Σ_t dz_ti W_sᵀ; value: αᵀ dc; predict: da W_xᵀ, where da is "
         "the gradient in front of the tanh of y"),
     why="The terms are kept apart, so that lesson 12 can measure their conflict.",
     unseen="No law sees a window that reaches the word itself: its gradients are right.",
     mistakes=(
-        ("return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
-         "return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,", "you exchanged the two sums; "
+        ("return dz.sum(1) @ self.W_q.T, dz.sum(0) @ self.W_s.T,",
+         "return dz.sum(0) @ self.W_q.T, dz.sum(1) @ self.W_s.T,", "you exchanged the two sums; "
          "the query's gradient is a sum over the keys, the key's a sum over the queries"),
-        ("grads.W_Y += k.T @ dZ.sum(0)", "grads.W_Y += k.T @ dZ.sum(1)", "you took the gradient of "
+        ("grads.W_s += k.T @ dz.sum(0)", "grads.W_s += k.T @ dz.sum(1)", "you took the gradient of "
          "a key from one step; it should be a sum over all steps that read it"),
-        ("alpha.T @ dr", "alpha @ dr", "you took α for dv; it should be αᵀ dr, because r = α v"),
-        ("dalpha = dalpha + dr @ v.T", "dalpha = dr @ v.T", "you left out the given dα; it should "
+        ("alpha.T @ dc", "alpha @ dc", "you took α for dv; it should be αᵀ dc, because c = α v"),
+        ("dalpha = dalpha + dc @ v.T", "dalpha = dc @ v.T", "you left out the given dα; it should "
          "be added, because the weights are an output in addition to r"),
         *softmax_mistakes("de = alpha * (dalpha - (alpha * dalpha).sum(1, keepdims=True))",
                           "alpha", "dalpha"),
         ("grads.W_x += p.T @ da", "grads.W_x += k.T @ da",
          "you took the key for W_x; it should be the part that predicts, p"),
         *tanh_mistakes("da = dy * (1 - y**2)", "y"),
-        *tanh_mistakes("dZ = de[:, :, None] * self.w * (1 - M**2)", "M"),
-        ("        grads.W_Y += k.T @ dZ.sum(0)\n        grads.W_h += k.T @ dZ.sum(1)\n"
-         "        return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
-         "        grads.W_Y += k.T @ dZ.sum(1)\n        grads.W_h += k.T @ dZ.sum(0)\n"
-         "        return dZ.sum(0) @ self.W_h.T, dZ.sum(1) @ self.W_Y.T,", "you exchanged the two "
+        *tanh_mistakes("dz = de[:, :, None] * self.w * (1 - x**2)", "x"),
+        ("        grads.W_s += k.T @ dz.sum(0)\n        grads.W_q += k.T @ dz.sum(1)\n"
+         "        return dz.sum(1) @ self.W_q.T, dz.sum(0) @ self.W_s.T,",
+         "        grads.W_s += k.T @ dz.sum(1)\n        grads.W_q += k.T @ dz.sum(0)\n"
+         "        return dz.sum(0) @ self.W_q.T, dz.sum(1) @ self.W_s.T,", "you exchanged the two "
          "sums; the query's gradient is a sum over the keys, the key's a sum over the queries"),
-        ("        grads.W_Y += k.T @ dZ.sum(0)\n        grads.W_h += k.T @ dZ.sum(1)\n",
-         "        grads.W_Y += k.T @ dZ.sum(1)\n        grads.W_h += k.T @ dZ.sum(0)\n",
+        ("        grads.W_s += k.T @ dz.sum(0)\n        grads.W_q += k.T @ dz.sum(1)\n",
+         "        grads.W_s += k.T @ dz.sum(1)\n        grads.W_q += k.T @ dz.sum(0)\n",
          "you exchanged the two sums; the query's gradient is a sum over the keys, the key's a "
          "sum over the queries"),
-        ("grads.W_h += k.T @ dZ.sum(1)", "grads.W_h += k.T @ dZ.sum(0)", "you took the sum over "
-         "the queries for W_h; it should be the one over the keys, because W_h multiplied k_t"),
-        ("        return dZ.sum(1) @ self.W_h.T, dZ.sum(0) @ self.W_Y.T,",
-         "        return dZ.sum(0) @ self.W_Y.T, dZ.sum(1) @ self.W_h.T,",
+        ("grads.W_q += k.T @ dz.sum(1)", "grads.W_q += k.T @ dz.sum(0)", "you took the sum over "
+         "the queries for W_q; it should be the one over the keys, because W_q multiplied k_t"),
+        ("        return dz.sum(1) @ self.W_q.T, dz.sum(0) @ self.W_s.T,",
+         "        return dz.sum(0) @ self.W_s.T, dz.sum(1) @ self.W_q.T,",
          "you exchanged the first two terms; the order should be query, key, value, predict"),
-        ("alpha.T @ dr, da @ self.W_x.T", "da @ self.W_x.T, alpha.T @ dr",
+        ("alpha.T @ dc, da @ self.W_x.T", "da @ self.W_x.T, alpha.T @ dc",
          "you exchanged the last two terms; the order should be query, key, value, predict"),
-        ("        k, v, p = self.split(h)\n        # y = tanh(r W_r + p W_x)\n",
+        ("        k, v, p = self.split(h)\n        # y = tanh(c W_r + p W_x)\n",
          "        k = v = p = self.split(h)[0]\n", "you took the first columns for all roles; use "
          "self.split, because with two or three parts k, v and p are different columns"),
-        ("grads.W_x += p.T @ da", "grads.W_x += r.T @ da",
-         "you took r for W_x; it should be p, because W_x multiplied p"),
-        ("grads.W_r += r.T @ da", "grads.W_r += v.T @ da",
-         "you took the values for W_r; it should be r, because W_r multiplied r"),
-        ("np.tensordot(de, M, 2)", "np.tensordot(alpha, M, 2)",
-         "you took α for de in the gradient of w; it should be Σ de M, because w is in the scores"),
-        ("dr @ v.T", "dr @ k.T", "you took the keys for dα; it should be dr vᵀ, because r = α v"),
-        ("alpha.T @ dr", "de.T @ dr",
-         "you took de for α in the value's term; it should be αᵀ dr, because r = α v"),
+        ("grads.W_x += p.T @ da", "grads.W_x += c.T @ da",
+         "you took c for W_x; it should be p, because W_x multiplied p"),
+        ("grads.W_r += c.T @ da", "grads.W_r += v.T @ da",
+         "you took the values for W_r; it should be c, because W_r multiplied c"),
+        ("np.tensordot(de, x, 2)", "np.tensordot(alpha, x, 2)",
+         "you took α for de in the gradient of w; it should be Σ de x, because w is in the scores"),
+        ("dc @ v.T", "dc @ k.T", "you took the keys for dα; it should be dc vᵀ, because c = α v"),
+        ("alpha.T @ dc", "de.T @ dc",
+         "you took de for α in the value's term; it should be αᵀ dc, because c = α v"),
         ("da @ self.W_x.T", "dy @ self.W_x.T",
          "you took dy for the term of predict; it should be da W_xᵀ, because y is a tanh"),
-        ("* self.w * (1 - M**2)", "* (1 - M**2)",
-         "you left out w in dZ; it should be a factor, because e = M w")))
+        ("* self.w * (1 - x**2)", "* (1 - x**2)",
+         "you left out w in dz; it should be a factor, because e = x w")))
