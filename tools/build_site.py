@@ -67,7 +67,7 @@ def build(options):
     chosen = [] if options.catalogue else lessons.chosen(options.lessons)
     given = dict.fromkeys(path.name[:2] for path in lessons.files())
     try:
-        given |= lessons.all_outputs(chosen, options.cache, options.logs)
+        given |= lessons.all_outputs(chosen, options.cache, options.logs and created(options.logs))
         work = workplace(options.cache, "catalogue" if options.catalogue else "html")
         living = None if options.catalogue else living_page(work / "living")
         gone, requested = staging.stage(work / "stage", given, living)
