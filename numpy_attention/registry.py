@@ -87,12 +87,12 @@ SMALL_MODEL_DEFAULTS: dict[str, dict] = {
     "rnnsearch": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
         "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
-        "attention": "concat", "window": "global", "width": 10, "heads": 4,
+        "attention": "concat", "window": "global", "width": 10, "heads": 4, "smoothing": 0.0,
     },
     "hard-rnnsearch": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
         "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
-        "attention": "concat", "discount": 0.5, "soft": 0.0,
+        "attention": "concat", "discount": 0.5, "soft": 0.0, "smoothing": 0.0,
     },
     "encoder-decoder": {
         "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",

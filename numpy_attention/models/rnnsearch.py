@@ -20,7 +20,7 @@ from numpy_attention.module import Array, Module
 from numpy_attention.products import few_rows
 from numpy_attention.registry import READOUTS, RESETS, UPDATES
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
-from numpy_attention.validation.arguments import check_flags, check_kind, check_name
+from numpy_attention.validation.arguments import check_flags, check_kind, check_name, check_number
 from numpy_attention.validation.arrays import as_rows, at_least, check_integers, check_sizes
 from numpy_attention.validation.messages import short_repr
 from numpy_attention.validation.results import check_memory, check_returned
@@ -78,9 +78,9 @@ class RNNSearch(TeacherForced):
 
     W_o is output.words.E. Any attention with the read/step protocol can be used. Unlike the paper's
     model, this one has biases everywhere. Its options also go beyond the paper: dropout (on both
-    embeddings, between layers and on t), other initial values, other GRU conventions, and several
-    layers. With several layers, s is the state of the top layer, and W_s has a block of columns for
-    the first state of each layer.
+    embeddings, between layers and on t), label smoothing, other initial values, other GRU
+    conventions, and several layers. With several layers, s is the state of the top layer, and W_s
+    has a block of columns for the first state of each layer.
 
     A source is an array (S, B) of ids, in which each sentence ends in </s>; targets are (T, B, …).
     """
@@ -97,6 +97,7 @@ class RNNSearch(TeacherForced):
     output: Output
     dropout: Dropout
     readout: str = "previous"
+    smoothing: float = 0.0
 
     config_class: ClassVar[type | None] = AttentionConfig
 
@@ -109,8 +110,8 @@ class RNNSearch(TeacherForced):
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
                layers=1, bidirectional=True, maxout=None, readout="previous", reset="before",
-               update="new", dropout=0.0, init="paper", dtype=np.float32, attention="concat",
-               **attention_settings):
+               update="new", dropout=0.0, init="paper", smoothing=0.0, dtype=np.float32,
+               attention="concat", **attention_settings):
         """Build a new model; the defaults are the paper's.
 
         embedding, hidden: the sizes of a word vector and of a state
@@ -122,15 +123,17 @@ class RNNSearch(TeacherForced):
         init: "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
             v_a = 0 (appendix B.1); "modern", for small models and short training runs: Glorot's
             uniform weights, embeddings from N(0, 0.1²); a number b: every matrix is from U(−b, b)
+        smoothing: ε of label smoothing in training (Szegedy et al. 2016, section 7)
         attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined one
         attention_settings: `alignment` (the hidden size of the score), and the other settings of
             `AttentionConfig`
 
-        Raises ValueError for sizes below 1 or an unknown name.
+        Raises ValueError for sizes below 1, an unknown name, or smoothing outside [0, 1).
         """
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)
         at_least(1, maxout=maxout)
+        check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a fraction in [0, 1)")
         check_flags(bidirectional=bidirectional)
         check_name("reset", reset, RESETS)
         check_name("update", update, UPDATES)
@@ -164,7 +167,7 @@ class RNNSearch(TeacherForced):
         output = Output.create(rng, maxout, target_vocabulary, values.table, dtype)
         b_s = np.zeros(layers * hidden, dtype)
         return cls(source_embedding, encoder, W_s, b_s, target_embedding, attention, decoder, C,
-                   deep_output, output, Dropout(dropout), readout)
+                   deep_output, output, Dropout(dropout), readout, smoothing)
 
     # ---- encoder -----------------------------------------------------------------------------
 

@@ -227,7 +227,7 @@ def test_additive_is_an_alias_of_concat():
     ("train --attention combined", "invalid choice: 'combined'"),
     ("train --warmup 3", "--warmup has no effect with --schedule constant; leave it out, or "
                          "choose --schedule warmup"),
-    ("train --model luong --smoothing 0", "choose --model transformer"),
+    ("train --model luong --smoothing 0", "choose --model rnnsearch"),
     ("train --heads 2", "--heads has no effect with --attention concat"),
     ("train --subwords 40 --min-count 2", "--min-count has no effect with --subwords 40"),
     ("train --corpus copy --lowercase", "--lowercase has no effect with --corpus copy"),
