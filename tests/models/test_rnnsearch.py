@@ -10,7 +10,7 @@ from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.cells.lstm import LSTM
 from numpy_attention.cells.stacked import Stacked
 from numpy_attention.data.batching import pair_batch
-from numpy_attention.gradcheck import gradcheck
+from numpy_attention.gradcheck import gradcheck, numeric_gradient
 from numpy_attention.gradcheck.cases.models import (
     PAIRS,
     PAPER,
@@ -187,6 +187,19 @@ def test_initial_decoder_state(rng, kind, layers):
     np.testing.assert_array_equal(np.concatenate(states, 1) if layers == 2 else states, s_0)
 
 
+def test_label_smoothing(rng):
+    model = translator(rng, np.float64, RNNSearch, **PAPER, smoothing=0.2)
+
+    def loss_and_grads():
+        grads = model.zeros_like()
+        return model.loss_and_grad(PAIRS, None, 1.0, grads)[0], grads
+
+    loss, grads = loss_and_grads()
+    assert loss != pytest.approx(model.loss(PAIRS)[0])
+    measured = numeric_gradient(lambda: loss_and_grads()[0], model.C)
+    np.testing.assert_allclose(grads.C, measured, rtol=1e-6, atol=1e-9)
+
+
 def test_initial_values_of_the_paper():
     model = RNNSearch.create(np.random.default_rng(0), 50, 60, embedding=20, hidden=30)
     other = RNNSearch.create(np.random.default_rng(1), 50, 60, embedding=20, hidden=30)
@@ -207,6 +220,8 @@ def test_invalid_arguments(rng):
     for kind in (RNNSearch, EncoderDecoder):
         with pytest.raises(ValueError, match="init='none'"):
             kind.create(rng, 8, 9, init="none")
+    with pytest.raises(ValueError, match="smoothing"):
+        RNNSearch.create(rng, 8, 9, smoothing=1.0)
     with pytest.raises(ValueError, match="attention 'cosine'; expected one of dot"):
         RNNSearch.create(rng, 8, 9, attention="cosine")
     with pytest.raises(ValueError, match="width can be set only if attention is a name"):
