@@ -30,7 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from matplotlib import pyplot as plt
-from recurrent_parts import bigram_bits, bits, letters, recall_model, train_recall, write
+from recurrent_parts import (Recall, bigram_bits, bits, letters, recall_model, train_recall,
+                             write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -226,7 +227,8 @@ check_gradient("db", db, loss, b)
 # that the last state receives from whatever comes after it. Then go from the last step to the
 # first:
 #
-#     dh_t = dy_t + da_{t+1} Uᵀ                          for t = T: dh_T = dy_T + dlast
+#     dh_T = dy_T + dlast
+#     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
 #     da_t = dh_t ∘ (1 − h_t²)
 #     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
@@ -362,7 +364,7 @@ assert "grads.U += after[t].T @ da" in str(report)
 # the text is read in windows. In *truncated* back-propagation through time, the *state* is carried
 # from one window to the next, but the gradient is cut at the border: what a window's first step
 # sends back, da Uᵀ, is thrown away. What do we lose? We compare two windows of three steps with all
-# six steps at once:
+# six steps at once. Then we send what was thrown away through the first window, and nothing else:
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -388,7 +390,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # %% [markdown]
 # The states are the same, because they are carried across the border. But the gradients of the two
 # windows do not add up to the whole gradient. What is missing is the part that the second window
-# would have sent back through h_3, the state at the border.
+# would have sent back through h_3, the state at the border. Here this part is small, but no longer
+# path than three steps is ever learned from.
 #
 # So the window is the first limit to how far back the network can learn: the forward pass can
 # remember further back than the backward pass can reach.
@@ -404,8 +407,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # We train a `LanguageModel`, which consists of an embedding, the cell of this lesson and the
 # softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once, in
 # windows of 50. The loss is the mean over all letters (`average="token"`). Clipping and Adam keep
-# the steps of training at a good length. (Clipping is explained below, and Adam in question 7. In
-# what the model writes, a slash is the end of a verse.)
+# the steps of training at a good length. (Clipping is explained below, and Adam in question 7. The
+# model writes a slash where a verse ends.)
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -428,9 +431,8 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # How much is the memory worth, as a number? We measure the perplexity on **held-out** text, which
 # the model did not see in training. Lesson 01 defined it as exp(L), where L is the mean loss. We
 # print its log2, the *bits per letter*. The number to beat comes from counting pairs of letters, as
-# in lesson 01. For comparison, we have also trained models whose state goes back to zeros at the
-# start of every window. In the test, we set it back to zeros every 20 letters, so these models
-# remember at most 20.
+# in lesson 01. For comparison, we have also trained models that begin every window of 50 with a
+# state of zeros, and in the test, every window of 20. So these models remember at most 20 letters.
 
 # %% tags=["training"]
 pairs = bigram_bits(ids, held_out, V)
@@ -465,20 +467,25 @@ assert carried < min(SHORT_MEMORY) < pairs
 #
 # A product of many such matrices usually shrinks or grows exponentially with their number
 # (Hochreiter 1991; Bengio et al. 1994). If it shrinks, the gradient *vanishes*; if it grows, the
-# gradient *explodes*. Two numbers tell us what U contributes:
+# gradient *explodes*. What decides? Two numbers tell us how much U lengthens a vector:
 #
 # - Its largest **singular value** s is the largest factor by which U lengthens any vector. Since
 #   1 − h² ≤ 1, no single step lengthens the gradient by more than this factor. So if s < 1, the
 #   gradient must vanish (Pascanu et al. 2013).
-# - Its **spectral radius** ρ is the largest absolute value of an **eigenvalue** (a number λ with
-#   U v = λ v for some vector v ≠ 0). Over many steps, U alone multiplies the length of a vector by
-#   about ρ per step.
+# - Its *gain* g is the typical factor: the root mean square over all directions. It is easy to
+#   compute: g = √(Σ U_ij² / H).
+#
+# The tanh then shortens the gradient, by the factors 1 − h². Let us guess that all directions and
+# all units are alike. Then the root mean squares (rms) multiply, and each step changes the length
+# of the gradient by a factor of about
+#
+#     g · rms(1 − h²)
 
 
 # %% tags=["training"]
 def backward_norms(cell, xs, start, dlast):
     """xs (T, B, I), start (B, H) = h_0, dlast (B, H) = ∂L/∂h_T
-    → ‖∂L/∂h_{T−d}‖ for d = 0 … T, mean of the batch; mean 1 − h².
+    → ‖∂L/∂h_{T−d}‖ for d = 0 … T, mean of the batch; the rms of 1 − h².
     """
     hs, _, _ = cell.forward(xs, start)
     dh = dlast
@@ -486,11 +493,19 @@ def backward_norms(cell, xs, start, dlast):
     for h in hs[::-1]:
         dh = (dh * (1 - h**2)) @ cell.U.T
         norms.append(np.linalg.norm(dh, axis=1).mean())
-    return np.array(norms), (1 - hs**2).mean()
+    return np.array(norms), rms(1 - hs**2)
+
+
+def rms(numbers):
+    return np.sqrt((numbers**2).mean())
+
+
+def gain(U):
+    return np.sqrt((U**2).sum() / len(U))
 
 
 # %% [markdown]
-# We compare the trained model with random networks, whose U is scaled to larger and larger ρ. All
+# We compare the trained model with random networks, whose U is scaled to larger and larger g. All
 # read the same held-out letters through the trained embedding: 60 letters to warm up the state, and
 # 60 more, along which the gradient goes back. We begin at the last state. For the trained model,
 # the gradient there is that of its own loss on the next letter. For the random networks, which have
@@ -509,31 +524,31 @@ random_U = rng.standard_normal((H, H)) / np.sqrt(H)
 random_W = 0.05 * rng.standard_normal((32, H))
 
 
-def radius_of(U):
-    return np.abs(np.linalg.eigvals(U)).max()
-
-
 # %% tags=["training"]
 curves = {}
-places = [1, 5, 10, 20, 40, 60]
+places = [1, 10, 20, 60]
 
 
 def measure(name, cell, dlast):
-    """Keep and print the share of dlast (B, H) that arrives after each number of steps."""
+    """→ the share of dlast (B, H) that arrives after each number of steps; was the guess right?"""
     start = cell.forward(read[:T], np.zeros((B, H)))[1]
     norms, slope = backward_norms(cell, read[T:], start, dlast)
     share = norms / norms[0]
     curves[name] = share
     s = np.linalg.norm(cell.U, 2)
-    print(f"{name:<16} {s:5.2f} {slope:9.2f}     ", *(f"{one:9.1e}" for one in share[places]))
-    return share
+    per_step = share[T] ** (1 / T)
+    print(f"{name:<16} {s:5.2f} {slope:9.2f} {gain(cell.U) * slope:9.2f} {per_step:9.2f}    ",
+          *(f"{one:8.0e}" for one in share[places]))
+    return share, np.isclose(per_step, gain(cell.U) * slope, rtol=0.1)
 
 
 # %% tags=["training"]
-print("                     s  mean 1 − h²   share of the gradient left after", places, "steps")
-for radius in (0.5, 1.0, 1.5, 2.5):
-    cell = PlainRNN(random_W, random_U * radius / radius_of(random_U), np.zeros(H))
-    share = measure(f"random, ρ = {radius}", cell, from_above)
+print("                                  factor per step     share of the gradient left")
+print("                     s  rms 1 − h²  guessed measured   after", places, "steps")
+for g in (0.5, 1.0, 1.5, 2.5):
+    cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
+    share, as_guessed = measure(f"random, g = {g}", cell, from_above)
+    assert as_guessed
     bound = np.linalg.norm(cell.U, 2) ** np.arange(T + 1)
     assert (share <= bound * 1.0001).all()
 
@@ -543,24 +558,23 @@ plain = PlainRNN(trained.W, trained.U, trained.b)
 last = plain.forward(read, np.zeros((B, H)))[1]
 output = model.output
 _, dlast_true = output.loss_and_grad(last, windows[-1], 1.0, output.zeros_like())
-share = measure(f"trained, ρ = {radius_of(trained.U):.1f}", plain, dlast_true)
+share, as_guessed = measure(f"trained, g = {gain(trained.U):.1f}", plain, dlast_true)
 one_in = round(1 / share[20], -2)
 title = f"20 letters back, 1/{one_in:,.0f} of the trained model's gradient is left"
 ax = plotting.gradient_flow(curves, title=title)
 ax.set(xlabel="steps back", ylabel="share of the last state's gradient (log scale)")
 show(ax, "02_gradient_flow")
-assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
+assert as_guessed and share[20] < 0.001 < curves["random, g = 2.5"][20]
 
 # %% [markdown]
 # The lines of the figure are nearly straight on a log scale: the gradient shrinks or grows
-# exponentially. In the random networks ρ decides: if it is small, the gradient vanishes, and if it
-# is large, the gradient explodes. The bound s says less: at ρ = 1.0, s is nearly 2, and yet the
-# gradient vanishes.
+# exponentially. Our guess predicts all five slopes within a tenth (compare the columns "guessed"
+# and "measured"). The bound s says less: at g = 1.0, s is nearly 2, and yet the gradient vanishes.
 #
-# The trained model breaks this rule. Its ρ is well above 1, yet less than a hundredth of its
-# gradient is left after 20 letters. The reason is the other factor of the Jacobian. Many units are
-# nearly *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small
-# (see the column "mean 1 − h²"). So ρ alone does not decide.
+# In the trained model, U alone would make the gradient explode, because its g is well above 1. But
+# less than a thousandth of the gradient is left after 20 letters. Many units are nearly
+# *saturated*: their states are close to −1 or 1, where the tanh is flat, so 1 − h² is small, and
+# shortens the gradient by more than U lengthens it.
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
@@ -585,19 +599,39 @@ assert share[20] < 0.01 < curves["random, ρ = 2.5"][20]
 # What can we do about a gradient that vanishes? Back to the task at which you saw the network fail.
 # There, U started *small*, with numbers between −0.1 and 0.1: its s is below 1, so at first the
 # gradient must vanish. Now U starts *orthogonal* (Saxe et al. 2014): it leaves the length of every
-# vector unchanged, so only the factors 1 − h² can shrink the gradient. Otherwise we change nothing.
-# (The training sequences differ, too, because the generator that draws them has drawn U first.
-# Lesson 03 therefore repeats the comparison with twenty seeds.) Guess: up to which n will the
-# network learn the task now?
+# vector unchanged, so only the factors 1 − h² can shrink the gradient. How much of it reaches the
+# first symbol? We measure this before training. Then we train as before. Guess: up to which n will
+# the network learn the task now?
+#
+# (One thing differs besides U. Drawing the orthogonal matrix takes more random numbers, so the
+# training sequences, which are drawn next, are different ones.)
+
 
 # %% tags=["training"]
+def share_at_first(model, n):
+    """The share of the last state's gradient that arrives at the state after the first symbol."""
+    model = model.astype(float)
+    task = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
+    xs, _ = model.embedding.forward(task.inputs)                # (n + 2, 200, 16)
+    cell = PlainRNN(*(getattr(model.cells.cells[0], name) for name in "WUb"))
+    start = np.zeros((200, 32))
+    _, last, _ = cell.forward(xs, start)
+    zeros = model.output.zeros_like()
+    _, dlast = model.output.loss_and_grad(last, task.targets[-1], 1.0, zeros)
+    norms, _ = backward_norms(cell, xs, start, dlast)
+    return norms[n + 1] / norms[0]
+
+
 untrained, _ = recall_model(8, is_orthogonal=False)
 assert np.linalg.norm(untrained.cells.cells[0].U, 2) < 1        # s of a small U
 orthogonal = []
+print("                       U small             U orthogonal")
+print("        gradient before, right   gradient before, right")
 for n, before in zip(DISTANCES, small):
+    shares = [share_at_first(recall_model(n, kind)[0], n) for kind in (False, True)]
     model, rng = recall_model(n, is_orthogonal=True)
     orthogonal.append(train_recall(model, n, rng))
-    print(f"n = {n:<3} U small {before:.2f} right, U orthogonal {orthogonal[-1]:.2f} right",
+    print(f"n = {n:<3} {shares[0]:15.0e}   {before:.2f} {shares[1]:17.2f}    {orthogonal[-1]:.2f}",
           flush=True)
 
 # %% tags=["training"]
@@ -617,18 +651,18 @@ show(ax, "02_recall")
 assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
-# The orthogonal start gets further: more of its gradient reaches the first symbol (measured in
-# lesson 03). So the small start had enough room, but too little gradient. But at n = 32, the
-# orthogonal start only guesses, too. How far it gets depends on the seed: in lesson 03, five of
-# twenty learn n = 16.
+# The orthogonal start gets further, and much more of the gradient reaches the first symbol. So the
+# network with the small start had enough room. What it lacked was gradient. But at n = 16 and
+# n = 32, the orthogonal start only guesses, too. (How far it gets depends on the seed: in lesson
+# 03, five of twenty learn n = 16.)
 #
-# Is the gradient to blame for every failure? With an orthogonal U and n = 16, about a fifth of the
-# gradient still reaches the first symbol before training, as lesson 03 measures. That is not
-# nothing. Perhaps 400 training steps are too few (question 6).
+# Is the gradient to blame for every failure? At n = 16, about a fifth of it still reaches the first
+# symbol, which is not nothing. Perhaps 400 training steps are too few (question 6).
 #
-# The same Jacobians also work *forward*: if an early state changes, they determine how much of that
-# change reaches a later state. So where the gradient is faint, the trace of the first symbol in the
-# state is faint, too.
+# The same Jacobians also work *forward*: they multiply a small change of an early state on its way
+# to a later state. So before training, where the gradient is faint, the trace of the first symbol
+# in the state is faint, too. (A trained network can keep a symbol safe in saturated units, but then
+# hardly any gradient comes back through them: Bengio et al. 1994.)
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches. In
 # practice, a product of Jacobians vanishes or explodes, and the fainter the gradient, the harder it
@@ -642,6 +676,7 @@ assert near < far and orthogonal[-1] < 0.35
 # | the recurrent network of this lesson | Elman network, simple or vanilla RNN |
 # | windows of text | chunks, segments, BPTT length |
 # | orthogonal start of U | orthogonal initialization |
+# | gain g of a random U | about its spectral radius |
 # | the state is carried | stateful training, carried hidden state |
 # | clipping | gradient clipping by global norm |
 # | bits per letter | bits per character, BPC |
@@ -673,7 +708,8 @@ assert near < far and orthogonal[-1] < 0.35
 # 3. Elman (1990) cut his gradient after a single step. Train our model of letters like this, on the
 #    same letters, with `TextBatches(text, batch_size=16, steps=1)`. What does the model lose?
 # 4. Let the random networks read numbers that are ten times larger, `read = 10 * read`. Which
-#    curves fall, and which of the two factors of J_t is the cause?
+#    curves fall, and which of the two factors of J_t is the cause? Does the guess g · rms(1 − h²)
+#    still hold?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
 # 6. Give the networks with the orthogonal start ten times as many training steps, at n = 16 and at
