@@ -622,6 +622,7 @@ def share_at_first(model, n):
     return norms[n + 1] / norms[0]
 
 
+# %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
 assert np.linalg.norm(untrained.cells.cells[0].U, 2) < 1        # s of a small U
 orthogonal = []

@@ -56,8 +56,9 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | first | second | third |
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
-# shows three parts. The equations are lesson 11's *combined*, with two changes: each role reads its
-# own part, and since v is now a value, the vector of the score is called w.
+# shows the model with three parts. (It leaves out v_t and p_i, which this step does not use.) The
+# equations are lesson 11's *combined*, with two changes: each role reads its own part, and since v
+# is now a value, the vector of the score is called w.
 
 # %%
 boxes = {
@@ -169,9 +170,8 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
-# The key cannot say "I am u", because it writes u and s both as 0. It does not need to: only
-# *before* matters for being found. With this encoding, three numbers cannot hold both a key and a
-# value.
+# This key has no room for "I am u": its three numbers are taken by *before*, *now* and the 1. So
+# the value needs numbers of its own.
 #
 # Here are all symbols of the step:
 #
@@ -188,9 +188,9 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, which has no bias | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
 #
-# These are the letters of lesson 11, with three exceptions. A key is now the part k_i itself, not
-# yet multiplied by W_s. The vector of the score is w, because v is a value. And y has O numbers,
-# because K holds the keys.
+# These are the letters of lesson 11, with four exceptions. An earlier state is h_i, not h_s. A key
+# is the part k_i itself, not yet multiplied by W_s. The vector of the score is w, because v is a
+# value. And y has O numbers, not K, because K now holds the keys.
 #
 # ## Backward
 #
@@ -469,8 +469,8 @@ for row in range(3):
 # On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. Here
 # attention has no window: it sees all earlier states. In our versions of the paper's models, every
 # part has 8 numbers. The tanh layer and the vector of 16 are not in the paper: they are our
-# controls. A model whose attention reads a cut state is named after its cut, with a bar between
-# parts, for example *query, key | value, predict*, or `q k | v p` for short:
+# controls. A model with a cut state is named by which roles share a part: *query, key | value,
+# predict*, or `q k | v p` for short.
 #
 # | model | in the paper | its state | who reads what |
 # |---|---|---|---|
@@ -619,8 +619,8 @@ for name in seen:
 # It may also be why query and predict disagree: the query's gradient comes back through W_r, and
 # that of predict through W_x. But this is only a guess, because the query's gradient also passes
 # through the values and the score, which can change its sign. And why do they disagree less in the
-# vector of 16? Two roles can disagree only where they use the same directions of the state. In 16
-# numbers, query and predict share fewer directions than in 8 (question 5).
+# vector of 16? Two gradients can oppose each other only along directions in which neither is 0. In
+# 16 numbers, query and predict share fewer such directions than in 8 (question 5).
 #
 # Is this disagreement why one vector of 8 does so badly? Query and predict are accused. Take a
 # state of 16, and cut it into two parts of 8 in two ways:
@@ -673,7 +673,8 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 # It falls. So predict, the accused, *helps* one vector of 8 to learn. But in `q k v | p`, where it
 # has numbers of its own, it did not help. These runs do not show why.
 #
-# Why did the cosines mislead us? A mean cosine misses two kinds of competition:
+# Why did the cosines mislead us? We do not know, but a mean cosine can miss two kinds of
+# competition:
 #
 # - **Between states.** A cosine compares two roles *in the same state*, and query and key meet in
 #   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and in these weights
@@ -736,30 +737,30 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# - **Compared with one vector of 8**, all cuts with key and value apart are far ahead on average.
-#   This fits the letters: the key needs *before*, and the value needs *now*. Of the two cuts with
-#   key and value together, one is ahead on average, and one is behind. (Predict helps the vector of
-#   8 with nine of ten seeds.)
-# - **Compared with the other cuts**, the cut by content is not clearly the best on average: it ties
-#   with *query, key, predict | value*. It beats that cut with nine of ten seeds, but fails with the
-#   tenth. So our prediction did not hold. (Swapping the two parts in the state can change a result
-#   as much as another seed does: answer 3.)
-# - **Compared with one vector of 13**, no cut is better on average. The cut by content is at least
+# - **Cuts against one vector of 8.** All cuts with key and value apart are far ahead on average.
+#   This fits the letters: the key needs *before*, and the value needs *now*.
+# - **Cuts against one vector of 13.** No cut is better on average. The cut by content is at least
 #   as good with eight of ten seeds.
-# - **With four times as many steps**, one vector of 8 answers nearly everything, too (three seeds).
-#   So here parts buy speed, not room.
+# - **The cut by content against other cuts.** On average, it only ties with `q k p | v`. It beats
+#   that cut with nine of ten seeds, but fails with the tenth. So our prediction did not hold.
+# - **Query and predict, the accused.** Not guilty, or not mainly. Two cuts separate them, but keep
+#   key and value together: one is below the vector of 8, and one above. `q k p | v` keeps them
+#   together, but separates key and value. It is twice as good as either. And without predict, the
+#   vector of 8 does worse with nine of ten seeds.
+# - **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
+#   (three seeds). So here parts buy speed, not room.
 #
 # ## Real text
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
 # from Wikipedia, WikiText-2. All seven models have 7 million parameters, nearly all in the word
 # vectors and the output layer. Both are only as wide as *one* part of the state, so further parts
-# cost little. With the same number of parameters, one vector has 102 numbers, two parts have 200,
-# and three have 291.
+# cost little. With the same number of parameters, one vector has 102 numbers, two parts have 200
+# together, and three have 291 together.
 #
 # Two controls have a reader that sees no past: the tanh layer, as before, and a linear layer,
-# y = h W_x. The LSTM alone has no reader: y = h. Guess: do three parts beat it? Do they beat the
-# linear layer? And does the 4-gram, which has no attention, keep up with them?
+# y = h W_x. The plain LSTM has no reader at all: y = h. Guess: do three parts beat it? Do they beat
+# the linear layer? And does the 4-gram, which has no attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -780,12 +781,13 @@ print_wikitext()
 # One puzzle remains: with W_x = I, the linear layer would be the LSTM, and yet it loses to the
 # LSTM. Training must have missed this solution. We do not know why.
 #
-# ## Four claims, four verdicts
+# ## Five claims, five verdicts
 #
 # | claim | on pairs | on WikiText-2 | the control that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | some do against 8 numbers, none against 13 | unclear | one vector of 13 |
+# | separate parts help | some cuts beat 8 numbers, none beats 13 | unclear | one vector of 13 |
+# | query and predict disturb each other | hardly | not tested | `q k p \| v` |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
 # | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
 #
@@ -795,6 +797,9 @@ print_wikitext()
 # **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
 # of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, does better
 # still on average. On WikiText-2, the gain may come from the longer state.
+#
+# **Query and predict disturb each other.** Their gradients do disagree. But separating them helps
+# less than separating key and value, and predict helps one vector of 8 to learn.
 #
 # **Conjecture 1: much of what the parts seemed to gain came from the longer state.** In part.
 # Without a cut, vectors of 13 and 16 gain even more. But length alone is not enough: *query, key,
