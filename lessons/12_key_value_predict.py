@@ -57,8 +57,8 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
 # shows the model with three parts. (It leaves out v_t and p_i, which this step does not use.) The
-# equations are lesson 11's *combined*, with two changes: each role reads its own part, and since v
-# is now a value, the vector of the score is called w.
+# equations are lesson 11's *combined*, with three changes: each role reads only its part, there is
+# no bias, and the vector of the score is called w, because v is now a value.
 
 # %%
 boxes = {
@@ -177,7 +177,7 @@ assert letters[alpha.argmax()] == "u"
 #
 # | symbol | shape | what it is | in the paper |
 # |---|---|---|---|
-# | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t, k numbers |
+# | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
 # | S, window | | step t sees the last S = min(window, t − 1) states i | L |
 # | K, V | (S, n) | their keys k_i and values v_i | Y_t |
 # | x | (S, n) | its rows x_i = tanh(k_i W_s + k_t W_q) are the score's hidden layer | M_t |
@@ -533,7 +533,7 @@ small = right["one vector of 8"]
 assert (right["query, key | value, predict"] > small).all()
 assert (right["query, key | value | predict"] > small).all()
 assert all((right["one vector of 16"] > right[name]).all() for name in list(MODELS)[:-1])
-title = "With every seed, these parts beat one vector of 8, and one vector of 16 beats them all"
+title = "With every seed, both cut states beat one vector of 8, and one vector of 16 beats all"
 print(title)
 show(draw_answers(right, title), "12_roles_or_room")
 
@@ -558,10 +558,10 @@ show(draw_answers(right, title), "12_roles_or_room")
 # If the roles disturb each other in one vector, their gradients should point in opposite
 # directions. `terms_of` runs the library's backward pass on the 500 test sequences and returns the
 # four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
-# take the **cosine** of the angle between their two terms: 1 for the same change of a state, 0 for
-# changes at right angles, and −1 for opposite changes. We average it over the states in which
-# neither term is 0. Only predictions after a question count, so only the states of questions have
-# query and predict terms.
+# take the **cosine** of the angle between their two terms: 1 if both change the state in the same
+# direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
+# the states in which neither term is 0. Only predictions after a question count, so only the states
+# of questions have query and predict terms.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -635,9 +635,10 @@ for name in seen:
 # %% tags=["training"]
 def cut(name, seed):
     """An untrained model with two parts, its roles divided at the | in the name."""
-    in_second = name.split(" | ")[1].split(", ")
+    in_first, in_second = (part.split(", ") for part in name.split(" | "))
+    assert sorted(in_first + in_second) == sorted(ROLES), f"write all of {ROLES} in {name!r}"
 
-    class Cut(KeyValueReadout):
+    class Cut(KeyValueReadout):             # read_by says which part the library gives to a role
         read_by = {role: int(role in in_second) for role in ROLES}     # part 0 or part 1
 
     model = create("key-value", 16, seed)
@@ -652,6 +653,9 @@ together = "query, key, predict | value"
 print("\ntwo parts of 8, with the roles divided in other ways: right answers")
 for name in (apart, together):
     answers_of(name, partial(cut, name))
+print("printed above, to compare:")
+for name in ("query, key | value, predict", "one vector of 8", "tanh layer"):
+    print(f"  {name:<28} " + ", ".join(f"{share:.0%}" for share in right[name]))
 
 # %% [markdown]
 # The opposite happens: with every seed, `q k p | v` is far ahead, although its query and predict
@@ -661,8 +665,10 @@ for name in (apart, together):
 #
 # *query, key, value | predict* is the real surprise. Its query, key and value share 8 numbers, as
 # in one vector of 8, and predict has 8 more of its own. Yet it answers less than a tenth of the
-# questions, where the vector of 8 answers about a third. What if we take predict away from the
-# vector of 8, so that W_x is 0 and stays 0? Guess: will the share rise or fall?
+# questions, no more than the tanh layer, which has no attention. One vector of 8 answers about a
+# third. In the cut, the gradient of predict no longer reaches the 8 numbers that the others share.
+# Is that what hurts? To test it, we take predict away from the vector of 8: W_x is 0 and stays 0.
+# Guess: will the share rise or fall?
 
 # %% tags=["training"]
 assert (right[apart] < right[together]).all()
@@ -745,7 +751,7 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   that cut with nine of ten seeds, but fails with the tenth. So our prediction did not hold.
 # - **Query and predict, the accused.** Not guilty, or not mainly. Two cuts separate them, but keep
 #   key and value together: one is below the vector of 8, and one above. `q k p | v` keeps them
-#   together, but separates key and value. It is twice as good as either. And without predict, the
+#   together, but separates key and value. It is far better than both. And without predict, the
 #   vector of 8 does worse with nine of ten seeds.
 # - **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
 #   (three seeds). So here parts buy speed, not room.
@@ -754,7 +760,7 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
 # from Wikipedia, WikiText-2. All seven models have 7 million parameters, nearly all in the word
-# vectors and the output layer. Both are only as wide as *one* part of the state, so further parts
+# vectors and the output layer, which are only as wide as *one* part of the state. So further parts
 # cost little. With the same number of parameters, one vector has 102 numbers, two parts have 200
 # together, and three have 291 together.
 #
@@ -779,20 +785,21 @@ print_wikitext()
 #    our runs on the Penn Treebank, the two are about equal.
 #
 # One puzzle remains: with W_x = I, the linear layer would be the LSTM, and yet it loses to the
-# LSTM. Training must have missed this solution. We do not know why.
+# LSTM. Training did not find so good a solution. We do not know why.
 #
 # ## Five claims, five verdicts
 #
-# | claim | on pairs | on WikiText-2 | the control that decides |
+# | claim | on pairs | on WikiText-2 | the comparison that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
 # | separate parts help | some cuts beat 8 numbers, none beats 13 | unclear | one vector of 13 |
 # | query and predict disturb each other | hardly | not tested | `q k p \| v` |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
-# | conjecture 2: uncut is better | on average, reason open | not tested | the cut by content |
+# | conjecture 2: uncut is better | on average, why is open | not tested | the cut by content |
 #
 # **Looking back helps.** On pairs, the models without attention stay below chance (the 4-gram looks
-# back only two steps). On WikiText-2, the two layers without a past lead to opposite verdicts.
+# back only two steps). On WikiText-2, attention beats one layer without a past, and loses to the
+# other.
 #
 # **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
 # of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, does better
