@@ -241,8 +241,8 @@ print("all four equal their central differences")
 
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
-# for *now* is 0, because W_s does not read it. The row of *s* has one more 0: for *s*,
-# *before* + *now* is 0. There the score has its minimum, so its slope is 0.
+# for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: there
+# *before* + *now* is 0, where the score has its minimum, so its slope is 0.
 #
 # That was one step. Now follow one state, h_s, through a whole text. At its own step it is the h_t
 # of the equations above, which asks and predicts. At later steps it is one of the h_i, which are
@@ -391,8 +391,8 @@ report = caught(check, Misfiled, 3)
 #
 # The paper finds that attention's weights fall on the last few words. So its fourth model (section
 # 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads the last N − 1
-# states, including the present one. It cuts each state into N − 1 parts, and reads each part at a
-# different time: h¹ at once, h² one step later, h³ two. For N = 4, h_t = [h¹; h²; h³], and
+# states, including the present one, and a different part of each. For N = 4, h_t = [h¹; h²; h³].
+# Each step reads h¹ of the present state, h² of the state before, and h³ of the one before that:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
@@ -539,7 +539,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
-# vector of 8. (The last digits vary with the processor.) The two models without attention stay
+# vector of 8. (The shares vary somewhat with the processor.) The two models without attention stay
 # below chance, because they have not learnt which five letters could be answers: fewer than half
 # of their predictions are one of the five.
 #
@@ -619,8 +619,9 @@ for name in seen:
 # It may also be why query and predict disagree: the query's gradient comes back through W_r, and
 # that of predict through W_x. But this is only a guess, because the query's gradient also passes
 # through the values and the score, which can change its sign. And why do they disagree less in the
-# vector of 16? Two gradients can oppose each other only along directions in which neither is 0. In
-# 16 numbers, query and predict share fewer such directions than in 8 (question 5).
+# vector of 16? We do not know. Perhaps there is more room: in 16 numbers, query and predict share
+# fewer directions than in 8 (question 5). Or perhaps the vector of 16 has simply solved the task
+# by then, and only tiny gradients are left.
 #
 # Is this disagreement why one vector of 8 does so badly? Query and predict are accused. Take a
 # state of 16, and cut it into two parts of 8 in two ways:
@@ -628,8 +629,8 @@ for name in seen:
 # - *query, key, value | predict* (`q k v | p`) separates the accused: predict has its own part;
 # - *query, key, predict | value* (`q k p | v`) leaves them together.
 #
-# If the two are guilty, the first cut is better. This test is not clean: only the second cut
-# separates key and value.
+# If the two are guilty, the first cut is better. This test is not clean: the second cut also
+# separates key and value, and could win for that reason.
 
 
 # %% tags=["training"]
@@ -653,7 +654,7 @@ together = "query, key, predict | value"
 print("\ntwo parts of 8, with the roles divided in other ways: right answers")
 for name in (apart, together):
     answers_of(name, partial(cut, name))
-print("printed above, to compare:")
+print("printed above, for comparison:")
 for name in ("query, key | value, predict", "one vector of 8", "tanh layer"):
     print(f"  {name:<28} " + ", ".join(f"{share:.0%}" for share in right[name]))
 
@@ -676,8 +677,8 @@ muted = "one vector of 8, no predict"
 answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 
 # %% [markdown]
-# It falls. So predict, the accused, *helps* one vector of 8 to learn. But in `q k v | p`, where it
-# has numbers of its own, it did not help. These runs do not show why.
+# It falls. So predict, the accused, *helps* one vector of 8 to learn. But in `q k v | p`, which is
+# this muted vector and 8 numbers for predict, it did not help. These runs do not show why.
 #
 # Why did the cosines mislead us? We do not know, but a mean cosine can miss two kinds of
 # competition:
@@ -689,7 +690,8 @@ answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 #   average. Suppose that the two share one number of the state. The key wants to keep the letter
 #   *before* in it, and the value the letter *now*, each written as 1 or −1. If both letters happen
 #   to be 1, or both −1, the gradients agree. If not, they are opposite. If both cases are equally
-#   frequent, the mean cosine is 0, yet half of the time no number can serve both roles.
+#   frequent, the mean cosine is 0, yet half of the time no single value of this number can serve
+#   both roles.
 #
 # Which letter must each role *read* in the state: *now*, *before* or none? Roles that read the same
 # letter can share a part. Fill in the second row, write your cut into the next cell, and guess its
@@ -729,11 +731,11 @@ print(f"with each of these seeds, it answers more questions than {len(beaten)} o
 
 # %% [markdown]
 # With these three seeds, it does. But three seeds are few, and 800 steps are short. Here are ten
-# seeds, and a longer run (recorded on a Xeon, answers 2 to 4). Two models are new: the cut
-# `k v p | q`, which separates the accused in another way, and a control, one vector of 13. It is
-# the longest vector with no more parameters than two parts of 8. Guess: will it beat the cuts? And
-# does one vector of 8 lack room, or is it only slow? (In the figure, each strip is a state, with a
-# cell for each part. The initials in a cell name the roles that read this part.)
+# seeds, and a longer run (recorded before; the code is in answers 2 to 4). Two models are new: the
+# cut `k v p | q`, which separates the accused in another way, and a control, one vector of 13. It
+# is the longest vector with no more parameters than two parts of 8. Guess: will it beat the cuts?
+# And does one vector of 8 lack room, or is it only slow? (In the figure, each strip is a state,
+# with a cell for each part. The initials in a cell name the roles that read this part.)
 
 # %% tags=["training"]
 assert (right[muted] < small).all()
@@ -744,17 +746,21 @@ show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
 # - **Cuts against one vector of 8.** All cuts with key and value apart are far ahead on average.
-#   This fits the letters: the key needs *before*, and the value needs *now*.
+#   This fits the letters: the key needs *before*, and the value needs *now*. (The letters do not
+#   explain the order among these cuts: answer 3.)
 # - **Cuts against one vector of 13.** No cut is better on average. The cut by content is at least
-#   as good with eight of ten seeds.
-# - **The cut by content against other cuts.** On average, it only ties with `q k p | v`. It beats
-#   that cut with nine of ten seeds, but fails with the tenth. So our prediction did not hold.
+#   as good with eight of ten seeds, and fails with one.
+# - **The cut by content against other cuts.** It beats `q k p | v` with nine of ten seeds. But
+#   because of the one failure, the two tie on average. So our prediction did not hold.
 # - **Query and predict, the accused.** Not guilty, or not mainly. Two cuts separate them, but keep
-#   key and value together: one is below the vector of 8, and one above. `q k p | v` keeps them
-#   together, but separates key and value. It is far better than both. And without predict, the
-#   vector of 8 does worse with nine of ten seeds.
+#   key and value together: `q k v | p` is below the vector of 8, and `k v p | q` above. `q k p | v`
+#   keeps them together, but separates key and value. It is far better than both. And without
+#   predict, the vector of 8 does worse with nine of ten seeds.
 # - **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
-#   (three seeds). So here parts buy speed, not room.
+#   (three seeds). So separating key and value buys speed, not room.
+#
+# So keep key and value apart, or simply take a longer vector. For a fair comparison, give the
+# uncut vector as many parameters as the cut one.
 #
 # ## Real text
 #
@@ -792,33 +798,18 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the comparison that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | some cuts beat 8 numbers, none beats 13 | unclear | one vector of 13 |
+# | separate parts help | yes against 8 numbers, on average not against 13 | unclear | one of 13 |
 # | query and predict disturb each other | hardly | not tested | `q k p \| v` |
 # | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
-# | conjecture 2: uncut is better | on average, why is open | not tested | the cut by content |
+# | conjecture 2: 16 numbers do better uncut | yes on average | not tested | the cut by content |
 #
-# **Looking back helps.** On pairs, the models without attention stay below chance (the 4-gram looks
-# back only two steps). On WikiText-2, attention beats one layer without a past, and loses to the
-# other.
+# Conjecture 1 holds only in part, because length alone is not enough: *query, key, value | predict*
+# has 16 numbers, and does worse than one vector of 8. Conjecture 2 gave a reason, too: that each
+# role can read all 16 numbers. This reason is doubtful. In the cut by content, each role reads only
+# 8, and yet this cut answers nearly everything with nine of ten seeds.
 #
-# **Separate parts help.** On pairs, cuts that separate key and value learn faster than one vector
-# of 8, on average. But the uncut vector of 13, with fewer parameters than two parts, does better
-# still on average. On WikiText-2, the gain may come from the longer state.
-#
-# **Query and predict disturb each other.** Their gradients do disagree. But separating them helps
-# less than separating key and value, and predict helps one vector of 8 to learn.
-#
-# **Conjecture 1: much of what the parts seemed to gain came from the longer state.** In part.
-# Without a cut, vectors of 13 and 16 gain even more. But length alone is not enough: *query, key,
-# value | predict* has 16 numbers, and does worse than one vector of 8.
-#
-# **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** On
-# average they do better, but the reason is open. In the cut by content, each role reads only 8
-# numbers, and yet this cut answers nearly everything with nine of ten seeds. So a role need not
-# read all 16.
-#
-# So compare a cut state with an uncut one that has as many parameters. And if you do cut, keep key
-# and value apart: on pairs, this mattered most. They must read different letters.
+# On WikiText-2, attention beats one layer without a past, and loses to the other. Three parts beat
+# one vector, but the longer state may be the cause.
 
 # %% [markdown]
 # ## What others call it
