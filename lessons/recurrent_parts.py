@@ -74,9 +74,9 @@ class Recall:
         return False
 
 
-def recall_model(n, is_orthogonal):
+def recall_model(n, is_orthogonal, seed=8):
     """A network of 32 units, and the Generator that drew its parameters."""
-    rng = np.random.default_rng([8, n])
+    rng = np.random.default_rng([seed, n])
     model = LanguageModel.create(rng, QUESTION + 1, hidden=32, layers=1, cell="rnn", embedding=16)
     model.embedding.E *= 10             # U(−1, 1): large enough to move the state
     cell = model.cells.cells[0]
