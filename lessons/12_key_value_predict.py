@@ -170,8 +170,8 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
-# This key has no room for "I am u": its three numbers are taken by *before*, *now* and the 1. So
-# the value needs numbers of its own.
+# This key cannot say "I am u": *now* is 0 for u as well as for s, and the other two numbers are
+# taken. So the value needs numbers of its own.
 #
 # Here are all symbols of the step:
 #
@@ -190,7 +190,8 @@ assert letters[alpha.argmax()] == "u"
 #
 # These are the letters of lesson 11, with four exceptions. An earlier state is h_i, not h_s. A key
 # is the part k_i itself, not yet multiplied by W_s. The vector of the score is w, because v is a
-# value. And y has O numbers, not K, because K now holds the keys.
+# value (and the upstream gradient, which was w, is dy). And y has O numbers, not K, because K now
+# holds the keys.
 #
 # ## Backward
 #
@@ -244,10 +245,10 @@ print("all four equal their central differences")
 # for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: there
 # *before* + *now* is 0, where the score has its minimum, so its slope is 0.
 #
-# That was one step. Now follow one state, h_s, through a whole text. At its own step it is the h_t
-# of the equations above, which asks and predicts. At later steps it is one of the h_i, which are
-# found and fetched. With one part, k_s, v_s and p_s are the same numbers, and the gradients of the
-# four roles are *added*:
+# That was one step. Now follow one state through a whole text. We call it h_s, because it plays
+# both parts. At its own step it is the h_t of the equations above, which asks and predicts. At
+# later steps it is one of the h_i, which are found and fetched. With one part, k_s, v_s and p_s are
+# the same numbers, and the gradients of the four roles are *added*:
 #
 #     dh_s =   Σ_i dz_si W_qᵀ    query: at step s, it asks all earlier states i
 #            + Σ_t dz_ts W_sᵀ    key: at the later steps t that see it, it is found
@@ -620,8 +621,8 @@ for name in seen:
 # that of predict through W_x. But this is only a guess, because the query's gradient also passes
 # through the values and the score, which can change its sign. And why do they disagree less in the
 # vector of 16? We do not know. Perhaps there is more room: in 16 numbers, query and predict share
-# fewer directions than in 8 (question 5). Or perhaps the vector of 16 has simply solved the task
-# by then, and only tiny gradients are left.
+# fewer directions than in 8 (question 5). Or perhaps the vector of 16 has solved the task by then,
+# and what is left of the gradients comes from a few hard cases.
 #
 # Is this disagreement why one vector of 8 does so badly? Query and predict are accused. Take a
 # state of 16, and cut it into two parts of 8 in two ways:
@@ -677,8 +678,9 @@ muted = "one vector of 8, no predict"
 answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 
 # %% [markdown]
-# It falls. So predict, the accused, *helps* one vector of 8 to learn. But in `q k v | p`, which is
-# this muted vector and 8 numbers for predict, it did not help. These runs do not show why.
+# It falls. So predict, the accused, *helps* one vector of 8 to learn. But `q k v | p` is this
+# vector without predict, plus 8 numbers that only predict reads, and there predict did not help.
+# These runs do not show why.
 #
 # Why did the cosines mislead us? We do not know, but a mean cosine can miss two kinds of
 # competition:
@@ -717,25 +719,26 @@ if yours:
 # *before*. The value needs *now*, the answer. Predict needs neither: the answer comes with c. (It
 # can use *now*, to rule the question out.)
 #
-# So query and value can share a part, and the key gets the other one. We put predict with the key:
-# *query, value | key, predict*. (Question 3 tries the other place.) This *cut by content* should
-# beat every cut that you have seen: in each of those, some part must hold both *now* and *before*.
+# So query and value can share a part, and the key gets the other one. We put predict with the key,
+# where there is more room: *query, value | key, predict*. (Question 3 tries the other place.) This
+# *cut by content* should beat every cut that you have seen: in each of those, some part must hold
+# both *now* and *before*.
 
 # %% tags=["training"]
 by_content = "query, value | key, predict"
 print("\nthe cut by content: right answers")
 answers_of(by_content, partial(cut, by_content))
 beaten = [name for name in cuts if (right[by_content] > right[name]).all()]
-print(f"with each of these seeds, it answers more questions than {len(beaten)} of the {len(cuts)} "
+print(f"with each of these seeds, it answers more questions than {len(beaten)} of {len(cuts)} "
       "cuts above")
 
 # %% [markdown]
 # With these three seeds, it does. But three seeds are few, and 800 steps are short. Here are ten
 # seeds, and a longer run (recorded before; the code is in answers 2 to 4). Two models are new: the
-# cut `k v p | q`, which separates the accused in another way, and a control, one vector of 13. It
-# is the longest vector with no more parameters than two parts of 8. Guess: will it beat the cuts?
-# And does one vector of 8 lack room, or is it only slow? (In the figure, each strip is a state,
-# with a cell for each part. The initials in a cell name the roles that read this part.)
+# cut `k v p | q`, which separates the accused in another way, and a control, one vector of 13.
+# (With 14 numbers, the model would have more parameters than with two parts of 8.) Will it beat the
+# cuts? And does one vector of 8 lack room, or is it only slow? (In the figure, each strip is a
+# state, with a cell for each part. The initials in a cell name the roles that read this part.)
 
 # %% tags=["training"]
 assert (right[muted] < small).all()
@@ -746,8 +749,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
 # - **Cuts against one vector of 8.** All cuts with key and value apart are far ahead on average.
-#   This fits the letters: the key needs *before*, and the value needs *now*. (The letters do not
-#   explain the order among these cuts: answer 3.)
+#   This fits the letters: the key needs *before*, and the value needs *now*. (They do not explain
+#   why some of these cuts are better than others: see answer 3.)
 # - **Cuts against one vector of 13.** No cut is better on average. The cut by content is at least
 #   as good with eight of ten seeds, and fails with one.
 # - **The cut by content against other cuts.** It beats `q k p | v` with nine of ten seeds. But
@@ -759,8 +762,13 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # - **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
 #   (three seeds). So separating key and value buys speed, not room.
 #
-# So keep key and value apart, or simply take a longer vector. For a fair comparison, give the
-# uncut vector as many parameters as the cut one.
+# How can an uncut vector do so well? The *overlap* of two roles says whether their gradients use
+# the same directions of the state: 1 for the same, 0 for none (question 5). In the vector of 16,
+# the key hardly overlaps with any other role. Nobody asked for this: training has set the key apart
+# by itself, as the cut by content does. In the vector of 8, it has not, or not as clearly.
+#
+# So keep key and value apart, or simply take a longer vector, which does it for you. For a fair
+# comparison, give the uncut vector as many parameters as the cut one.
 #
 # ## Real text
 #
@@ -778,8 +786,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 print_wikitext()
 
 # %% [markdown]
-# Compare models with the same seed: they read the articles in the same order. Another seed changes
-# a perplexity by much more than another test text would.
+# Compare models with the same seed: they read the articles in the same order. Training with another
+# seed changes a perplexity by much more than testing on another text would.
 #
 # 1. **The LSTM alone beats every attention model with every seed.** In the paper, each of them
 #    beats the LSTM.
@@ -798,15 +806,15 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the comparison that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | yes against 8 numbers, on average not against 13 | unclear | one of 13 |
+# | separate parts help | against 8 numbers yes, against 13 no | unclear | vectors of 8 and 13 |
 # | query and predict disturb each other | hardly | not tested | `q k p \| v` |
-# | conjecture 1: the gain came from length | in part | not tested | one vector of 13 or 16 |
-# | conjecture 2: 16 numbers do better uncut | yes on average | not tested | the cut by content |
+# | conjecture 1: the gain came from length | in part | not tested | one of 13, and `q k v \| p` |
+# | conjecture 2: uncut is better | yes | not tested | one of 13, with as many parameters |
 #
-# Conjecture 1 holds only in part, because length alone is not enough: *query, key, value | predict*
-# has 16 numbers, and does worse than one vector of 8. Conjecture 2 gave a reason, too: that each
-# role can read all 16 numbers. This reason is doubtful. In the cut by content, each role reads only
-# 8, and yet this cut answers nearly everything with nine of ten seeds.
+# All verdicts are about means over seeds. Conjecture 1 holds only in part: a longer vector gains as
+# much as the best cuts, but `q k v | p` has 16 numbers, too, and does worse than one vector of 8.
+# Conjecture 2 gave a reason: each role can read all numbers. This reason is doubtful. In the cut by
+# content, each role reads only 8, and yet it answers nearly everything with nine of ten seeds.
 #
 # On WikiText-2, attention beats one layer without a past, and loses to the other. Three parts beat
 # one vector, but the longer state may be the cause.
