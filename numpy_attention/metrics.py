@@ -142,7 +142,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
             raise ValueError(f"lengths[{n}] is {length}, outside the edges {edges[0]} "
-                             f"to {edges[-1]} (the last is not included); "
+                             f"to {edges[-1]}, the last excluded; "
                              "widen the edges, or leave the sentence out")
     buckets = []
     for low, high in zip(edges, edges[1:]):
@@ -259,7 +259,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
             if not (0 <= i < sources and 0 <= j < targets):
                 raise ValueError(f"pair {n}: link ({i}, {j}) is out of range for {sources} source "
                                  f"and {targets} target words; "
-                                 "links are (source position, target position) from 0")
+                                 "links are (source position, target position), counted from 0")
         hits += len(A & pair.sure) + len(A & pair.possible)
         total += len(A) + len(pair.sure)
     return 1 - hits / _some_links(total)
@@ -283,7 +283,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
         if matrix.shape not in ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1)):
             raise ValueError(f"pair {n}: weights have shape {matrix.shape}, "
                              f"expected (target, source) = ({T}, {S}), where each "
-                             "size may be larger by 1, for </s>; cut off the padding, or transpose")
+                             "size may be larger by 1, for </s>; cut off padding, or use matrix.T")
         if not np.isfinite(matrix).all():
             raise ValueError(f"pair {n}: weights contain NaN or infinity; "
                              "check the model that computed them")

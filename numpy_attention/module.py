@@ -20,7 +20,12 @@ from dataclasses import fields
 import numpy as np
 
 from numpy_attention.validation.arguments import check_kind
-from numpy_attention.validation.arrays import check_array, check_floating, check_real
+from numpy_attention.validation.arrays import (
+    check_array,
+    check_floating,
+    check_real,
+    describe_array,
+)
 from numpy_attention.validation.messages import missing_and_unknown
 
 Array = np.ndarray
@@ -63,8 +68,8 @@ class Module:
                     full = join(name, field.name)
                     if id(value) in owners:
                         raise ValueError(f"one array is both {owners[id(value)]} and {full}; "
-                                         "tie weights by sharing a Module (an Embedding, say), "
-                                         "not an array")
+                                         "tie weights by sharing a Module, such as an "
+                                         "Embedding, not an array")
                     owners[id(value)] = full
                     yield full, value
 
@@ -91,9 +96,10 @@ class Module:
         """The dtype of all parameters. Raises ValueError if their dtypes differ."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
-            given = ", ".join(f"{dtype} ({name})" for dtype, name in dtypes.items())
-            raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, "
-                             f"got {given or 'no parameter'}")
+            given = ", ".join(f"{dtype} for {name}" for dtype, name in dtypes.items())
+            raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, got "
+                             f"{given or 'no parameter'}"
+                             + "; convert the model with astype" * bool(given))
         return next(iter(dtypes))
 
     # ---- one flat vector behind all parameters ---------------------------------------------------
@@ -151,22 +157,22 @@ class Module:
                 own.update(id(part) for _, part in whole.modules())
         for name, module in self.modules():
             if "_packed" in module.__dict__ and id(module) not in own:
-                raise RuntimeError(f"{name or 'this'} ({type(module).__name__}) belongs to a model "
-                                   "whose parameters are already one vector; use the whole "
-                                   "model's vector, or a copy() of this part")
+                raise RuntimeError(f"{name or 'this module'} ({type(module).__name__}) belongs "
+                                   "to a model whose parameters are already one vector; use the "
+                                   "vector of the whole model, or a copy() of this part")
 
     def __setattr__(self, name, value):
         current = self.__dict__.get(name)
         if value is current or not self.__dict__.get("_packed"):
             self.__dict__[name] = value
         elif isinstance(current, np.ndarray):
-            if _kind(value) != _kind(current):
-                raise ValueError(f"{type(self).__name__}.{name} is {_kind(current)}, "
-                                 f"got {_kind(value)}; convert it first, or build a new model")
+            if describe_array(value) != describe_array(current):
+                raise ValueError(f"{type(self).__name__}.{name} is {describe_array(current)}, got "
+                                 f"{describe_array(value)}; convert it, or build a new model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
-                             f"{type(value).__name__} once the parameters are one vector; "
+                             f"{describe_array(value)} once the parameters are one vector; "
                              "replace it before `vector` is first used")
         else:
             self.__dict__[name] = value
@@ -214,20 +220,20 @@ class Module:
         Raises ValueError if the names or shapes are not those of this model, and TypeError if
         `parameters` is not a mapping or a value is not an array of real numbers.
         """
-        check_kind("parameters", parameters, Mapping, "arrays by dotted name")
+        check_kind("parameters", parameters, Mapping, "a dict of arrays by dotted name")
         own = dict(self.named_parameters())
         missing = sorted(own.keys() - parameters.keys())
         unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
             raise ValueError(f"these parameters do not belong to this {type(self).__name__}: "
-                             f"{missing_and_unknown(missing, unknown)}. Load into the model "
-                             "that they were saved from")
+                             f"{missing_and_unknown(missing, unknown)}. Load them into a "
+                             "model with the class and settings of the one that was saved")
         for name, array in own.items():
             check_array(name, parameters[name])
             given = parameters[name]
             if given.shape != array.shape:
                 raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}; "
-                                 "load into a model of the same sizes")
+                                 "load the parameters into a model of the same sizes")
             check_real(name, given)
         for name, array in own.items():
             array[...] = parameters[name]
@@ -265,16 +271,6 @@ def _parts(name, value):
 
 def _has_parts(value):
     return any(True for _ in _parts("", value))
-
-
-def _kind(value):
-    """Return the dtype and shape of an array as a string, or the type name of any other value.
-
-    An array in a packed model can only be replaced by a value for which this string is the same.
-    """
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} {value.shape}"
-    return type(value).__name__
 
 
 def _closed(value):

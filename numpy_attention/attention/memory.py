@@ -82,8 +82,8 @@ class MemoryGradient:
         sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
             check_shape(f"factor {number} of {name}", factor, (len(self.values), size), "(B, size)",
-                        "defer takes the factors of one step, a row for each sentence, "
-                        "all of one size")
+                        "pass the factors of one step, with a row for each sentence and the same "
+                        "size at every step")
         if name not in self.pending:
             self.callers[name] = (caller := sys._getframe(1)).f_code, caller.f_lineno
         self.pending.setdefault(name, []).append(factors)

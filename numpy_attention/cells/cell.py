@@ -86,7 +86,7 @@ class Cell(Module):
         check_parameters(self, W="IG", U="HG", b="G")
         if self.gates and self.gates_size != self.gates * self.hidden_size:
             raise ValueError(f"U (H, G) has shape {self.U.shape}, but the class "
-                             f"{type(self).__name__} has G = {self.gates} · H columns")
+                             f"{type(self).__name__} needs G = {self.gates} · H columns")
 
     @property
     def hidden_size(self):

@@ -63,9 +63,9 @@ class GRU(Cell):
         super().__post_init__()
         given = _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
-            problem = ("b_n is missing; pass it" if self.b_n is None else
-                       "b_n was given, but is not used; omit it")
-            raise ValueError(f"{given}: {problem} (b_n occurs only in r ∘ (h U_n + b_n))")
+            problem = ("needs b_n, for r ∘ (h U_n + b_n); pass b_n" if self.b_n is None else
+                       "does not use b_n, which occurs only with reset='after'; omit b_n")
+            raise ValueError(f"{given} {problem}")
         check_parameters(self, U="HG", b_n="H")
 
     @classmethod
@@ -156,7 +156,7 @@ def _check_convention(reset, update):
     given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
     if not (isinstance(reset, str) and reset in RESETS
             and isinstance(update, str) and update in UPDATES):
-        raise ValueError(f"{given} is not supported; reset must be 'after' or 'before' (when r is "
-                         "applied: after or before the recurrent product), and update must be "
-                         "'old' or 'new' (the state that z multiplies)")
+        raise ValueError(f"{given} is not supported; reset must be 'after' or 'before', to apply r "
+                         "after or before the recurrent product, and update must be 'old' or "
+                         "'new', to let z multiply the old or the new state")
     return given

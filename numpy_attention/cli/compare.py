@@ -25,7 +25,7 @@ def compare(options: Namespace) -> None:
     threads = options.threads or (1 if ranks.count > 1 else None)
     folder = Path(options.output)
     train, valid, test = (recipes[0].load(split) for split in ("train", "valid", "test"))
-    texts = Texts(train, valid, test, example_of(options.index, test, "test", "pairs"))
+    texts = Texts(train, valid, test, example_of(options.index, test, "the test split", "pairs"))
     jobs = comparison.jobs_of(recipes, seeds, ranks)
     comparison.check(jobs, texts, threads, ranks)
     ranks.first(lambda: make_folder(folder))

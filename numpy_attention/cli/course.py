@@ -87,8 +87,8 @@ def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespac
     if printed:
         print(f"your code prints:\n{printed.rstrip()}\n")
     if outdated:
-        print("the exercise has changed since you started it: your file is not changed; "
-              f"numpy-attention exercise reset {exercise.name} writes the new one")
+        print("the exercise has changed since you started it, but your file has not; "
+              f"`numpy-attention exercise reset {exercise.name}` writes the new one")
     print("\n".join(format_verdict(exercise, verdict, options.why)))
     if first and exists(file):                      # its own code may delete it
         print(after(exercise, file.read_text(encoding="utf-8", errors="replace")))

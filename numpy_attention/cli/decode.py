@@ -25,11 +25,10 @@ def translate(options: Namespace) -> None:
     sentences = lines if options.sentence else [tokens for tokens in lines if tokens]
     if not sentences:
         run = shlex.quote(path_word(options.run))
-        raise ValueError("no sentence to translate; pass one, as in numpy-attention translate "
-                         f'{run} "a sentence", or one per line on standard input')
+        raise ValueError("no sentence to translate; pass one, as in `numpy-attention translate "
+                         f'{run} "a sentence"`, or one per line on standard input')
     if options.heatmap and len(sentences) > 1:
-        raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}; translate one at a "
-                         "time")
+        raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}; pass only one")
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word with the largest attention weight, but "
                          "this run's model has no attention; omit --replace-unknown")
@@ -78,7 +77,7 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
 def lines_of_input() -> list[str]:
     """Read the lines of the standard input. Raises ValueError unless they are plain UTF-8 text."""
     if sys.stdin.isatty():
-        print("numpy-attention: reads one sentence per line; end with Ctrl-D", file=sys.stderr)
+        print("numpy-attention: enter one sentence per line; end with Ctrl-D", file=sys.stderr)
     lines = lines_of(sys.stdin.buffer.read(), "the standard input")
     check_not_markup(lines, "the standard input")
     return lines

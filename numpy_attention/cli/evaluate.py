@@ -49,8 +49,8 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
                          run.folder)
     data, split = part_of(selection, options.split)
     if writer and data.unit != run.training.unit:
-        raise ValueError(f"{selection.label} is split into {data.unit}, but this run's model was "
-                         f"trained on {run.training.unit}; choose another corpus")
+        raise ValueError(f"the text {selection.label!r} is split into {data.unit}, but this "
+                         f"run's model was trained on {run.training.unit}; choose another corpus")
     return data, selection.label, split
 
 

@@ -12,7 +12,7 @@ def gradcheck(options: Namespace) -> int:
     names = options.names or [""]
     if any(map(is_custom_code, names)):
         if len(names) > 1:
-            raise ValueError(f"cannot check {' '.join(names)} together; check one user-defined "
+            raise ValueError(f"cannot check {' and '.join(names)} together; check one user-defined "
                              "class, FILE.py:CLASS, at a time")
         return check_in_process(names[0], options.seed, options.seconds, options.full)
     if "seconds" in options.given:
@@ -32,8 +32,8 @@ def checks_named(parts: Sequence[str]) -> list[str]:
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}
     missing = [part for part, names in found.items() if not names]
     if missing:
-        raise ValueError(f"no gradient check is named {', '.join(missing)}; expected a name that "
-                         f"`numpy-attention gradcheck` prints ({len(CHECKS)} in all, such as "
-                         f"{', '.join(list(CHECKS)[:3])}), part of a name, or a user-defined "
-                         "class, FILE.py:CLASS")
+        raise ValueError(f"no gradient check is named {' or '.join(missing)}; expected a name or "
+                         f"part of a name, such as {' or '.join(map(repr, list(CHECKS)[:2]))}, or "
+                         "a user-defined class, FILE.py:CLASS. `numpy-attention gradcheck` prints "
+                         f"all {len(CHECKS)} names")
     return [name for name in CHECKS if any(name in names for names in found.values())]

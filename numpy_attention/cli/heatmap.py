@@ -60,11 +60,11 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
         return example_of(options.index, own_pairs(options, run), options.source, "pairs")
     data, split = part_of(run.selection(), options.split)
     if pairs:
-        return example_of(options.index, data, split, "pairs")
+        return example_of(options.index, data, f"the {split} split", "pairs")
     if data.unit == "characters":
         raise ValueError("a corpus of characters has no sentences; pass your own sentence")
     sentences = [sentence for sentence in data.sentences if sentence]
-    return example_of(options.index, sentences, split, "sentences")
+    return example_of(options.index, sentences, f"the {split} split", "sentences")
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:

@@ -89,8 +89,8 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     words = [current(word) for word in given_words] or ["--help"]
     if words[:1] == ["train"] and words[1:] and not words[1].startswith("-"):
         if words[1] not in ("lm", "translator"):
-            raise ValueError(f"unknown command train {words[1]}; use `train lm` for a language "
-                             "model, or `train --corpus NAME` for a translator")
+            raise ValueError(f"unknown command {short_repr('train ' + words[1])}; use `train lm` "
+                             "for a language model, or `train --corpus NAME` for a translator")
         words[:2] = ["train lm" if words[1] == "lm" else "train"]
     elif words and not words[0].startswith("-"):
         check_command(words[0])
@@ -98,7 +98,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     if unknown:
         texts = any(getattr(parsed, name, None) for name in ("source", "target", "text"))
         texts = texts and not unknown[0].startswith("-")
-        several = f"; an option takes one file: {JOINED}" * texts
+        several = f". An option takes one file, so {JOINED}" * texts
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{several}; see "
                          f"{help_of('numpy-attention ' + parsed.command)}")
     name = " ".join(filter(None, (parsed.command, getattr(parsed, "action", ""))))
@@ -206,7 +206,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
     known += command.options
     values |= vars(options)
     if not command.ranks and started()[1] > 1:
-        raise ValueError(f"{options.command} cannot run on several ranks; start it without mpirun")
+        raise ValueError(f"`{options.command}` cannot run on several ranks; run it without mpirun")
     if command.runs:
         options.kind = command_run_kind(command, options)
     file, _, function = command.work.partition(":")

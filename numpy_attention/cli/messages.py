@@ -22,13 +22,15 @@ ADVICE = {
     "skip_blank=True": "--skip-blank",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
+    "reduce `words`": "reduce --words",
+    "reduce `past` or `following`": "reduce --past or --next",
     "select two with `columns`": "select two with --columns",
     "punctuation with tokenize": "punctuation with --tokenize",
     "pieces with subwords": "pieces with --subwords 4000",
     "pieces with characters": "characters with --characters",
     "leave out subwords": "leave out --subwords",
     "leave out tokenize": "leave out --tokenize",
-    "leave them out with max_length": "leave them out with --max-length",
+    "leave long ones out with max_length": "leave long ones out with --max-length",
     "with a lower min_count": "with a lower --min-count",
     "train again in another folder": "train again in another folder with --run",
     "tokenize (split the text into words) and characters (split":
@@ -87,7 +89,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
         names = []
     found = " or ".join(flags[name] for name in names)
     advice = f"choose a smaller {found}" if found else "use a smaller model or text"
-    return f"not enough memory, {reason}; {advice}, or use a machine with more memory"
+    return f"not enough memory: {reason}; {advice}, or use a machine with more memory"
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:

@@ -31,13 +31,13 @@ def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
     return selection.load(split)[0], split
 
 
-def example_of(index: int, examples: Sequence[Any], split: str, what: str) -> Any:
+def example_of(index: int, examples: Sequence[Any], place: str, what: str) -> Any:
     """Return examples[index]. Raises ValueError if `index`, the value of --index, is out of range.
 
-    split, what: for the message: the name of the split, and "pairs" or "sentences".
+    place, what: for the message: the split or the file, and "pairs" or "sentences".
     """
     if index >= len(examples):
-        raise ValueError(f"--index {index} is out of range; {split} has {len(examples):,} {what}, "
+        raise ValueError(f"--index {index} is out of range; {place} has {len(examples):,} {what}, "
                          "numbered from 0")
     return examples[index]
 
@@ -67,7 +67,7 @@ def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -
     if unknown:
         more = len(unknown) - MOST_WORDS
         rest = f" and {more:,} more" if more > 0 else ""
-        print("numpy-attention: not in the run's vocabulary, read as <unk>: "
+        print("numpy-attention: words not in the run's vocabulary are read as <unk>: "
               f"{', '.join(map(visible, unknown[:MOST_WORDS]))}{rest}", file=sys.stderr)
 
 

@@ -29,8 +29,7 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
     """
     for folder in options.runs:
         if options.runs.count(folder) > 1:
-            raise ValueError(f"{folder} was given {options.runs.count(folder)} times; pass each "
-                             "run once")
+            raise ValueError(f"{folder} was given {options.runs.count(folder)} times; pass it once")
     runs = dict(zip(options.runs, load_alike(
         LanguageModelRun, options.runs, "compared", options.code)))
     first = runs[options.runs[0]]

@@ -46,8 +46,8 @@ Settings = TypeVar("Settings", bound=Training)
 def train(options: Namespace) -> None:
     selection = pairs_to_train_on(options)
     if options.subwords and selection.form().tokenizer == "characters":
-        raise ValueError(f"--subwords splits words into pieces, but {selection.label} is split "
-                         "into characters; omit --subwords")
+        raise ValueError("--subwords splits words into pieces, but the corpus "
+                         f"{selection.label!r} is split into characters; omit --subwords")
     training = training_of(TranslatorTraining, options)
     parts = selection.load(*selection.splits)
     vocabularies = vocabularies_of(parts[0], training)
@@ -90,8 +90,8 @@ def pairs_to_train_on(options: Namespace) -> Selection:
 
 
 def nothing_to_learn_from(files: str) -> ValueError:
-    return ValueError("no text to train on; specify --corpus NAME (numpy-attention corpora list), "
-                      f"or {files}")
+    return ValueError("no text to train on; specify --corpus NAME (to see the names: "
+                      f"`numpy-attention corpora list`), or {files}")
 
 
 def settings_of(options: Namespace) -> dict[str, Any]:
@@ -117,8 +117,8 @@ def train_lm(options: Namespace) -> None:
     learn, valid = selection.load("train", "valid")
     short = options.state == "carried" and learn.predicted < options.batch_size
     if short and "batch_size" not in options.given:
-        print(f"--batch-size 1: {learn.predicted} tokens are too few for {options.batch_size} "
-              "streams")
+        print(f"using --batch-size 1, because {learn.predicted} tokens are too few for "
+              f"{options.batch_size} streams")
         options.batch_size = 1
     training = training_for(options, learn)
     name, settings = model_of(options, learn, training)

@@ -90,9 +90,8 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     there = [path.name for path in [*copies, *(folder / one for one in beside)] if exists(path)]
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
-        raise FileExistsError(
-            f"{short_path(folder)} already contains {', '.join(there[:3])}{more}; choose another "
-            "folder, or pass force=True to overwrite them")
+        raise FileExistsError(f"{short_path(folder)} already contains {', '.join(there[:3])}{more}"
+                              "; choose another folder, or pass force=True to overwrite them")
     write = notebook_writer() if notebooks else shutil.copyfile
     make_folder(folder)
     with path_errors(folder, "written"):

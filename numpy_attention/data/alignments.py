@@ -53,7 +53,8 @@ def read_alignments(path: str | Path, pairs: Sequence[Pair],
     naacl = bool(NAACL.fullmatch(next(filter(str.strip, lines), "")))
     links = (_naacl if naacl else _pharaoh)(path, lines, len(pairs))
     if not any(link.sure for link in links):
-        raise ValueError(f"{path} has no sure links (1-2, or 1 1 2 S), which pointing and AER need")
+        raise ValueError(f"{path} has no sure links, which pointing and AER need; a sure link is "
+                         "written as 1-2 or 1 1 2 S")
     start = _start(links, pairs, naacl) if count_from is None else count_from
     if naacl and start == 1:
         links = [link for link in links if link.source and link.target]     # not the empty word
@@ -77,13 +78,13 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             found = PHARAOH.fullmatch(word)
             if not found:
                 raise ValueError(
-                    f"{path}, line {number}: {word[:40]!r} is not a word link; expected lines of "
-                    "links such as 0-0 1p2 (Pharaoh), or one link per line such as 1 1 2 S (NAACL)")
+                    f"{path}, line {number}: {word[:40]!r} is not a word link; expected lines "
+                    "such as 0-0 1p2 in Pharaoh format, or lines such as 1 1 2 S in NAACL format")
             source, kind, target = found.groups()
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:
         raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs; expected "
-                         "one line of links for each, and a blank line for a pair without links")
+                         "one line for each pair, which is blank if the pair has no links")
     return links
 
 
@@ -135,14 +136,15 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("pass the links of these files, line by line, with words counted as the run "
+    reason = ("Pass the links of these files, line by line, with words counted as the run "
               "tokenizes them")
     if _fits(links, pairs, other):
-        reason = f"every link fits if words are numbered from {other}; set count_from = {other}"
+        reason = f"Every link fits if words are numbered from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
-        reason = ("every link fits if reversed, so the file is target-source; exchange its "
-                  "numbers, for instance with: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' (for "
-                  "NAACL awk '{t=$2; $2=$3; $3=t} 1'), or exchange source and target")
+        reason = ("Every link fits if reversed, so the file is target-source. Exchange source and "
+                  "target, or exchange the numbers with "
+                  "sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' or, in NAACL format, with "
+                  "awk '{t=$2; $2=$3; $3=t} 1'")
     raise ValueError(
         f"{path}, line {link.line}: {side} word {place} is outside sentence {link.pair + 1}, "
-        f"{sentence!r}, whose words are numbered {start} to {start + len(words) - 1}; {reason}")
+        f"{sentence!r}, whose words are numbered {start} to {start + len(words) - 1}. {reason}")

@@ -134,9 +134,9 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
             questions.append(question)
         if len(questions) == number:
             return questions
-    raise ValueError(f"number = {number}: this text has only {len(questions)} questions of "
-                     f"{sentences} sentences and {candidates} candidates; use more text, or ask "
-                     "for fewer questions")
+    raise ValueError(f"number = {number}, but this text yields only {len(questions)} questions "
+                     f"with {sentences} context sentences and {candidates} candidates each; use "
+                     "more text, or ask for fewer questions")
 
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
@@ -198,8 +198,8 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         else:
             raise ValueError(f"{where}: the number is not followed by a sentence")
     if not questions:
-        raise ValueError(f"{short_path(path)} contains no questions; each needs numbered "
-                         f"sentences, the last of which contains {GAP}")
+        raise ValueError(f"{short_path(path)} contains no questions; a question consists "
+                         f"of numbered sentences, and the last one contains {GAP}")
     return questions
 
 
@@ -271,6 +271,6 @@ def _lines_of(question: Question) -> str:
                          "replace this token")
     if any("|" in word for word in question.candidates):
         raise ValueError("a candidate contains |, which separates candidates in the file; replace "
-                         "it")
+                         "this character")
     numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
     return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

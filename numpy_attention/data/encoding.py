@@ -39,10 +39,10 @@ UNPACK = "unpack it, and use the text file in it"
 EXPORT = "export it as plain text (UTF-8)"
 OTHER = "use a plain text file"
 SIGNATURES = (
-    (rb"\x1f\x8b", "gzip data", "unpack it (gunzip, or tar xf), or rename it to end with .gz"),
+    (rb"\x1f\x8b", "gzip data", "unpack it with gunzip or tar xf, or rename it to end with .gz"),
     (rb"BZh[1-9]1AY&SY", "bzip2 data",
-     "unpack it (bunzip2, or tar xf), or rename it to end with .bz2"),
-    (rb"\xfd7zXZ\0", "xz data", "unpack it (unxz, or tar xf), or rename it to end with .xz"),
+     "unpack it with bunzip2 or tar xf, or rename it to end with .bz2"),
+    (rb"\xfd7zXZ\0", "xz data", "unpack it with unxz or tar xf, or rename it to end with .xz"),
     (rb"\x28\xb5\x2f\xfd", "Zstandard data", "unpack it: unzstd FILE"),
     (rb"\x1f\x9d", "compressed data", "unpack it: uncompress FILE"),
     (rb"\x04\x22\x4d\x18", "LZ4 data", "unpack it: unlz4 FILE"),
@@ -55,7 +55,7 @@ SIGNATURES = (
     (rb"PK(\x03\x04|\x05\x06)", "a zip archive", UNPACK),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
-    (rb".{257}ustar", "a tar archive", "unpack it (tar xf FILE), and use the text file in it"),
+    (rb".{257}ustar", "a tar archive", "unpack it with tar xf FILE, and use the text file in it"),
     (rb"%PDF-\d", "a PDF", "extract its text: pdftotext FILE NEW"),
     (rb"%!PS-", "PostScript", EXPORT),
     (rb"\{\\rtf", "a Rich Text document (RTF)", EXPORT),
@@ -216,8 +216,8 @@ def cut_letter(data: bytes, name: str) -> str:
     lost = [text for text, command in commands.items() if command]
     ends = " and ".join(text.split()[1] for text in lost)
     command = " | ".join(filter(None, commands.values()))
-    return (f"{name} is UTF-8, but its {ends} letter is cut in half; copy the whole file again, or "
-            f"remove bytes ({' and '.join(lost)}): {command}{' FILE' * (not first[0])} > NEW")
+    return (f"{name} is UTF-8, but its {ends} letter is cut in half; copy the file again, or "
+            f"remove its bytes ({' and '.join(lost)}): {command}{' FILE' * (not first[0])} > NEW")
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:
@@ -232,19 +232,20 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
     byte = (f"{name}, line {rows.index(wrong[0]) + 1}: byte {at + 1} (0x{data[place]:02x}) is not "
             "UTF-8")
     if re.match(rb"\xed[\xa0-\xbf]", wrong[0][at:]):
-        return (f"{byte}, but half of a character (a lone surrogate), as Java and databases write "
-                "it; convert the file: uconv -f CESU-8 -t UTF-8 FILE > NEW")
+        return (f"{byte}, but begins a lone surrogate, half of a character, which some "
+                "databases write; convert the file: uconv -f CESU-8 -t UTF-8 FILE > NEW")
     found = candidates(b"\n".join(wrong)[:SAMPLE], word_at(wrong[0], at))
     if not found:
-        return f"{byte}, and not in another common encoding; {OTHER}"
+        return f"{byte} or another common encoding; {OTHER}"
     shown = " or ".join(f"{iconv_name(encoding)} ({word})" for encoding, word in found.items())
     if right > len(wrong) // 9:     # by chance, a few lines of another encoding are UTF-8 too
-        return (f"{byte}, in {len(wrong):,} of {len(rows):,} lines, perhaps {shown}; correct these "
-                "lines, listed by grep -naxv '.*' FILE, or convert the files before joining them")
+        return (f"{byte}; in {len(wrong):,} of {len(rows):,} lines, the encoding may be "
+                f"{shown}. Correct the lines that grep -naxv '.*' FILE lists, or convert "
+                "the files before joining them")
     only = place in (0, len(data) - 1) and (data[:place] + data[place + 1:]).isascii()
     cut = ", unless this letter is cut in half" * only
-    return (f"{byte}; it may be {shown}{cut}. Choose the encoding that reads well, convert the "
-            f"file, and check the result: {iconv(next(iter(found)))}")
+    return (f"{byte}; the encoding may be {shown}{cut}. Choose the one whose word reads well, "
+            f"convert the file, and check the result: {iconv(next(iter(found)))}")
 
 
 def word_at(row: bytes, place: int) -> bytes:

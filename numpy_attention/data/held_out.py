@@ -25,8 +25,8 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
         counts[pair.source] = counts.get(pair.source, 0) + 1
     sources = list(counts)
     if len(sources) < 2:
-        raise ValueError("cannot hold out pairs for validation; expected at least 2 different "
-                         f"source sentences, got {len(sources)} in {plural(len(pairs), 'pair')}; "
+        raise ValueError("holding out pairs for validation needs at least 2 different source "
+                         f"sentences, got {len(sources)} in {plural(len(pairs), 'pair')}; "
                          "add more text, or pass valid_source and valid_target")
     held = set()
     number = 0
@@ -50,7 +50,7 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     characters = text.unit == "characters"
     items = text.sentences[0] if characters else text.sentences
     if len(items) < 2:
-        raise ValueError("cannot hold out text for validation; expected at least 2 "
+        raise ValueError("holding out text for validation needs at least 2 "
                          f"{'character' if characters else 'sentence'}s, got {len(items)}; add "
                          "more text, one sentence per line, or pass valid_text")
     end = len(items) - max(1, round(share * len(items)))

@@ -34,10 +34,8 @@ class Pair:
 
     def __post_init__(self) -> None:
         if isinstance(self.source, str) or isinstance(self.target, str):
-            raise TypeError(
-                "a Pair takes sequences of tokens, not a string; split it first, for instance "
-                "text.split()"
-            )
+            raise TypeError("a Pair takes sequences of tokens, not a string; split the string "
+                            "first, for instance with text.split()")
         for name in ("source", "target"):
             tokens = getattr(self, name)
             check_tokens(name, tokens)
@@ -50,7 +48,7 @@ class Pair:
             if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
                 raise ValueError(f"link ({i}, {j}) is outside a pair with {len(self.source)} "
                                  f"source and {len(self.target)} target tokens; links are (source "
-                                 "position, target position) from 0")
+                                 "position, target position), counted from 0")
 
     def reversed(self) -> "Pair":
         """Return the pair with source and target exchanged."""

@@ -42,7 +42,7 @@ def read_lines(path: str | Path) -> list[str]:
         except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
             check_signature(data, str(path), but=kind)
             raise ValueError(f"{path} is damaged or not {kind} ({error}); copy or download it "
-                             f"again, or remove {path.suffix} from the name of a file that is not "
+                             f"again, or remove {path.suffix} from its name if it is not "
                              "compressed") from None
     return lines_of(data, str(path))
 
@@ -80,10 +80,9 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     sources, targets = sides
     if len(sources) != len(targets):
         raise ValueError(
-            f"{source_path} has {len(sources):,} lines but {target_path} has {len(targets):,}; "
-            "line k of one must translate line k of the other: line "
-            f"{min(len(sources), len(targets)) + 1} has no partner"
-        )
+            f"{source_path} has {len(sources):,} lines but {target_path} has {len(targets):,}, so "
+            f"line {min(len(sources), len(targets)) + 1} has no partner; line k of one file must "
+            "translate line k of the other")
     if not sources:
         raise ValueError(f"{source_path} and {target_path} are empty; expected one "
                          "sentence per line")
@@ -91,12 +90,14 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     kept = [row for row in rows if all(row)]
     if len(kept) < len(rows) and not skip_blank:
         blank = [[k for k, row in enumerate(rows, 1) if not row[side]] for side in (0, 1)]
-        counts = ", ".join(f"{path} has {plural(len(lines), 'empty line')} (first: line {lines[0]})"
-                           for path, lines in zip(paths, blank) if lines)
+        counts = ", and ".join(
+            f"{path} has {plural(len(lines), 'empty line')} (the first is line {lines[0]})"
+            for path, lines in zip(paths, blank) if lines)
         raise ValueError(f"{counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
                          f"{len(rows):,} pairs with skip_blank=True")
     if not kept:
-        raise ValueError(f"every pair in {source_path} and {target_path} has an empty line")
+        raise ValueError(f"every pair in {source_path} and {target_path} has an empty line; "
+                         "expected a sentence in both files")
     return [Pair(*row) for row in kept]
 
 
@@ -110,8 +111,8 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
             raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; select two "
-                             "with `columns` (for example 1,2), or extract one first: cut -f1 FILE "
-                             "> NEW")
+                             "with `columns`, for example 1,2, or extract one column first: "
+                             "cut -f1 FILE > NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]

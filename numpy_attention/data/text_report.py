@@ -33,7 +33,7 @@ SIGNS = {
         "print(html.unescape(sys.stdin.read()), end=\"\")' < FILE > NEW"),
     "words that are already split into pieces, such as {}": (
         re.compile(r"\S+@@(?= )|(?:^| )▁\S+"),
-        "join the pieces first (sed 's/@@ //g' FILE), or leave out subwords"),
+        "join the pieces first, with sed 's/@@ //g' FILE, or leave out subwords"),
     "the word {}, which marks the ends of sentences here": (
         RESERVED, "remove it from the text: sentences end where lines do"),
 }
@@ -103,7 +103,7 @@ def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator
     ended = [line for line in lines if ENDED.search(line)]
     if not tokenized and len(ended) > 0.5 * len(lines):
         yield (f"{where}{_share(ended, lines)} of the sentences end in a word with its full stop, "
-               f"such as {ended[0].split()[-1]}; split words and punctuation with tokenize")
+               f"such as {ended[0].split()[-1]!r}; split words and punctuation with tokenize")
 
 
 def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVocabulary,
@@ -113,7 +113,7 @@ def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVoc
         if share > UNKNOWN:
             words = list(chain.from_iterable(sentences))
             long = np.mean([len(word) for word in words]) > SPACED / 2
-            why = "; spaces do not seem to separate the words" if long else ""
+            why = ", and spaces do not seem to separate the words" if long else ""
             yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}; "
                    f"cut them into pieces with {remedy}, or keep rarer ones with a lower min_count")
             return
@@ -124,9 +124,9 @@ def _long(where: str, sentences: Sentences) -> Iterator[str]:
     usual = np.quantile(lengths, 0.95)
     far = lengths > max(LONG, LONGER * usual)
     if far.any():
-        yield (f"{where}{far.mean():.1%} of the sentences are far longer than the rest, up to "
-               f"{lengths.max():,} tokens, but 95 % have at most {usual:.0f}; leave them out with "
-               f"max_length {max(1, round(2 * usual))}")
+        yield (f"{where}{far.mean():.1%} of the sentences are far longer than the rest: the "
+               f"longest has {lengths.max():,} tokens, but 95 % have at most {usual:.0f}; leave "
+               f"long ones out with max_length {max(1, round(2 * usual))}")
 
 
 def _seen(where: str, seen: Sequence[bool]) -> Iterator[str]:

@@ -122,10 +122,10 @@ class UserFiles:
             if digest_of(paths) == self.digest:
                 return dict(zip(saved, paths))
         looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
-        what = f"{looked_at}: the text has changed since this run began"
+        what = f"the text in {looked_at} has changed since this run began"
         for path in [path for path in saved.values() if not _readable(path)][:1]:
-            what = (f"{short_path(path)} does not exist, and {looked_at} is a different text, or "
-                    "has changed since this run began")
+            what = (f"{short_path(path)} does not exist, and the text in {looked_at} is a "
+                    "different one, or has changed since this run began")
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
@@ -153,14 +153,14 @@ class UserFiles:
         if os.path.lexists(path):
             bytes_of(existing_file(path))       # a folder, a device, or one that cannot be read
         nearby = "" if self.folder is None else (
-            f", nor {_pure(path).name} in {short_path(self.folder.absolute())}, a folder above it "
-            "or the current folder")
+            f", and {_pure(path).name} is not in {short_path(self.folder.absolute())}, in a folder "
+            "above it or in the current folder")
         advice = "restore the file, or pass its new path to the command that trained the run"
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
         for file in self._candidates(other)[:1]:
-            nearby += f"; {short_path(file)} exists, but its bytes are not those of the run's text"
-            advice = "restore the packed file" if zipped else "unpack it, under the old name"
+            nearby += f". {short_path(file)} exists, but its bytes are not those of the run's text"
+            advice = "restore the packed file" if zipped else "unpack it under the old name"
         raise FileNotFoundError(f"{short_path(path)} does not exist{nearby}; {advice}")
 
 
@@ -222,7 +222,7 @@ class UserPairs(UserFiles):
         check_flags(drawn=self.drawn, skip_blank=self.skip_blank)
         if self.columns is not None and len(self.columns) != 2:
             raise ValueError(
-                f"columns = {self.columns}; expected two, the columns of source and target")
+                f"columns = {self.columns}; expected two numbers, the columns of source and target")
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError("only one of two validation files was given; pass both valid_source "

@@ -129,8 +129,8 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
     while size < len(parts) - 1 and NUMBER.fullmatch(parts[-1 - size]):
         size += 1
     if not size:
-        raise ValueError(f"{path}, line 1: expected numbers separated by spaces after "
-                         f"{_shown(first)}, as in the text files of GloVe, word2vec and fastText")
+        raise ValueError(f"{path}, line 1 has no numbers after {_shown(first)}; expected numbers, "
+                         "separated by spaces, as in text files of GloVe, word2vec and fastText")
     return size, False
 
 
@@ -146,8 +146,8 @@ def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, byt
     if b"\0" in line or "\ufffd" in line.decode("utf-8", "replace"):
         raise ValueError(f"{path}, line {number} {BINARY}")
     given = plural(line.count(b" "), "number")
-    raise ValueError(f"{path}, line {number} has {given} after {_shown(line)}, expected {size}, as "
-                     "in line 1; copy or download the file again")
+    raise ValueError(f"{path}, line {number} has {given} after the word {_shown(line)}, expected "
+                     f"{size}, as in line 1; copy or download the file again")
 
 
 def _vector(path: Path, number: int, numbers: bytes) -> Array:

@@ -49,8 +49,8 @@ class Vocabulary:
                     f"token {index} is {token!r}; empty tokens and NUL characters cannot be stored"
                 )
             if token in SPECIAL_TOKENS:
-                raise ValueError(f"token {index}, {token!r}, is reserved (every vocabulary has "
-                                 "it); leave it out")
+                raise ValueError(f"token {index}, {token!r}, is reserved, because every "
+                                 "vocabulary has it; leave it out")
             if token in self._ids:
                 before = self._ids[token] - len(SPECIAL_TOKENS)
                 raise ValueError(f"token {index}, {token!r}, repeats token {before}; leave it out")
@@ -79,8 +79,8 @@ class Vocabulary:
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
             most = max(counts.values())
-            raise ValueError(f"min_count = {min_count} leaves no token: the most frequent one "
-                             f"has the count {most}; set min_count = {most} or less")
+            raise ValueError(f"min_count = {min_count} leaves no token, because the largest count "
+                             f"of a token is {most}; set min_count = {most} or less")
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:
             kept = kept[:max_size - len(SPECIAL_TOKENS)]

@@ -44,7 +44,7 @@ def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("ids is empty; expected at least one, usually </s>, which starts a text")
+        raise ValueError("ids is empty; expected at least the id of </s>, which starts a text")
     seen = []
     for id in ids:
         log_probs, weights, state = _next(model, id, state)
@@ -113,7 +113,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats of shape (V,)")
-    check_shape("log_p", log_p, (None,), "(V,)", "pass those of a single token")
+    check_shape("log_p", log_p, (None,), "(V,)", "pass log_p of one token")
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN

@@ -84,18 +84,18 @@ def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
     """
     first = recipes[0]
     if len(recipes) < 2:
-        raise ValueError(f"got only {first.name}; expected at least two recipes to compare")
+        raise ValueError(f"got only recipe {first.name}; expected at least two recipes to compare")
     for recipe in recipes:
         if recipe.is_language_model:
-            raise ValueError(f"{recipe.name} is a recipe for a language model, but only "
-                             f"translators can be compared; omit {recipe.name}")
+            raise ValueError(f"recipe {recipe.name} trains a language model, but only "
+                             "translators can be compared; omit this recipe")
         if recipe.corpus != first.corpus:
-            raise ValueError(f"{first.name} and {recipe.name} are trained on different texts; "
-                             "compare recipes of one corpus")
+            raise ValueError(f"recipes {first.name} and {recipe.name} are trained on different "
+                             "texts; compare recipes of one corpus")
     found = [replace(recipe, training=replace(recipe.training, **budget)) for recipe in recipes]
     for recipe in found:
         if budget_of(recipe.training) != budget_of(found[0].training):
-            raise ValueError(f"{first.name} trains for {budget_of(found[0].training)}, but "
+            raise ValueError(f"recipe {first.name} trains for {budget_of(found[0].training)}, but "
                              f"{recipe.name} for {budget_of(recipe.training)}; set one budget for "
                              "all with epochs and minutes")
     return found

@@ -160,8 +160,8 @@ class Check:
         found = self.parameters | dict(float_arrays(self.inputs, "input"))
         for name, array in found.items():
             if array.dtype != np.float64:
-                raise TypeError(f"{name} is {array.dtype}, but a gradient check needs float64; use "
-                                "astype(np.float64)")
+                raise TypeError(f"{name} is {array.dtype}, but a gradient check needs float64; "
+                                "convert it with astype(np.float64)")
         return found
 
     @property
@@ -190,8 +190,8 @@ class Check:
         if not any(array.size for _, array in arrays_within(self.upstream, "output")):
             shapes = [getattr(output, "shape", None) for output in outputs]
             raise ValueError(f"{self.title}: nothing can be checked, because the outputs of "
-                             f"forward have no elements (shapes {join_words(map(str, shapes))}); "
-                             "return arrays with elements")
+                             "forward have no elements (their shapes are "
+                             f"{join_words(map(str, shapes))}); return arrays with elements")
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)
@@ -226,7 +226,7 @@ class Check:
             if place is None:
                 raise
             raise GradientError(
-                f"{self.title}: {what} raises {type(error).__name__} in {describe_place(place)}: "
+                f"{self.title}: {what} raises {type(error).__name__} at {describe_place(place)}: "
                 f"{error}\n    {source_line(place)}") from error
 
     def compare(self):

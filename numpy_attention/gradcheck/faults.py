@@ -45,12 +45,12 @@ def check_passes(target, forward, backward):
 
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
-        return ("an attention works in steps; pass queries (T, B, Q) and values (B, S, D) after "
-                "it, or use forward, backward = protocol(attention, mask)")
+        return ("an attention works in steps; after the target, pass queries (T, B, Q) and values "
+                "(B, S, D), or use forward, backward = protocol(attention, mask)")
     if hasattr(target, "step") or hasattr(target, "_step"):
-        return ("a cell works in steps; derive it from Cell, whose forward and backward loop over "
-                "the steps")
-    return f"write it as a method of the class, or pass {name}="
+        return ("a cell works in steps; derive the class from Cell, whose forward and backward "
+                "loop over the steps")
+    return f"write {name} as a method of the class, or pass a function as {name}=…"
 
 
 def check_attention(attention):
@@ -84,7 +84,7 @@ def check_inputs(inputs, variables):
         problems = ["pass the arguments of forward after the target"]
     if problems or not variables:
         nothing = "" if variables else "nothing can be checked: "
-        raise TypeError(nothing + "; ".join(problems))
+        raise TypeError(nothing + ". ".join(problems))
 
 
 def is_uncheckable(value):
@@ -98,10 +98,10 @@ def is_uncheckable(value):
 def problem_of(value, name):
     """Describe why the gradient of an input cannot be checked, and how to change the input."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":
-        return (f"{name} is {value.dtype}; pass its real and imaginary parts as two float64 "
-                "arrays")
+        return (f"{name} has dtype {value.dtype}; pass its real and imaginary parts as two "
+                "float64 arrays")
     if isinstance(value, np.ndarray):
-        return f"{name} is {value.dtype}; convert it with astype(np.float64)"
+        return f"{name} has dtype {value.dtype}; convert it with astype(np.float64)"
     if isinstance(value, (int, float, np.generic)):
         return f"{name} is {typed_repr(value)}; make it an array with np.array([…], np.float64)"
     if isinstance(value, (list, tuple)):
@@ -132,11 +132,11 @@ def gradients_of_inputs(dinputs, inputs):
         raise GradientError(f"backward returns a gradient for {whole[0][0]}, but integers "
                             f"({whole[0][1].dtype}) have no gradient; return None for it, and add "
                             "the gradients of parameters to grads")
-    integers = [f"; {problem_of(array, name)} if it needs a gradient" for name, array in whole]
+    integers = [f". {problem_of(array, name)} if it needs a gradient" for name, array in whole]
     raise GradientError(f"backward returns {returned(dinputs, inputs)}; expected gradients for "
                         f"{', '.join(sorted(expected)) or 'no input'}, got "
-                        f"{', '.join(sorted(found)) or 'none'}. Return one for each float input, "
-                        f"in order, and None for the others{''.join(integers)}")
+                        f"{', '.join(sorted(found)) or 'none'}. Return one gradient for each float "
+                        f"input, in order, and None for the others{''.join(integers)}")
 
 
 def returned(dinputs, inputs):
@@ -153,8 +153,8 @@ def returned(dinputs, inputs):
              if value is not None and not isinstance(value, (np.ndarray, tuple, list))]
     if other:
         return other[0]
-    integers = [f"{array.dtype} for {name}" for name, array in arrays_within(list(dinputs), "input")
-                if array.dtype.kind != "f"]
+    integers = [f"an array of {array.dtype} for {name}"
+                for name, array in arrays_within(list(dinputs), "input") if array.dtype.kind != "f"]
     if integers:
         return ", ".join(integers)
     if len(dinputs) != len(inputs):
@@ -181,9 +181,9 @@ def warn_of_numbers(check, stacklevel):
         if moves(check, module, field):
             value = getattr(module, field)
             what = f"a {type(value).__name__}"
-            warnings.warn(f"{name}{where(module, field)} is {what}, and forward computes with it: "
-                          "it is not a parameter, so it is neither checked nor trained. Make it an "
-                          "array, of shape (1,) for one number, or write "
+            warnings.warn(f"{name}{where(module, field)} is {what} that forward computes with. "
+                          "Only arrays are parameters, which are checked and trained. Make it an "
+                          "array, of shape (1,) for one number, or declare it as fixed with "
                           'field(metadata={"fixed": True})', NotAParameter, stacklevel)
 
 

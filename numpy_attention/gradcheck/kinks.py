@@ -205,8 +205,8 @@ def lines_of_kinks(kinks, variables, wrong=False):
             first = found[places[0]]
             size = np.size(variables[name])
             advice = ("a gradient there must be between these slopes" if wrong else
-                      f"left out of the check; move {name}, for instance by 0.1, or draw it from "
-                      "a continuous distribution")
+                      f"these are left out of the check; move {name}, for instance by 0.1, or draw "
+                      "it from a continuous distribution")
             yield (f"{text} at {len(places)} of {size} elements of {name}, the first at "
                    f"{[int(n) for n in places[0]]} (slope {first.left:.3g} on the left, "
                    f"{first.right:.3g} on the right): {advice}")
@@ -242,6 +242,6 @@ def low_precision(check):
     place = first_line_with(lambda: forward_of(check, check.inputs),
                             lambda _, array: array.dtype in (np.float32, np.float16))
     if place is not None:
-        return (f"it computes in float32, {describe_place(place)}; use float64 for finite "
+        return (f"it computes in float32 at {describe_place(place)}; use float64 for finite "
                 "differences")
     return "it computes with about the precision of float32; use float64 for finite differences"

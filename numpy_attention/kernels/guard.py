@@ -75,8 +75,8 @@ class Guarded:
         for name, place, axes, dtype, text in self.arrays:
             array = arguments[place]
             if not isinstance(array, np.ndarray):
-                raise ValueError(f"{self.__name__}: {name} is a {type(array).__name__}, expected "
-                                 "an array")
+                raise ValueError(f"{self.__name__}: {name} is of type {type(array).__name__}, "
+                                 "expected an array")
             if array.ndim != len(axes):
                 raise ValueError(f"{self.__name__}: {name} has shape {array.shape}, expected "
                                  f"({text})")

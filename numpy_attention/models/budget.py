@@ -45,8 +45,8 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 
     n, size = largest(count, parameters)
     if not n:
-        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words: the "
-                         f"smallest model has {size:,}")
+        raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words; "
+                         f"expected at least {size:,}, as the smallest model has")
     return sizes(n), size
 
 
@@ -77,8 +77,8 @@ def translator_within_budget(parameters, source, target, name, **settings):
     n, size = largest(count, parameters)
     if not n:
         raise ValueError(f"{parameters:,} parameters are too few for vocabularies of "
-                         f"{source:,} source and {target:,} target words: the smallest {name} has "
-                         f"{size:,} parameters")
+                         f"{source:,} source and {target:,} target words; expected at least "
+                         f"{size:,}, as the smallest {name} has")
     return sizes(n), size
 
 

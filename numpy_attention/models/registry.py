@@ -26,7 +26,7 @@ def build(name, rng, *vocabularies, **settings):
     check_settings(name, settings)
     for vocabulary in vocabularies:
         if not isinstance(vocabulary, range):
-            check_methods("a vocabulary", vocabulary, "a Vocabulary, or a range", "encode",
+            check_methods("a vocabulary", vocabulary, "a range, or a Vocabulary", "encode",
                           "places")
     wanted = 2 if name in TRANSLATORS else 1
     if len(vocabularies) != wanted:
@@ -46,7 +46,7 @@ def check_settings(name, settings):
         known += [setting for setting in settings
                   if isinstance(setting, str) and setting not in NO_SETTINGS]
     for setting in settings:
-        check_name(f"a setting of {name}", setting, known)
+        check_name(f"the name of a setting of {name}", setting, known)
 
 
 def settings_of(name):

@@ -109,8 +109,8 @@ def vocabularies_of(trained: Any) -> dict[str, Any]:
             ids = range(len(SPECIAL_TOKENS), len(vocabulary))
             found[side] = {"pieces": [vocabulary.token(id) for id in ids]}
         else:
-            raise ValueError(f"the {side} vocabulary is a {type(vocabulary).__name__}, but a page "
-                             "supports only Vocabulary and Subwords")
+            raise ValueError(f"the {side} vocabulary is of type {type(vocabulary).__name__}, but a "
+                             "page supports only Vocabulary and Subwords")
     return found
 
 
@@ -161,14 +161,14 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     own = kinds_in(script)
     if both := sorted(own & kinds()):
         raise ValueError(f"the script adds {', '.join(both)}, which the page already has; rename "
-                         "your class, also in Python")
+                         "your class in the script and in Python")
     known = kinds() | own
     found = {}
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
-            raise ValueError(f"{name or 'the model'} is a {kind}, which a page cannot run; use a "
-                             "class of the package, or add the class in the script with "
+            raise ValueError(f"{name or 'the model'} is of class {kind}, which a page cannot run; "
+                             "use a class of the package, or add the class in the script with "
                              f"Object.assign(KINDS, {{ {kind} }})")
         found[name] = {"kind": kind, "fields": {
             field.name: field_of(getattr(module, field.name), join(name, field.name), names)

@@ -54,7 +54,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
-                         "are given; pass one")
+                         "are given; pass one run")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
@@ -97,7 +97,7 @@ def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
         raise ValueError(f"{first} is a {RUNS.get(wanted, wanted)} and {folder} is a "
-                         f"{RUNS.get(kind, kind)}; a page shows translators or language models")
+                         f"{RUNS.get(kind, kind)}; pass only translators, or only language models")
     return KINDS[kind].load(folder, code)
 
 

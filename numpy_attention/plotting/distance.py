@@ -35,7 +35,7 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
             raise ValueError(f"{name!r} has a mean weight of {weights.max():.4g}; expected weights "
                              "between 0 and 1")
         if not weights.any():
-            raise ValueError(f"{name!r} is 0 everywhere; leave out models without attention")
+            raise ValueError(f"curve {name!r} is 0 everywhere; leave out models without attention")
 
     ax = ax or new_axes(6, 4)
     labelled = {}

@@ -112,7 +112,7 @@ def advice(characters: Iterable[str]) -> str:
         if unicodedata.category(one) == "So":
             script, family, package = "EMOJI", "Symbola", "fonts-symbola"
         title = script if script == "CJK" else script.title()
-        scripts[title] = f"{family} (Debian: {package})"
-    fonts = ", ".join(dict.fromkeys(scripts.values()))
-    return (f"no installed font has the letters of {', '.join(scripts)}, which are drawn as boxes; "
-            f"install one, such as {fonts}, and draw again")
+        scripts[title] = f"{family} (Debian package {package})"
+    fonts = " and ".join(dict.fromkeys(scripts.values()))
+    return (f"no installed font has {' and '.join(scripts)}, whose letters are drawn as boxes; "
+            f"install fonts such as {fonts}, and draw again")

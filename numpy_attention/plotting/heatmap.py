@@ -87,12 +87,12 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
     S = len(source_tokens)
     T = len(target_tokens)
     if not S or not T:
-        raise ValueError("a heatmap needs tokens on both sides, "
-                         f"got {S} source and {T} target tokens")
+        raise ValueError(f"got {S} source and {T} target tokens; a heatmap needs both kinds")
     if weights.shape != (T, S):
+        advice = ("transpose the weights" if weights.shape == (S, T) else
+                  "add '</s>' to the tokens, or remove the weights of '</s>'")
         raise ValueError(f"weights have shape {weights.shape}, expected (target, source) = "
-                         f"({T}, {S}); add '</s>' to the tokens, cut the weights, "
-                         "or transpose them")
+                         f"({T}, {S}); {advice}")
     if not np.isfinite(weights).all():
         raise ValueError("weights contain NaN or infinity; check the model that computed them")
     return weights
@@ -163,7 +163,7 @@ def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]
     for i, j in inside:
         if not (0 <= i < S and 0 <= j < T):
             raise ValueError(f"{name} link ({i}, {j}) is outside {S} source and {T} target "
-                             "tokens; links are (source position, target position) from 0")
+                             "tokens; links are (source position, target position), counted from 0")
     return set(inside)
 
 

@@ -39,7 +39,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     S = len(tokens)
     if weights.ndim != 2 or not weights.size or weights.shape[1] != S:
         raise ValueError(f"weights of shape {weights.shape} do not match {S} tokens; expected "
-                         "(steps, remembered tokens), with at least one of each")
+                         "shape (steps, remembered tokens), with at least one of each")
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
@@ -88,4 +88,4 @@ def _check(weights: Array, visible: Array) -> None:
         t, s = map(int, hidden[0])
         raise ValueError(f"weights[{t}, {s}] is {weights[t, s]:.4g}, but token {s} is hidden from "
                          f"row {t}; if the row does see it, pass `visible`, a boolean array of "
-                         "the same shape as weights, True where a row sees a token")
+                         "the same shape as weights that is True where a row sees a token")

@@ -44,7 +44,7 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     drawn = {name: found for name, found in drawn.items() if found}
     changes = list(dict.fromkeys(change for found in drawn.values() for change in found))
     if not changes:
-        raise ValueError("nothing to plot; pass a dict with at least one name and its costs")
+        raise ValueError("nothing to plot; pass at least one model with one interval")
     ax = ax or new_axes(6.5, 1.2 + 0.45 * len(changes) * max(1, 0.4 * len(drawn)))
     lines = []
     for n, found in enumerate(drawn.values()):
@@ -78,7 +78,7 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
     drawn = {name: _points(name, points)
              for name, points in named("curves", curves, "intervals").items()}
     if not any(map(len, drawn.values())):
-        raise ValueError("nothing to plot; pass a dict with at least one name and its intervals")
+        raise ValueError("nothing to plot; pass at least one curve with one interval")
     ax = ax or new_axes(6.5, 4)
     lines: dict[str, Any] = {}
     for n, (name, points) in enumerate(drawn.items()):
@@ -124,9 +124,9 @@ def as_bar(name: str, bar: Bar) -> Array:
     """Return an array (mean, low, high). Raises ValueError unless −∞ < low ≤ mean ≤ high < ∞."""
     numbers = np.asarray(bar, float)
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
-        raise ValueError(f"{name!r} is {bar}; expected three finite numbers (mean, low, high)")
+        raise ValueError(f"{name!r} is {bar}; expected three finite numbers: mean, low, high")
     mean, low, high = numbers
     if not low <= mean <= high:
-        raise ValueError(f"{name!r} is {mean:g} between {low:g} and {high:g}; "
+        raise ValueError(f"{name!r} has mean {mean:g}, low {low:g} and high {high:g}; "
                          "expected low ≤ mean ≤ high")
     return numbers

@@ -26,7 +26,8 @@ class InvalidArchive(ValueError):
     """Raised if an `.npz` file has an entry that a checkpoint cannot have."""
 
     def __init__(self, path: Path, name: str, wrong: str) -> None:
-        super().__init__(f"{path} is not a checkpoint: its entry {name!r} {wrong}")
+        super().__init__(f"{path} is not a checkpoint: its entry {name!r} {wrong}. Use another "
+                         "copy, or train again")
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
@@ -79,9 +80,9 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
                              "numbers") from None
     data = file.read()
     if dtype.kind not in "biu" and dtype.newbyteorder("=") not in DTYPES:
-        what = "pickled objects, which are never loaded" if dtype.hasobject else repr(dtype.str)
-        raise InvalidArchive(path, name, f"contains {what}; expected float32, float64, integers or "
-                             "booleans")
+        what = ("holds pickled objects, which are never loaded" if dtype.hasobject else
+                f"has dtype {dtype.str}")
+        raise InvalidArchive(path, name, f"{what}; expected float32, float64, integers or booleans")
     size = math.prod(shape) * dtype.itemsize
     if size != len(data):
         raise InvalidArchive(path, name, f"holds {len(data):,} bytes, but {dtype} of shape {shape} "

@@ -50,7 +50,7 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
-                f"{path}: {name} contains values that are not finite; use an earlier checkpoint")
+                f"{path}: the array {name} contains NaN or infinity; use an earlier checkpoint")
     if "best" in arrays:        # an older file has one vector, in the order of its own parameters
         arrays |= _split(path, arrays.pop("best"), arrays)
     return arrays, about
@@ -68,7 +68,7 @@ def versions(about: dict[str, Any]) -> str:
     """Return a text that names the version that wrote a checkpoint, and the current version."""
     wrote = about.get("version", "before 0.2.0")
     wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
-    return f"it was written by numpy_attention {wrote}, and this is {__version__}"
+    return f"It was written by numpy_attention {wrote}, and this is {__version__}"
 
 
 @contextmanager
@@ -87,8 +87,8 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
         advice = (f"{versions(about)}; load it with that version"
-                  if about.get("version") != __version__ else "use another copy")
-        raise ValueError(f"{path} cannot be loaded ({reason}); {advice}, or train again in another "
+                  if about.get("version") != __version__ else "Use another copy")
+        raise ValueError(f"{path} cannot be loaded ({reason}). {advice}, or train again in another "
                          "folder") from None
 
 
@@ -130,10 +130,10 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
                          "another copy, or train again")
     if not isinstance(about, dict):
         raise ValueError(f"{path} is not a checkpoint: its 'about' entry is {short_json(about)}, "
-                         "expected a dict")
+                         "expected a dict; use another copy, or train again")
     if about.get("format") != FORMAT:
         given = short_json(about.get("format"))
-        raise ValueError(f"{path} has checkpoint format {given}, expected {FORMAT}; "
+        raise ValueError(f"{path} has checkpoint format {given}, expected {FORMAT}. "
                          f"{versions(about)}; load it with the version that wrote it")
     with understood(path, about):
         check(about, HEADER)

@@ -28,13 +28,13 @@ def first_bad(model: Model, batch: Batch, grads: Model) -> str:
 
 def _in_order(model: Model, batch: Batch, grads: Model) -> Iterator[tuple[str, Array]]:
     for name, array in model.named_parameters():
-        yield f"parameter {name}", array
+        yield f"the parameter {name}", array
     if hasattr(model, "forward"):
         *outputs, cache = model.forward(batch)
-        yield from _arrays(cache, "activation cache")
-        yield from _arrays(outputs, "activation output")
+        yield from _arrays(cache, "the activation cache")
+        yield from _arrays(outputs, "the activation output")
     for name, array in grads.named_parameters():
-        yield f"gradient of {name}", array
+        yield f"the gradient of {name}", array
 
 
 def _arrays(value: Any, name: str) -> Iterator[tuple[str, Array]]:

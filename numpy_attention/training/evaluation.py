@@ -33,8 +33,7 @@ class Evaluation:
     def mean(self) -> float:
         """Nats per token. Raises the same errors as `perplexity`."""
         if self.tokens < 1:
-            raise ValueError("perplexity needs a positive number of predicted tokens, "
-                             f"got {self.tokens}")
+            raise ValueError(f"perplexity needs at least 1 predicted token, got {self.tokens}")
         if not math.isfinite(self.loss):
             raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}; "
                                   "did training diverge?")

@@ -127,7 +127,7 @@ def check(value: Any, schema: Schema, where: str = "") -> None:
         before = f"{where}." if where else ""
         for name in schema.known:
             if name not in value:
-                raise ValueError(f"it has no '{before}{name}'")
+                raise ValueError(f"it has no entry '{before}{name}'")
         named = {**schema.optional, **schema.known}
         for name, item in value.items():
             one = named.get(name, schema.others)

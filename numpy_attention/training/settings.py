@@ -58,7 +58,7 @@ class Values:
 def whole(low: int, high: int = 10**9) -> Values:
     """Return the Values of integers from low to high. The default 10⁹ fits in an int32."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
-    return Values(int, f"an integer of at least {low}, at most {most}",
+    return Values(int, f"an integer of at least {low} and at most {most}",
                   lambda value: low <= value <= high)
 
 
@@ -70,7 +70,7 @@ FLAG = Values(bool, "True or False", lambda value: True)
 POSITIVE = Values(float, "a positive number", lambda value: 0 < value < math.inf)
 NORM = Values(float, "a positive number, or inf to clip nothing", lambda value: value > 0)
 THREADS = whole(1, MOST_THREADS)
-SEEDS = Values(int, "an integer of at least 0, below 2⁶⁴", lambda value: 0 <= value < 2**64)
+SEEDS = Values(int, "an integer of at least 0 and below 2⁶⁴", lambda value: 0 <= value < 2**64)
 DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < math.inf)
 
 
@@ -147,7 +147,7 @@ class Training:
                 raise ValueError(f"{one.name} = {short_repr(value)}; expected {values.expected}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
             raise ValueError(f"epochs = {self.epochs} is too large for a linear schedule, which "
-                             f"counts all steps in advance; use at most {MOST_COUNTED:,}")
+                             f"counts all steps in advance; use at most {MOST_COUNTED:,} epochs")
 
 
 @dataclass

@@ -46,9 +46,9 @@ def read(trainer: Any, path: str | Path) -> None:
     saved = about["trainer"]
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
-        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, but this "
-                         f"trainer has {optimizer}; resume with the same optimizer, or choose "
-                         "another path")
+        raise ValueError(f"{path} was trained with the optimizer and the schedule "
+                         f"{cut(about['optimizer'], 200)}, but this trainer has {optimizer}; "
+                         "resume with the same ones, or choose another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         if saved[name] != now:
@@ -89,13 +89,13 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     missing = sorted(named - arrays.keys())
     unknown = sorted(arrays.keys() - named)
     if missing or unknown:
-        raise ValueError(f"{path} does not belong to this model and training: "
-                         f"{missing_and_unknown(missing, unknown)}. Resume the run that wrote it")
+        raise ValueError(f"the arrays in {path} are not those of this model and training: "
+                         f"{missing_and_unknown(missing, unknown)}. Resume the run that wrote them")
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
-            raise ValueError(f"{path}: {name} has shape and dtype {given}, expected {expected}; "
-                             "resume the run that wrote it")
+            raise ValueError(f"{path}: the array {name} has shape and dtype {given}, expected "
+                             f"{expected}; resume the run that wrote the checkpoint")
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
@@ -105,11 +105,11 @@ def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
     position = saved["position"]
     wrong = ""
     if saved["epoch"] != epochs:
-        wrong = (f"'trainer.epoch' is {saved['epoch']}, expected {epochs}, the epochs of its "
-                 "history")
+        wrong = (f"'trainer.epoch' is {saved['epoch']}, expected {epochs}, the number of "
+                 "epochs in its history")
     elif position > batches:
-        wrong = (f"'trainer.position' is {position}, expected at most {batches}, the batches of "
-                 "an epoch")
+        wrong = (f"'trainer.position' is {position}, expected at most {batches}, the number "
+                 "of batches in an epoch")
     elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
         wrong = f"it counts {position} batches, but 0 tokens or 0 seconds"
     if wrong:

@@ -119,10 +119,10 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
         here = [cores for where, cores in known if where == place]
         cores = len(set().union(*here))
         if threads * len(here) > cores:
-            return (f"on {place} {len(here)} ranks × {threads} threads share {cores} processors, "
-                    "and wait for each other")
+            return (f"on host {place}, {len(here)} ranks × {threads} threads share {cores} "
+                    "processors, and wait for each other")
         if threads > min(map(len, here)):
-            return (f"on {place} each rank is bound to {min(map(len, here))} of {cores} "
+            return (f"on host {place}, each rank is bound to {min(map(len, here))} of {cores} "
                     f"processors, for which its {threads} threads wait; start with mpirun "
                     "--bind-to none")
     return ""

@@ -239,7 +239,7 @@ class Trainer:
         when = f"at the end of epoch {self.epoch}"
         if self.position:
             when = f"in epoch {self.epoch + 1}"
-        where = "not saved: no path"
+        where = "not saved, because no path was given"
         if self.path is not None:
             where = f"saved to {self.path}; the same command resumes it"
         raise Stopped(f"stopped {when} after {self.step} steps, {where}", asked)
@@ -313,8 +313,8 @@ class Trainer:
         norm = add_up(pool, grads)
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise NonFiniteError(
-                f"step {self.step + 1} of epoch {self.epoch + 1}: loss {loss}, "
-                f"gradient norm {norm}; first non-finite: "
+                f"step {self.step + 1} of epoch {self.epoch + 1} has loss {loss} and gradient norm "
+                f"{norm}; the first value that is not finite is in "
                 f"{first_bad(self.model, batch, grads[0])}. The last checkpoint is untouched; "
                 "try a smaller learning rate, or check the batch")
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0

@@ -128,11 +128,11 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     try:
         array = np.asarray(values)
     except ValueError:                      # lists of unequal length
-        array = np.empty(0, object)
+        array = np.empty((0, 0))
     if array.ndim != 1:
         raise TypeError(f"{name} has {array.ndim} dimensions; expected a list of integers")
     if array.dtype.kind not in "iu" and len(values):
-        raise TypeError(f"{name} contains {array.dtype}, expected integers; encode tokens with a "
+        raise TypeError(f"{name} has dtype {array.dtype}, expected integers; encode tokens with a "
                         "Vocabulary")
     return array
 

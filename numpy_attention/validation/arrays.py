@@ -63,15 +63,17 @@ def check_array(name, array):
 
 
 def type_name(thing):
-    """Return the type of a value in words, such as "None" or "a list"."""
-    return "None" if thing is None else f"a {type(thing).__name__}"
+    """Return the type of a value in words, such as "None", "a list" or "an int"."""
+    name = type(thing).__name__
+    article = "an" if name[0] in "aeioAEIO" or name.startswith(("LSTM", "RNN", "NGram")) else "a"
+    return "None" if thing is None else f"{article} {name}"
 
 
 def check_dtype(name, array, like, whose="the weights"):
     """Raise TypeError unless an array has the dtype of `like`, because NumPy would upcast."""
     if array.dtype != like.dtype:
-        raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}; convert one with "
-                        "astype")
+        raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}; convert one of "
+                        "them with astype")
 
 
 def check_real(name, array):
@@ -79,8 +81,8 @@ def check_real(name, array):
     if type(array) is not np.ndarray:
         check_array(name, array)
     if not array.ndim:
-        raise TypeError(f"{name} is an array of shape (), a single number; expected at least one "
-                        "axis")
+        raise TypeError(f"{name} is a single number, an array of shape (); expected an array with "
+                        "at least one axis")
     if array.dtype not in DTYPES:
         raise TypeError(f"{name} is {array.dtype}, expected float32 or float64; "
                         "convert it with astype")
@@ -104,8 +106,8 @@ def check_grads(grads, model, name="grads"):
     """
     if type(grads) is not type(model) or grads is model:
         what = "the model itself" if grads is model else type_name(grads)
-        raise TypeError(f"{name} is {what}, expected the gradient of a {type(model).__name__}; use "
-                        "model.zeros_like()")
+        raise TypeError(f"{name} is {what}, expected a gradient of class {type(model).__name__}; "
+                        "use model.zeros_like()")
     for field in fields(model):
         _check_parts(getattr(grads, field.name), getattr(model, field.name), f"{name}.{field.name}")
 
@@ -149,9 +151,9 @@ def check_parameters(layer, **axes):
 def describe_array(thing):
     """Describe a value: an array by dtype and shape, a list by length, any other by type."""
     if isinstance(thing, np.ndarray):
-        return f"{thing.dtype} {thing.shape}"
+        return f"a {thing.dtype} array of shape {thing.shape}"
     if isinstance(thing, (list, tuple)):
-        return f"{type_name(thing)} of {len(thing)}"
+        return f"{type_name(thing)} of length {len(thing)}"
     return type_name(thing)
 
 
@@ -168,8 +170,8 @@ def check_sizes(lowest=1, **sizes):
     for name, size in sizes.items():
         check_whole(name, size, lowest)
         if size > LARGEST:
-            raise ValueError(f"{name} = {short_repr(size)}; expected at most {LARGEST:,}; larger "
-                             "arrays do not fit in memory")
+            raise ValueError(f"{name} = {short_repr(size)}; expected at most {LARGEST:,}, because "
+                             "larger arrays do not fit in memory")
 
 
 def check_whole(name, number, low, high=math.inf):

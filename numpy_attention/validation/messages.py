@@ -34,9 +34,9 @@ def plural(number: int, what: str) -> str:
 
 
 def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
-    """Return "missing a, b; unknown c", with at most four names each. Empty lists are left out."""
-    parts = {"missing": missing, "unknown": unknown}
-    return "; ".join(f"{what} {', '.join(names[:4])}" for what, names in parts.items() if names)
+    """Return "missing a, b; unknown c", with four names each, then …. Empty lists are left out."""
+    return "; ".join(f"{what} {', '.join([*names[:4], '…'][:len(names)])}" for what, names in
+                     (("missing", missing), ("unknown", unknown)) if names)
 
 
 def format_error(error: Exception) -> str:

@@ -111,7 +111,7 @@ def make_folder(path: str | Path) -> Path:
     """Create a folder and its parents unless they exist; return its Path. Raises OSError."""
     path = as_path(path)
     mode = None
-    with path_errors(path, "made a folder"):
+    with path_errors(path, "created"):
         mode = mode_of(path)
         if mode is None:
             path.mkdir(parents=True, exist_ok=True)

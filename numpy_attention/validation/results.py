@@ -29,7 +29,7 @@ def check_returned(method, result, name, shape, axes, *others, optional=False):
             raise TypeError(f"{called} returns {describe_array(result)}, expected {wanted}")
         if result is None and (not optional or drops_result(getattr(method, "__code__", None))):
             raise TypeError(f"{called} returns None, expected the array {name} {axes}; end it with "
-                            f"`return {name}`" + ", or with `return None` for 0" * optional)
+                            f"`return {name}`" + f", or `return None` if {name} is 0" * optional)
         if array is not None or not optional:
             check_shape(name, array, shape, axes)
     except (TypeError, ValueError) as error:
@@ -63,8 +63,8 @@ def check_created(create, module, dtype):
     for name, array in getattr(module, "named_parameters", tuple)():
         if array.dtype != dtype:
             error = TypeError(
-                f"{name} is {array.dtype}, expected {np.dtype(dtype)}; `create` must give every "
-                "array its argument dtype: np.zeros(n, dtype), init(…, dtype) / float(np.sqrt(n))")
+                f"{name} is {array.dtype}, expected {np.dtype(dtype)}; `create` must pass dtype to "
+                "every array, as in np.zeros(n, dtype) and init(…, dtype) / float(np.sqrt(n))")
             error.place = place_of_return(create)
             raise error
 
@@ -89,7 +89,7 @@ def check_deferred(dmemory, name, grads):
     if shape is None:
         error = ValueError(
             f"defer: {name!r} is not a matrix of {type(grads).__name__}; expected "
-            f"{' or '.join(map(repr, ['values', *known]))}; add other gradients to grads")
+            f"{' or '.join(map(repr, ['values', *known]))}. Add other gradients to grads")
     elif len(product) == 2 and shape[0] == product[0] and shape[1] >= product[1]:
         return
     else:

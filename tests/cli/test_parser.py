@@ -275,7 +275,7 @@ def test_messages_name_only_flags_of_the_command():
 @pytest.mark.parametrize("error, status, line", [
     (KeyboardInterrupt(), 130, "numpy-attention: interrupted\n"),
     (KeyboardInterrupt("stopped, saved to x"), 130, "numpy-attention: stopped, saved to x\n"),
-    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory, 9 TiB; choose a smaller "
+    (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory: 9 TiB; choose a smaller "
                               "--batch-size or --hidden or --embedding, or use a machine with "
                               "more memory\n"),
     (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x); install "

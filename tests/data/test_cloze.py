@@ -139,8 +139,8 @@ def test_questions_stay_within_an_article_and_skip_blank_sentences():
         settings = {"sentences": 2, "candidates": 2, "frequent": 0} | more
         with pytest.raises(ValueError) as error:
             make_questions(Text([*articles]), words, 99, np.random.default_rng(0), **settings)
-        assert "number = 99: this text has only " in str(error.value)
-        assert f"{settings['sentences']} sentences and 2 candidates" in str(error.value)
+        assert "number = 99, but this text yields only " in str(error.value)
+        assert f"{settings['sentences']} context sentences and 2 candidates" in str(error.value)
         return int(str(error.value).split("only ")[1].split(" ")[0])
 
     assert count([a, a, b]) == 1
@@ -156,7 +156,7 @@ def test_questions_stay_within_an_article_and_skip_blank_sentences():
 def test_words_with_other_characters_are_not_candidates():
     for strange in ("N", "it's", "b2"):
         words = ["aa", strange, "cc"]
-        with pytest.raises(ValueError, match="this text has only 0 questions"):
+        with pytest.raises(ValueError, match="this text yields only 0 questions"):
             make_questions(Text([[words, [strange]]]), Vocabulary(words), 1,
                            np.random.default_rng(0), 1, 2, 0)
 
@@ -220,7 +220,7 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
 
 
 @pytest.mark.parametrize("text, message", [
-    ("", "contains no questions; each needs numbered sentences"),
+    ("", "contains no questions; a question consists of numbered"),
     (GOOD + "2 a\n", "line 4 begins with '2', expected 1; the sentences of each question are"),
     ("\tb\t\ta|b\n", "line 1 begins with '', expected 1"),
     ("1\n", "line 1: the number is not followed by a sentence"),

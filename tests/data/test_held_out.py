@@ -70,5 +70,5 @@ def test_end_of_a_text_is_held_out(text, parts):
     (Text([[["a"]]], "characters"), "2 characters, got 1"),
 ])
 def test_nothing_to_hold_out(text, what):
-    with pytest.raises(ValueError, match=f"expected at least {what};.*or pass valid_text$"):
+    with pytest.raises(ValueError, match=f"needs at least {what};.*or pass valid_text$"):
         hold_out_end(text)

@@ -23,7 +23,7 @@ def test_ids_by_hand():
 
 
 @pytest.mark.parametrize("text, state, message", [
-    (Text([[["a"]]]), "article", "is not divided into articles, as bible-en and wikitext-2 are"),
+    (Text([[["a"]]]), "article", "is not divided into articles; use the corpus bible-en or wiki"),
     (Text([[list("ab")]], "characters", True), "sentence",
      "not divided into sentences; choose state = 'carried'"),
     (TEXT, "carried", "state = 'carried'; expected one of"),

@@ -80,18 +80,18 @@ def test_run_without_a_record_of_its_text():
 def test_unknown_names_and_kinds_raise():
     with pytest.raises(ValueError, match="corpus 'nix' is unknown; choose one of bible-en-es"):
         selected({"name": "nix"})
-    with pytest.raises(ValueError, match="'copy' is parallel, not text: it is for translators"):
+    with pytest.raises(ValueError, match="'copy' is parallel, not text, and it is for translators"):
         selected({"name": "copy", "count": 3}, "text")
-    with pytest.raises(ValueError, match="'ptb' is text, not parallel: it is for language models"):
+    with pytest.raises(ValueError, match="'ptb' is text, not parallel, and it is for language"):
         selected({"name": "ptb", "max_length": 3}, "parallel")
     assert selected({"name": "ptb"}, "text") == NamedText("ptb")
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, "text is invalid: missing target; name a corpus"),
-    (PAIRS | {"fertility": 2}, "is invalid: unknown fertility"),
-    (TEXT | {"part": "x"}, "is invalid: unknown part"),
-    ({"name": "bible-en", "part": "x"}, "is invalid: unknown part"),
+    ({"source": "a", "digest": "-"}, r"text is invalid \(missing target\); name a corpus"),
+    (PAIRS | {"fertility": 2}, "is invalid .unknown fertility"),
+    (TEXT | {"part": "x"}, "is invalid .unknown part"),
+    ({"name": "bible-en", "part": "x"}, "is invalid .unknown part"),
     ({"name": "copy", "split": "test"}, "cannot have the argument 'split', because its"),
     ({"name": "copy", "rng": 7}, "cannot have the argument 'rng', because its"),
 ])

@@ -67,7 +67,7 @@ def test_text_tokenized_twice():
 def test_outlier_lengths_without_a_max_length():
     lines = [" ".join(GOOD), *GOOD[1:]]
     found, = of_pairs(lines)
-    assert "up to 210 tokens" in found and "max_length 12" in found
+    assert "has 210 tokens" in found and "max_length 12" in found
     assert of_pairs(lines, max_length=12) == []
 
 

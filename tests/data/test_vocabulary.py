@@ -72,7 +72,7 @@ TWO = Vocabulary(["a", "b"])
     (lambda: Vocabulary({"a"}), TypeError, "tokens is {'a'}, of type set; expected a list"),
     (lambda: Vocabulary.build([[], []]), ValueError, "no tokens to build .*the text is empty"),
     (lambda: Vocabulary.build(SENTENCES, min_count=4), ValueError,
-     r"min_count = 4 leaves no token: the most frequent one has the count 3; set"),
+     r"min_count = 4 leaves no token, because the largest count of a token is 3; set"),
     (lambda: Vocabulary.build(SENTENCES, max_size=4), ValueError, "max_size = 4 must be larger th"),
     (lambda: Vocabulary.build([["a"]], max_size=-1), ValueError, "max_size = -1; expected an int"),
     (lambda: Vocabulary.build([["a"]], min_count=0), ValueError, "min_count = 0; expected an int"),

@@ -37,8 +37,8 @@ def test_attention_must_be_wrapped(rng):
     with pytest.raises(TypeError) as error:
         gradcheck(attention, np.ones((2, 3)), rng=rng)
     assert one_line(error) == ("AdditiveAttention has no forward: an attention works in steps; "
-                               "pass queries (T, B, Q) and values (B, S, D) after it, or use "
-                               "forward, backward = protocol(attention, mask)")
+                               "after the target, pass queries (T, B, Q) and values (B, S, D), "
+                               "or use forward, backward = protocol(attention, mask)")
 
 
 def test_cell_without_forward(rng):
@@ -52,7 +52,7 @@ def test_cell_without_forward(rng):
 
     for kind in (dataclass(Cell), dataclass(Public)):
         with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell works in "
-                           "steps; derive it from Cell"):
+                           "steps; derive the class from Cell"):
             gradcheck(kind(), np.ones((2, 3)), rng=rng)
 
 
@@ -63,8 +63,8 @@ def test_missing_pass_is_named(rng):
 
     with pytest.raises(TypeError) as error:
         gradcheck(Half(), np.ones(2), rng=rng)
-    assert one_line(error) == ("Half has no backward: write it as a method of the class, or pass "
-                               "backward=")
+    assert one_line(error) == ("Half has no backward: write backward as a method of the class, "
+                               "or pass a function as backward=…")
     with pytest.raises(TypeError, match="^forward is None; pass a function, or a target with"):
         gradcheck(None, np.ones(2), rng=rng, backward=len)
     with pytest.raises(TypeError, match="^backward is 7, of type int; pass a function"):
@@ -136,11 +136,11 @@ def test_forward_without_a_cache(rng, found):
     ((np.ones(2), [np.ones(2)]),
      r"no gradient for input\[1\] and a gradient for input\[1\]\[0\], which is not "
      "an array of floats"),
-    ((np.ones(2), np.ones(2, int)), r"int64 for input\[1\]"),
+    ((np.ones(2), np.ones(2, int)), r"an array of int64 for input\[1\]"),
 ])
 def test_wrong_number_or_type_of_gradients(rng, found, words):
     with pytest.raises(GradientError, match=rf"^backward returns {words}; expected gradients for "
-                       r"input\[0\], input\[1\], got .*\. Return one for each") as error:
+                       r"input\[0\], input\[1\], got .*\. Return one gradient") as error:
         gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
                   backward=lambda dy, cache, grads: found)
     one_line(error)
@@ -164,7 +164,7 @@ def test_gradient_of_a_boolean_input_raises(rng):
 
 
 def test_gradient_of_an_integer_input_raises(rng):
-    with pytest.raises(GradientError, match=r"input\[0\] is int64; convert it with astype"):
+    with pytest.raises(GradientError, match=r"input\[0\] has dtype int64; convert it with astype"):
         gradcheck(None, np.arange(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
                   backward=lambda dy, cache, grads: (dy, dy))
 
@@ -265,9 +265,9 @@ def test_number_used_by_forward_warns(rng, number, kind):
         gradcheck(layer, rng.standard_normal(2), rng=rng)
     assert len(warned) == 1 and warned[0].filename == __file__
     assert str(warned[0].message) == (
-        f"number (line {line}) is a {kind}, and forward computes with it: it is not a parameter, "
-        "so it is neither checked nor trained. Make it an array, of shape (1,) for one number, or "
-        'write field(metadata={"fixed": True})')
+        f"number (line {line}) is a {kind} that forward computes with. Only arrays are "
+        "parameters, which are checked and trained. Make it an array, of shape (1,) for one "
+        'number, or declare it as fixed with field(metadata={"fixed": True})')
     assert layer.number == number and type(layer.number) is type(number)
 
 

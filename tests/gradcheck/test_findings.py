@@ -91,7 +91,7 @@ def test_correction_is_only_in_the_full_report():
 def test_backward_that_raises_is_reported_with_its_line():
     report = report_of("additive: W_a untransposed")
     first = str(report).splitlines()[0]
-    assert first.startswith("PlainAttention: backward raises ValueError in line 54 of planted")
+    assert first.startswith("PlainAttention: backward raises ValueError at line 54 of planted")
     assert ": matmul" in first
 
 

@@ -95,7 +95,7 @@ def test_correct_cell_passes(run):
 def test_cell_that_raises(run):
     run(space := notebook(), STOPS)
     text = str(report(space))
-    assert "raises ValueError in line 15 of a cell, Tanh.backward: " in text
+    assert "raises ValueError at line 15 of a cell, Tanh.backward: " in text
     assert "x, y = cache[0]" in text
 
 

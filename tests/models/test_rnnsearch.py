@@ -89,7 +89,7 @@ def test_every_score(rng, score):
     check_decoding(one_way)
     if score == "dot":                      # queries of size 4, annotations of size 2 · 4
         with pytest.raises(ValueError, match="query_size .4. must equal value_size .8. .* choose "
-                                             "general or scaled-dot, or one direction$"):
+                                             "general or scaled-dot, or an encoder with one dir"):
             translator(rng, np.float64, RNNSearch, **settings)
         return
     both_ways = translator(rng, np.float64, RNNSearch, **settings)

@@ -49,7 +49,7 @@ def bands(curves):
     (plotting.costs, ({"a": {}},), "nothing to plot"),
     (plotting.costs, ({"a": {2: (1, 1)}},), "three finite numbers"),
     (bands, ({"a": {}},), "nothing to plot"),
-    (bands, ({"a": {2: (3, 1, 2)}},), "is 3 between 1 and 2; expected low ≤ mean ≤ high"),
+    (bands, ({"a": {2: (3, 1, 2)}},), "has mean 3, low 1 and high 2; expected low ≤ mean"),
     (bands, ({"a": {math.nan: (1, 1, 1)}},), "a place of 'a' = nan"),
     (plotting.learning_curves, ([],), "no finite train_perplexity"),
     (plotting.learning_curves, ([{"train_loss": 1.0}],), "epoch = None; expected a number"),

@@ -127,7 +127,7 @@ def test_not_a_checkpoint(tmp_path):
 def test_unknown_format_names_both_versions(tmp_path, extra, wrote):
     about = json.dumps({"format": 99} | extra).encode()
     np.savez(tmp_path / "future.npz", about=np.frombuffer(about, np.uint8))
-    message = f"99, expected 1; .*written by numpy_attention {wrote}, and this is {__version__}; "
+    message = f"99, expected 1. .*written by numpy_attention {wrote}, and this is {__version__}; "
     for load in (checkpoint.load, checkpoint.load_about):
         with pytest.raises(ValueError, match=message):
             load(tmp_path / "future.npz")
@@ -135,7 +135,7 @@ def test_unknown_format_names_both_versions(tmp_path, extra, wrote):
 
 def test_non_finite_values(tmp_path):
     checkpoint.save(tmp_path / "nan.npz", {"parameters/W": np.array([1.0, np.nan])}, {})
-    with pytest.raises(ValueError, match="parameters/W contains values that are not finite"):
+    with pytest.raises(ValueError, match="the array parameters/W contains NaN or infinity"):
         checkpoint.load(tmp_path / "nan.npz")
 
 
@@ -220,7 +220,7 @@ def test_best_vector_of_another_length_raises():
     ("1.0.0", "1.0.0"), ("1" * 21, "1" * 20 + "…"), (3, "3"), ([1], "[1]")])
 def test_version_is_shown_on_one_line(version, text):
     assert checkpoint.versions({"version": version}).startswith(
-        f"it was written by numpy_attention {text}, and this is ")
+        f"It was written by numpy_attention {text}, and this is ")
 
 
 def test_partial_file_removed_by_another_process_is_ignored(tmp_path, monkeypatch):

@@ -45,11 +45,11 @@ def bad(W=1.0, x=1.0, gradient=0.0):
 
 
 def test_order_of_diagnosis():
-    assert bad(W=np.nan, x=np.inf, gradient=np.nan) == "parameter W"
-    assert bad(x=1e9, gradient=np.nan) == "activation cache.0.states"
-    assert bad(x=10.0) == "activation cache.1.weights.1"
-    assert bad(x=0.0) == "activation output.0"
-    assert bad(gradient=np.inf) == "gradient of W"
+    assert bad(W=np.nan, x=np.inf, gradient=np.nan) == "the parameter W"
+    assert bad(x=1e9, gradient=np.nan) == "the activation cache.0.states"
+    assert bad(x=10.0) == "the activation cache.1.weights.1"
+    assert bad(x=0.0) == "the activation output.0"
+    assert bad(gradient=np.inf) == "the gradient of W"
     assert bad() == "the loss alone"
 
 

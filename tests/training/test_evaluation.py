@@ -36,8 +36,8 @@ def test_invalid_evaluations():
 
 
 @pytest.mark.parametrize("loss, tokens, error, message", [
-    (1.0, 0, ValueError, "positive number"),
-    (1.0, -2, ValueError, "positive number"),
+    (1.0, 0, ValueError, "at least 1"),
+    (1.0, -2, ValueError, "at least 1"),
     (math.nan, 3, ArithmeticError, "finite loss"),
     (math.inf, 3, ArithmeticError, "finite loss"),
 ])

@@ -37,8 +37,8 @@ def test_valid_values(value, schema):
 @pytest.mark.parametrize("value, schema, message", [
     (1, TEXT, "its entry 'about' is 1, expected a string"),
     ([1, "2"], Every(whole(1)), "its entry '[1]' is \"2\", expected an integer of at least 1"),
-    ({}, Fields({"a": Fields({"b": TEXT})}), "it has no 'a'"),
-    ({"a": {}}, Fields({"a": Fields({"b": TEXT})}), "it has no 'a.b'"),
+    ({}, Fields({"a": Fields({"b": TEXT})}), "it has no entry 'a'"),
+    ({"a": {}}, Fields({"a": Fields({"b": TEXT})}), "it has no entry 'a.b'"),
     ({"a": {"b": None}}, Fields({"a": Fields({"b": TEXT})}), "its entry 'a.b' is null, expected"),
     ([], Fields(), "is [], expected a dict"),
     ({"a": 1}, Fields(optional={"a": TEXT}), "'a' is 1, expected a string"),
@@ -50,7 +50,7 @@ def test_valid_values(value, schema):
     ([], SCALAR, "is [], expected a string, a number"),
     ([1], TREE, "the shape of a state"), ([False], TREE, "the shape of a state"),
     ([0, 1], TREE, "the shape of a state"),
-    ([LINE, {}], HISTORY, "it has no '[1].epoch'"),
+    ([LINE, {}], HISTORY, "it has no entry '[1].epoch'"),
     ([LINE | {"valid_loss": "2"}], HISTORY, "'[0].valid_loss' is \"2\", expected a number"),
     ([LINE | {"seconds": "2"}], HISTORY, "'[0].seconds' is \"2\", expected"),
 ])

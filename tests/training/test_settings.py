@@ -48,8 +48,8 @@ def test_parsing(values, text, value):
 
 
 @pytest.mark.parametrize("values, text, expected", [
-    (whole(5), "4", "an integer of at least 5, at most 10⁹"),
-    (whole(5), "6.0", "an integer of at least 5, at most 10⁹"),
+    (whole(5), "4", "an integer of at least 5 and at most 10⁹"),
+    (whole(5), "6.0", "an integer of at least 5 and at most 10⁹"),
     (POSITIVE, "nan", "a positive number"),
     (POSITIVE, "much", "a positive number"),
     (choice("a", "b"), "c", "one of a, b"),
@@ -144,8 +144,8 @@ def test_numpy_is_not_imported():
 
 
 def test_bounds_in_words():
-    assert whole(1).expected == "an integer of at least 1, at most 10⁹"
-    assert whole(1, 2000).expected == "an integer of at least 1, at most 2,000"
+    assert whole(1).expected == "an integer of at least 1 and at most 10⁹"
+    assert whole(1, 2000).expected == "an integer of at least 1 and at most 2,000"
     assert 10**9 in whole(1) and 10**9 + 1 not in whole(1)
     assert 2**64 - 1 in SEEDS and 2**64 not in SEEDS
 

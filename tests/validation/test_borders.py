@@ -109,8 +109,8 @@ MESSAGES = {
     "sizes that differ": (
         lambda: create(KINDS["dot"], query_size=3), ValueError,
         "query_size (3) must equal value_size (4) in dot attention, which has no matrix between "
-        "them (RNNsearch's two directions double value_size); choose general or scaled-dot, or one "
-        "direction"),
+        "query and value; choose general or scaled-dot, or an encoder with one direction "
+        "(two directions double value_size)"),
     "a window that does not fit": (
         lambda: create(LuongTranslator, attention="multi-head"), ValueError,
         "attention = 'multi-head' cannot be combined with window = 'local-p': local-p "
@@ -144,7 +144,7 @@ MESSAGES = {
         "values (B, S, D) has shape (6, 2), expected (any, any, 4); memories are batch-major"),
     "mixed dtypes": (
         lambda: attentions["general"].read(np.zeros((2, 6, 4)), np.ones((2, 6), bool)), TypeError,
-        "values is float64, but the weights are float32; convert one with astype"),
+        "values is float64, but the weights are float32; convert one of them with astype"),
     "a mask of integers": (
         lambda: cells["gru"].forward(np.zeros((5, 2, 3), F), None, np.ones((5, 2), int)), TypeError,
         "mask (T, B) must be boolean, True where there is a token, got int64; use "
@@ -166,7 +166,7 @@ MESSAGES = {
         "sentences"),
     "another model's gradient": (
         lambda: translator.loss_and_grad(pairs, None, 1.0, language_model.zeros_like()), TypeError,
-        "grads is a LanguageModel, expected the gradient of a RNNSearch; use "
+        "grads is a LanguageModel, expected a gradient of class RNNSearch; use "
         "model.zeros_like()"),
     "a beam": (
         lambda: beam_search(translator, pairs.source, pairs.source_mask, 0), ValueError,

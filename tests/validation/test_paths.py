@@ -62,7 +62,7 @@ def test_folders(tmp_path, loop):
     with pytest.raises(NotADirectoryError, match="file is a file; pass the path of a folder"):
         make_folder(tmp_path / "file")
     for path in (tmp_path / "file" / "a", loop, "/proc/nothing/here"):
-        with pytest.raises(OSError, match="cannot be made a folder"):
+        with pytest.raises(OSError, match="cannot be created"):
             make_folder(path)
     assert is_folder(tmp_path / "a") and not is_folder(tmp_path / "file")
     assert not is_folder(tmp_path / "none") and not is_folder(tmp_path / "file" / "a")

@@ -205,8 +205,8 @@ def imported(tree: ast.AST) -> Iterator[str]:
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
     """Raise Failed if a function that the user has to write is missing or still blank."""
     if not text.strip():
-        raise Failed("runs", "the file is empty; restore it with numpy-attention exercise reset "
-                     f"{exercise.name}")
+        raise Failed("runs", "the file is empty; restore it with `numpy-attention exercise reset "
+                     f"{exercise.name}`")
     for blank in exercise.blanks:
         node: Any = tree
         for name in blank.split("."):
@@ -281,11 +281,11 @@ def without_cache(found: Any, wanted: tuple) -> tuple[tuple, tuple]:
 
 
 def shape_of(value: Any) -> str:
-    """Describe a value in a few words, such as "an array of shape (2, 3)" or "a tuple of 2"."""
+    """Describe a value in a few words, such as "an array of shape (2, 3)"."""
     if value is None:
         return "None (is a return missing?)"
     if isinstance(value, (tuple, list)):
-        return f"a {type(value).__name__} of {len(value)}"
+        return f"a {type(value).__name__} of length {len(value)}"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
     return typed_repr(value)
@@ -314,7 +314,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
     if kind not in "fiub":
         raise Failed("returns", f"{name} is {typed_repr(found)}; expected numbers")
     if kind == "f" and np.ndim(wanted) and np.asarray(wanted).dtype.kind == "i":
-        raise Failed("returns", f"{name} contains {array.dtype}; expected integers")
+        raise Failed("returns", f"{name} has dtype {array.dtype}; expected integers")
     if array.shape != np.shape(wanted):
         raise Failed("shapes", f"{name} has shape {array.shape}; expected {np.shape(wanted)}")
 
@@ -391,7 +391,7 @@ def check_no_stop(case: Case, seed: int) -> None:
         where = gradcheck.describe_place(place)
         words = cut(f"{type(error).__name__}: {error}", LONGEST)
         raise Failed("runs", "\n".join([
-            f"backward raises in {where}: {words}", f"    {gradcheck.source_line(place)}",
+            f"backward raises at {where}: {words}", f"    {gradcheck.source_line(place)}",
             *shapes_at(error)])) from None
 
 

@@ -35,7 +35,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
     names = [getattr(one, "__name__", "") for one in mine]
     if set(names) != set(wanted):
-        raise ValueError(f"expected {' and '.join(wanted)} to check {exercise.name}, got "
+        raise ValueError(f"the exercise {exercise.name} needs {' and '.join(wanted)}, got "
                          f"{', '.join(names) or 'nothing'}")
     text = "\n\n\n".join([exercise.start.rstrip(), *map(source_of, mine)]) + "\n"
     with tempfile.TemporaryDirectory() as folder:

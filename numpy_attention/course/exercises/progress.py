@@ -42,7 +42,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
     if not exists(file):
         here = f"; for the {file.name} in this folder, use --folder ." if exists(file.name) else ""
         raise FileNotFoundError(f"{short_path(file)} does not exist; create it with "
-                                f"numpy-attention exercise start {exercise.name}{here}")
+                                f"`numpy-attention exercise start {exercise.name}`{here}")
     return file
 
 
@@ -53,7 +53,7 @@ def start(exercise: Exercise, folder: Folder) -> Path:
     if exists(file):
         raise FileExistsError(
             f"{short_path(file)} already exists and was not changed; continue with it, or start "
-            f"again with numpy-attention exercise reset {exercise.name}")
+            f"again with `numpy-attention exercise reset {exercise.name}`")
     create(exercise, folder)
     return file
 

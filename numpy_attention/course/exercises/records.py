@@ -68,8 +68,8 @@ class Folder:
             return understood(json.loads(text))
         except (ValueError, TypeError, RecursionError) as error:
             reason = str(error).split(":")[0]
-            raise ValueError(f"{short_path(self.file)} is not a valid progress file ({reason}); "
-                             "move it away to start a new one; your exercises are not "
+            raise ValueError(f"{short_path(self.file)} is not a valid progress file ({reason}). "
+                             "Move it away to start a new one; your exercises are not "
                              "affected") from None
 
     @contextmanager

@@ -112,8 +112,8 @@ def lessons_in(folder: str | Path | None) -> list[Path]:
     if not files and folder is None:
         files = [lesson.path for lesson in course.lessons()]
     if not files:
-        raise FileNotFoundError(f"no lessons in {place}; pass a folder of lessons, or omit it to "
-                                "use those of the course")
+        raise FileNotFoundError(f"the folder {place} contains no lessons; pass another folder, or "
+                                "none to use the lessons of the course")
     return [one.resolve() for one in files]
 
 
@@ -197,8 +197,8 @@ def errors_located(lesson: Lesson) -> Iterator[None]:
         if isinstance(error, SyntaxError):
             lines.append(error.lineno)
         where = f" on line {lines[-1]}" if lines else ""
-        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}: {error}; it "
-                         "must run at least until its backward pass is called") from error
+        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}: {error}; the "
+                         "lesson must run at least until its backward pass is called") from error
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:

@@ -19,7 +19,7 @@ from numpy_attention.validation.arguments import (
     check_text,
     check_tokens,
 )
-from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.messages import plural, typed_repr
 
 
 class Subject(NamedTuple):
@@ -71,7 +71,7 @@ def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Se
     expected: a description of the expected inputs, for the message.
     """
     if not low <= len(inputs) <= high:
-        raise TypeError(f"got {len(inputs)} inputs, expected {expected}")
+        raise TypeError(f"got {plural(len(inputs), 'input')}, expected {expected}")
     return inputs
 
 

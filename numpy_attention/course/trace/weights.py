@@ -59,7 +59,7 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
         return of_writer(run, *sentence)
     if isinstance(run, Translator):
         return of_translator(run, *sentence)
-    raise TypeError(f"run is {type(run).__name__}; expected a Translator or a LanguageModelRun")
+    raise TypeError(f"run is of type {type(run).__name__}; expected Translator or LanguageModelRun")
 
 
 def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGradients:
@@ -109,7 +109,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
         if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
             return found
     raise ValueError("the backward pass has no array named dalpha or dweights with the shape of "
-                     "the attention weights; give their gradient one of these names")
+                     "the attention weights; give the gradient one of these names")
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:

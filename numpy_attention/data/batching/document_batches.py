@@ -36,8 +36,8 @@ class DocumentBatches:
             raise ValueError("documents is empty; expected at least one document")
         shortest = min(map(len, self.documents))
         if shortest < 2:
-            raise ValueError(f"the shortest document has length {shortest}; expected at least 2, "
-                             "because the first is not predicted")
+            raise ValueError(f"the shortest document has length {shortest}; expected at least "
+                             "2 ids, because the first id is not predicted")
 
     def __len__(self) -> int:
         return len(self.order())

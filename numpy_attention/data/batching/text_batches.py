@@ -53,14 +53,12 @@ class TextBatches:
         check_whole("batch_size", batch_size, 1)
         check_whole("steps", steps, 1)
         if len(ids) and ids.min() < 0:
-            raise ValueError(f"ids contain {ids.min()}; expected ids of at least 0, as a "
+            raise ValueError(f"ids contain {ids.min()}; expected ids of at least 0, such as a "
                              "Vocabulary returns")
         if len(ids) < batch_size + 1:
-            raise ValueError(
-                f"a text of {len(ids)} tokens is too short for {batch_size} streams; expected at "
-                f"least {batch_size + 1}; use more text, or batch_size = "
-                f"{max(len(ids) - 1, 1)} or less"
-            )
+            raise ValueError(f"a text of {len(ids)} tokens is too short for {batch_size} streams, "
+                             f"which need at least {batch_size + 1} tokens; use more text, or set "
+                             f"batch_size = {max(len(ids) - 1, 1)} or less")
         self.batch_size = batch_size
         self.steps = steps
         self.inputs = self._streams(ids[:-1])

@@ -72,9 +72,8 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
     low = min_length or LENGTHS[part][0]
     high = max_length or LENGTHS[part][1]
     if low > high:
-        raise ValueError(
-            f"lengths must satisfy 1 <= min_length <= max_length, got {low} and {high}"
-        )
+        raise ValueError(f"min_length = {low} and max_length = {high}; expected 1 ≤ min_length ≤ "
+                         "max_length")
     text = read_shipped("bible-en-es", split)
     collecting = gc.isenabled()
     gc.disable()  # collecting many new objects, none of them garbage, takes a third of the time

@@ -58,7 +58,8 @@ class Corpus:
             return self
         if not isinstance(name, str) or name not in self.parts:
             known = ", ".join(map(str, (*self.parts, None)))
-            raise ValueError(f"{self.name} has no part {short_repr(name)}; expected one of {known}")
+            raise ValueError(f"the corpus {self.name!r} has no part {short_repr(name)}; expected "
+                             f"one of {known}")
         return replace(self, **self.parts[name])
 
 
@@ -104,8 +105,8 @@ class ParallelCorpus(Corpus):
         if rng is not None:
             check_generator(rng)
         if options:
-            raise ValueError(f"{self.name} has no option {' or '.join(options)}; only generated "
-                             "corpora have options")
+            raise ValueError(f"the corpus {self.name!r} has no option {' or '.join(options)}; only "
+                             "generated corpora have options")
         at_least(1, count=count, min_length=min_length, max_length=max_length)
         lengths = accepted_kwargs(self.read, min_length=min_length, max_length=max_length)
         pairs = self.read(split, **lengths)
@@ -134,8 +135,8 @@ class GeneratedCorpus(ParallelCorpus):
                  if name not in ("rng", "count", "keep")]
         unknown = sorted(options.keys() - set(known))
         if unknown:
-            raise ValueError(f"{self.name} has no option {' or '.join(unknown)}; its options are: "
-                             f"{', '.join(known) or 'none'}")
+            raise ValueError(f"the corpus {self.name!r} has no option {' or '.join(unknown)}; its "
+                             f"options are: {', '.join(known) or 'none'}")
 
         def keep(pair: Pair) -> bool:
             return split_of(getattr(pair, self.split_by)) == split

@@ -64,9 +64,8 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
     check_whole("first_year", first_year, 1000, 9999)
     check_whole("last_year", last_year, 1000, 9999)
     if first_year > last_year:
-        raise ValueError(
-            f"years {first_year} to {last_year}; expected 1000 ≤ first_year ≤ last_year ≤ 9999"
-        )
+        raise ValueError(f"first_year = {first_year} and last_year = {last_year}; expected 1000 ≤ "
+                         "first_year ≤ last_year ≤ 9999")
     first = datetime.date(first_year, 1, 1).toordinal()
     last = datetime.date(last_year, 12, 31).toordinal()
 

@@ -69,12 +69,14 @@ def _local_file(file: RemoteFile) -> Path:
         raise NotADirectoryError(f"{ENVIRONMENT} = {named} is not a folder; correct the variable, "
                                  "or unset it to download the file")
     path = named / file.path
+    origin = f"{file.member} from {file.url}" if file.member else f"the file at {file.url}"
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing; save {file.url} there, or unset "
+        raise FileNotFoundError(f"{path} is missing; save {origin} under this name, or unset "
                                 f"{ENVIRONMENT} to download the file automatically")
     if file.sha256 is not None and _sha256(path) != file.sha256:
-        raise ValueError(f"{path} has the SHA-256 {_sha256(path)}, expected {file.sha256}: it is "
-                         f"damaged or another edition; replace it with {file.url}")
+        raise ValueError(f"{path} is damaged or is a different edition: its SHA-256 is "
+                         f"{_sha256(path)}, expected {file.sha256}; replace it with {origin}, or "
+                         f"unset {ENVIRONMENT} to download the file automatically")
     return path
 
 
@@ -91,23 +93,22 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
         progressbar=progress, headers=headers, timeout=30, chunk_size=1 << 16
     )
     known = None if file.sha256 is None else f"sha256:{file.sha256}"
-    remedy = (
-        f"try again later, or save the file in a folder as {file.path} and set {ENVIRONMENT} to "
-        "that folder"
-    )
+    saved = f"{file.member} from this archive" if file.member else "the file"
+    remedy = (f"try again later, or save {saved} in a folder as {file.path} and set {ENVIRONMENT} "
+              "to that folder")
     try:
         pooch.retrieve(
             file.url, known, fname=target.name, path=target.parent, downloader=downloader
         )
     except requests.exceptions.RequestException as error:
-        reason = f"cannot be downloaded ({type(error).__name__}); check the network"
+        reason = f"cannot be downloaded ({type(error).__name__}); check the network,"
         if isinstance(error, requests.exceptions.HTTPError):
             status = "nothing" if error.response is None else error.response.status_code
-            reason = f"cannot be downloaded: the server answered {status}"
-        raise ConnectionError(f"{file.url} {reason}; {remedy}") from None
-    except ValueError as error:
-        raise ValueError(f"the file at {file.url} is not the expected one and was discarded "
-                         f"({error}); {remedy}") from None
+            reason = f"cannot be downloaded, because the server answered {status};"
+        raise ConnectionError(f"{file.url} {reason} {remedy}") from None
+    except ValueError:
+        raise ValueError(f"the file at {file.url} was discarded, because its SHA-256 is not the "
+                         f"expected one; {remedy}") from None
     finally:
         logger.setLevel(level)
 

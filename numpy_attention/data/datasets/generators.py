@@ -68,15 +68,13 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
     check_whole("min_length", min_length, 1)
     check_whole("max_length", max_length, 1)
     if not min_length <= max_length <= LONGEST:
-        raise ValueError(
-            f"min_length = {min_length} and max_length = {max_length}; expected 1 ≤ min_length ≤ "
-            f"max_length ≤ {LONGEST:,}"
-        )
+        raise ValueError(f"min_length = {min_length} and max_length = {max_length}; expected "
+                         f"1 ≤ min_length ≤ max_length ≤ {LONGEST:,}")
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:
         raise ValueError(f"{count:,} different sequences were requested, but {vocabulary_size} "
-                         f"tokens make only {space:,} of length {min_length} to {max_length}; ask "
-                         "for fewer, or for longer sequences")
+                         f"tokens make only {space:,} sequences of {min_length} to {max_length} "
+                         "tokens; ask for fewer sequences, or for longer ones")
 
     def draw(rng: np.random.Generator) -> Pair:
         length = int(rng.integers(min_length, max_length + 1))

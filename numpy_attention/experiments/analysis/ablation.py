@@ -171,7 +171,7 @@ class Ablation:
             if (one.change, one.words) == (change, words):
                 return one
         raise ValueError(f"no cost was measured for change = {change!r} and words = {words!r}; "
-                         f"expected one of {[(one.change, one.words) for one in self.costs]}")
+                         f"expected a pair from {[(one.change, one.words) for one in self.costs]}")
 
     def verdict(self) -> str:
         """Return one line: whether the attention is used, and the cost that decides this."""

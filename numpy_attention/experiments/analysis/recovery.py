@@ -75,14 +75,14 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
         passages = [one[k:k + shortest] for one in documents
                     for k in range(0, len(one) - shortest + 1, shortest)]
     if not passages:
-        raise ValueError(f"this text has no passage of {shortest} tokens (its longest stretch has "
-                         f"{max(map(len, documents))}); use a longer text, or reduce `words` or "
-                         "`following`")
+        raise ValueError(f"this text has no passage of {shortest} tokens, because its longest part "
+                         f"has {max(map(len, documents))}; use a longer text, or reduce "
+                         f"{'`words`' if at_once else '`past` or `following`'}")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):
-        raise ValueError("every word of this text is unknown; at least one word of the vocabulary "
-                         "is needed")
+        raise ValueError("every word of this text is unknown; use a text that has a word of the "
+                         "vocabulary")
     chosen = np.sort(rng.permutation(len(passages))[:number])
     own = [passages[n] for n in chosen]
     starts = np.full(len(own), past)
@@ -128,9 +128,9 @@ class Recovery:
         """
         check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
-            raise ValueError("the two results cover different passages "
-                             f"({len(self.rows):,} and {len(first.rows):,} rows, or NaN at other "
-                             "places); pass the same Passages to both calls of recover()")
+            raise ValueError("the two results cover different passages: they have "
+                             f"{len(self.rows):,} and {len(first.rows):,} rows, or NaN at other "
+                             "places; pass the same Passages to both calls of recover()")
         return _intervals(self.rows - first.rows, rng)
 
 

@@ -56,8 +56,8 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
             check(table, Fields(optional=ENTRIES), name)
             unknown = table.keys() - ENTRIES
             if unknown:
-                raise ValueError(f"{name} has the unknown entries {', '.join(sorted(unknown))}; "
-                                 f"allowed entries are {', '.join(ENTRIES)}")
+                raise ValueError(f"recipe {name} has the unknown entries "
+                                 f"{', '.join(sorted(unknown))}; expected {', '.join(ENTRIES)}")
     except ValueError as error:         # including TOMLDecodeError
         raise ValueError(f"{path}: {error}") from None
     return tables
@@ -76,7 +76,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:
-        raise ValueError(f"recipe {name} has no {', '.join(missing)}; define them, or set a base")
+        raise ValueError(f"recipe {name} has no {' or '.join(missing)}; define them, or set a base")
     check_name(f"the model of recipe {name}", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
     return Recipe(
         name=name,
@@ -104,7 +104,7 @@ def with_bases(name: str, tables: Tables) -> dict[str, Any]:
         if base not in tables or base in chain:
             problem = "is based on itself" if base in chain else f"has the unknown base {base!r}"
             raise ValueError(f"recipe {name} {problem}; expected another recipe of this file or of "
-                             "the package as base")
+                             "the package as the base")
         chain.append(base)
     entries: dict[str, Any] = {}
     for one in reversed(chain):
@@ -119,7 +119,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
     unknown = training.keys() - {one.name for one in fields(kind)}
     if unknown:
         raise ValueError(f"the training of recipe {name} has the unknown fields "
-                         f"{', '.join(sorted(unknown))}; expected those of {kind.__name__}")
+                         f"{', '.join(sorted(unknown))}; expected fields of {kind.__name__}")
     return kind(**training)
 
 

@@ -47,11 +47,11 @@ class Recipe:
     def __post_init__(self) -> None:
         strange = [" ".join(figure) for figure in self.baselines if figure not in self.metrics]
         if strange:
-            raise ValueError(f"recipe {self.name} has baselines for {', '.join(strange)}, which "
-                             "are not among its metrics")
+            raise ValueError(f"recipe {self.name} has baselines for figures that are not among its "
+                             f"metrics: {', '.join(strange)}; add them, or remove the baselines")
         if self.train_max_length and self.is_language_model:
             raise ValueError(f"recipe {self.name} has train_max_length, which is only for "
-                             "translators; use the training setting cut for a language model")
+                             "translators; use the training setting `cut` for a language model")
 
     @property
     def is_language_model(self) -> bool:
@@ -140,8 +140,9 @@ def run(
         found[split] = recipe.measure(trained, data, wanted, ranks, confidence.draws(seed))
         missing = wanted - found[split].keys()
         if missing:
-            raise ValueError(f"recipe {recipe.name}: the results on split {split} lack "
-                             f"{', '.join(sorted(missing))}; they have {', '.join(found[split])}")
+            raise ValueError(f"recipe {recipe.name}: the {split} split has no metric "
+                             f"{' or '.join(sorted(missing))}; choose from "
+                             f"{', '.join(found[split])}")
     minutes = round(trained.history[-1]["seconds"] / 60, 2)
     return [
         {

@@ -92,10 +92,10 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         recipe, now = line["recipe"], line["settings"]
         there = settings.setdefault(recipe, now)
         if there != now:
-            raise ValueError(f"{path}: the figures of {short_repr(recipe)} have different settings "
-                             f"({short_repr(there)}, then {short_repr(now)}), but all figures of a "
-                             "recipe in a table must share one setting; remove the file and "
-                             "measure every seed again, or rename the changed recipe")
+            raise ValueError(f"{path}: the figures of recipe {short_repr(recipe)} have different "
+                             f"settings, {short_repr(there)} and {short_repr(now)}, but a table "
+                             "needs figures with the same settings. Remove the file and measure "
+                             "every seed again, or rename the changed recipe")
     return known
 
 
@@ -116,7 +116,7 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     data = "".join(json.dumps(line) + "\n" for line in ordered).encode()
     if known and not path.read_bytes().endswith(b"\n"):
         raise ValueError(f"{path} does not end with a newline, so its last line may be incomplete; "
-                         "check it and add a newline")
+                         "check this line and add a newline")
     with path_errors(path, "written"):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         try:

@@ -111,20 +111,20 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
              if one.name in (file, name)]
     if not named:
         files = dict.fromkeys(parted(one)[0] for one in known)
-        raise ValueError(f"{folder} was trained with user-defined code, {' and '.join(known)}, "
-                         "which is not run without your consent; inspect it, then pass code = "
-                         f"{','.join(files)}")
+        raise ValueError(f"{folder} was trained with the user-defined code "
+                         f"{' and '.join(known)}, which is not run without your consent; "
+                         f"inspect it, then pass code = {','.join(files)}")
     for one, code in named:
         if code.digest == known[name]:
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
                                                                         class_in(code, of_class))
     now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
-    advice = "restore the unchanged file, or train again in another folder"
+    advice = "Restore the unchanged file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
-        advice = f"the run kept a copy; inspect it, then pass code = {shlex.quote(str(kept))}"
-    raise ValueError(f"{file} has changed since {folder} was trained (SHA-256 "
-                     f"{known[name][:SHOWN]}… then, {now} now); {advice}")
+        advice = f"The run kept a copy; inspect it, then pass code = {shlex.quote(str(kept))}"
+    raise ValueError(f"{file} has changed since {folder} was trained: its SHA-256 was "
+                     f"{known[name][:SHOWN]}… and is now {now}. {advice}")
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:

@@ -52,6 +52,6 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
         for name in READING:
             here, there = (getattr(one.training, name, None) for one in (first, other))
             if here != there:
-                raise ValueError(f"{folder} has {name} {there!r}, but {folders[0]} has {here!r}; "
+                raise ValueError(f"{folder} has {name} = {there!r}, but {folders[0]} has {here!r}; "
                                  f"only runs that read text in the same way can be {done}")
     return [first, *others]

@@ -208,7 +208,7 @@ class LanguageModelRun(Trained):
         """Raise ValueError if the model has no attention weights."""
         if not hasattr(getattr(self.model, "reader", None), "attention"):
             name = self.settings.get("attention", self.name)
-            raise ValueError(f"the {name} model has no attention weights to show; train one with "
+            raise ValueError(f"the model {name!r} has no attention weights to show; train one with "
                              "attention over its history, such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:

@@ -298,7 +298,7 @@ def how_shared(trainer: Trainer) -> str:
     if adds_as_one(ranks, threads) and adds_as_one(before, earlier):
         sums = "bit-identical"
     now = f"{ranks} rank{'s' * (ranks > 1)} × {threads} thread{'s' * (threads > 1)}"
-    return f", on {now}, {before} × {earlier} before: sums are {sums}"
+    return f", on {now} instead of {before} × {earlier}; sums are {sums}"
 
 
 def corpus_in(path: str | Path | None) -> dict[str, Any] | None:

@@ -64,7 +64,7 @@ def _words_of(side: str, sentences: list, training: TranslatorTraining) -> Vocab
     try:
         return Vocabulary.build(sentences, training.max_vocabulary, training.min_count)
     except ValueError as error:
-        raise ValueError(f"the {side} vocabulary: {error}; if spaces do not separate the words of "
+        raise ValueError(f"the {side} vocabulary: {error}. If spaces do not separate the words of "
                          "the language, split words into pieces with subwords") from None
 
 
@@ -323,7 +323,7 @@ class Translator(Trained):
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:
             raise ValueError(f"each of these {len(pairs):,} pairs contains a word unknown to this "
-                             "translator: at least one pair without unknown words is needed")
+                             "translator, but at least one pair without unknown words is needed")
         threads = threads or available(ranks)
         sources = [pair.source for pair in known]
         found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)

@@ -24,8 +24,8 @@ OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidde
           "O": H, "inner": A, "K": A, "A": A}
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
           "hidden": 4, "layers": 2, "dropout": 0.2}
-ONE_SIZE = ("it works if queries and keys have the same size; if it requires this, as q · h_j "
-            "does, raise ValueError for other sizes in `create`, and the check uses equal sizes")
+ONE_SIZE = ("the code works if queries and keys have the same size. If it requires this, as "
+            "q · h_j does, raise ValueError in `create` for other sizes, and they are not checked")
 A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward) for "
           "gradcheck, and check FILE.py:case")
 
@@ -87,8 +87,8 @@ def check_as_it_is(function, rng):
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
         kinds = [type(one).__name__ for one in (given if isinstance(given, tuple) else [given])]
-        raise TypeError(f"{function.__name__} returns {', '.join(kinds)}, expected (target, "
-                        "inputs, forward, backward), where inputs is a tuple")
+        raise TypeError(f"{function.__name__} returns values of type {', '.join(kinds)}; "
+                        "expected (target, inputs, forward, backward), where inputs is a tuple")
     target, inputs, forward, backward = given
     return gradcheck(target, *inputs, rng=rng, forward=forward, backward=backward,
                      title=function.__name__)

@@ -53,8 +53,8 @@ def padding_ignored(check):
         axes = [axis for axis in (0, 1) if is_padded(mask, axis)]
         wrong = changed_by_padding(check, mask, axes[0]) if len(axes) == 1 else []
         if wrong:
-            return [Broken("mask forward", f"{join_words(wrong)} changes with one more hidden "
-                           "position at the end"
+            return [Broken("mask forward", "one more hidden position at the end changes "
+                           f"{join_words(wrong)}"
                            "\n  masked values must neither be read nor counted")]
     return []
 
@@ -131,7 +131,7 @@ def violations(check, mask, hidden):
     after = outputs_at(check, inputs)
     wrong = differing(visible(after, mask), visible(before, mask), NOTHING)
     if wrong:
-        texts.append(f"{join_words(wrong)} changes with masked values of {join_words(moved)}")
+        texts.append(f"masked values of {join_words(moved)} change {join_words(wrong)}")
     return texts
 
 
@@ -225,8 +225,8 @@ def future_unused(check):
         after = outputs_at(check, inputs)
         wrong = differing(steps(after, check, slice(t)), steps(before, check, slice(t)), NOTHING)
         if wrong:
-            return [Broken("future", f"{join_words(wrong)} before step {t} (from 0) changes with "
-                           f"input[0] from step {t} on: it reads the future"
+            return [Broken("future", f"input[0] from step {t} on (counted from 0) changes "
+                           f"{join_words(wrong)} before step {t}: forward reads the future"
                            "\n  step t may read steps up to t")]
     return []
 
@@ -248,7 +248,7 @@ def check_causal(check):
     check_whole("causal", check.causal, 0)
     first = check.inputs[0] if check.inputs else None
     if not isinstance(first, np.ndarray) or first.ndim <= check.causal:
-        raise ValueError(f"causal = {check.causal} is not an axis of the first input")
+        raise ValueError(f"causal = {check.causal} is not an axis of input[0]; pass its time axis")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
-        raise ValueError(f"causal = {check.causal}: the first input has length "
-                         f"{first.shape[check.causal]} along this axis, but no output does")
+        raise ValueError(f"causal = {check.causal}: along this axis, no output has the length "
+                         f"{first.shape[check.causal]} of input[0]; pass the axis of time steps")

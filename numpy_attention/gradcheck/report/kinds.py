@@ -69,7 +69,7 @@ def array_kinds(found, right, flags=(), shapes=()):
     values, from which `has_blocks` concludes whether the columns of an array have blocks.
     """
     if np.shape(found) != right.shape:
-        note = " which is the other way round" if np.shape(found) == right.shape[::-1] else ""
+        note = ", which is the other way round" if np.shape(found) == right.shape[::-1] else ""
         return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{note}")]
     if not np.isfinite(found).all():
         return [Kind("unwritten", "not finite: a division by 0 or an overflow, or memory of "
@@ -93,7 +93,7 @@ def array_kinds(found, right, flags=(), shapes=()):
         return [Kind("factor", f"every element is {ratios[0]:.5g} times the right one")]
     for axis in range(min(found.ndim - 1, 2)):
         if by_rows(found.swapaxes(0, axis), right.swapaxes(0, axis), size):
-            return [Kind("scale in time", f"each along axis {axis} has a factor of its own: "
+            return [Kind("scale in time", f"each slice along axis {axis} has its own factor: "
                          "divided by another number, of steps or words, or not divided")]
     if found.ndim == 2 and found.shape[0] == found.shape[1] and same(found.T, right):
         return [Kind("transpose", "right after a transpose: the factors of a matrix product are "
@@ -159,8 +159,8 @@ def masked(found, right, size, flags):
     if not right.any():
         return [Kind("extra term", "all of it should be 0: no output depends on it")]
     if wrong.any() and not right[wrong].any():
-        return [Kind("mask backward", f"right but at {int(wrong.sum())} places that should be 0: "
-                     "a mask is forgotten")]
+        return [Kind("mask backward", f"right except at {int(wrong.sum())} places that should be "
+                     "0: a mask is forgotten")]
     for flag in flags:
         steps = [flag, *flag] if flag.ndim > 1 else [flag]
         for one in steps:
@@ -169,8 +169,8 @@ def masked(found, right, size, flags):
             rows = wrong.any(axis=tuple(range(one.ndim, wrong.ndim)))
             if np.array_equal(rows, ~one):
                 which = "backward" if np.abs(found[~one]).any() else "forward"
-                return [Kind(f"mask {which}", "wrong where the mask is False alone: the forward "
-                             "and the backward do not treat it alike")]
+                return [Kind(f"mask {which}", "wrong only where the mask is False: the forward "
+                             "and the backward do not treat the mask alike")]
     return []
 
 

@@ -311,7 +311,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
         yield f"  {element_of(finding.found, finding.right)}{how}"
     elif finding.follows:
         yield from elements_of(report, finding.follows[0])
-    if not report.wrong:
+    if len(report.wrong) < 2:
         return
     if len(finding.follows) == len(report.wrong):
         yield "  every other error follows from it"

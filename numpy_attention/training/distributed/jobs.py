@@ -80,7 +80,7 @@ def collect(ranks: Ranks, jobs: Sequence[Job],
         except (Exception, KeyboardInterrupt) as error:
             at_work = len(others) - len(free)
             if failed is None and at_work:
-                print(f"{error}; waiting for {at_work} running, starting no more", flush=True)
+                print(f"{error}; starting no more jobs, waiting for {at_work}", flush=True)
             failed = failed or error
     for rank in others:
         ranks.comm.send(None, rank)

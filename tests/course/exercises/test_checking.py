@@ -28,7 +28,7 @@ def forward(line):
 
 
 @pytest.mark.parametrize("text, stage, expected", [
-    ("", "runs", "the file is empty; restore it with numpy-attention exercise reset linear"),
+    ("", "runs", "the file is empty; restore it with `numpy-attention exercise reset linear`"),
     ("def (:\n", "runs", "line 1 is not valid Python"),
     ("x = 1\n", "runs", "Linear.backward is missing; define it under this name"),
     (LINEAR.start, "runs", "Linear.backward is not implemented yet"),
@@ -51,7 +51,7 @@ def forward(line):
      "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
     (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\n"
             "return (dy @ self.W.T).astype(int)"), "returns",
-     "backward returns int64 for x; expected gradients for x, got none. Return one for each"),
+     "backward returns an array of int64 for x; expected gradients for x, got none. Return"),
     (linear("x = cache\ngrads.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),
@@ -165,7 +165,7 @@ def test_messages_about_hypotheses(change, expected, verdict):
     ("beam", ("    return ended", "    return [(list(words), total) for words, total in ended]"),
      "runs", "words is a tuple of numbers"),
     ("reorder-states", ("return totals, ids,", "return totals, 1.0 * ids,"), "returns",
-     "output[1] contains float64; expected integers"),
+     "output[1] has dtype float64; expected integers"),
     ("reorder-states", ("B, k, V = log_p.shape", "B, k, V = log_p.shape\n    ids *= 2"),
      "protocol", "ids was changed"),
     ("kv-cache", ("keys, values\n", "keys, 2 * values\n"), "values", "values (output[2]): "),

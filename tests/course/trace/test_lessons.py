@@ -35,7 +35,7 @@ def test_local_lessons_come_before_the_course(tmp_path, monkeypatch):
     assert lesson_named("1").path.parent == LESSONS.resolve()
     written(tmp_path / "lessons", "01_mine", HEAD)
     assert lesson_named("1").path == tmp_path.resolve() / "lessons" / "01_mine.py"
-    with pytest.raises(FileNotFoundError, match="no lessons in .*those of the course"):
+    with pytest.raises(FileNotFoundError, match="contains no lessons; .*lessons of the course"):
         lesson_named("1", tmp_path)
 
 

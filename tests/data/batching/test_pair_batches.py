@@ -97,7 +97,7 @@ def test_pairs_are_encoded():
     (lambda: pair_batch([[4]], []), ValueError, "got 1 sources and 0 targets; expected one"),
     (lambda: PairBatches([], []), ValueError, "no pairs; is the corpus empty"),
     (lambda: PairBatches([[4]], [["a"]]), TypeError, "targets contain values of type str"),
-    (lambda: PairBatches([[4]], [[-4]]), ValueError, "targets contain negative numbers"),
+    (lambda: PairBatches([[4]], [[-4]]), ValueError, "targets contain the id -4"),
     (lambda: PairBatches([[4]], [4]), TypeError, r"targets\[0\] is 4, of type int"),
     (lambda: PairBatches([[4]], [[4]], 0), ValueError, "batch_size = 0"),
     (lambda: PairBatches([[4]], [[4]], reverse_source="no"), TypeError, "reverse_source is 'no'"),

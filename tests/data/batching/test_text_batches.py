@@ -39,7 +39,7 @@ def test_default_batch_size_and_steps():
 
 
 def test_text_that_is_too_short_raises():
-    message = "a text of 4 tokens is too short for 4 streams; expected at least 5"
+    message = "a text of 4 tokens is too short for 4 streams, which need at least 5 tokens"
     with pytest.raises(ValueError, match=message):
         TextBatches([4, 5, 6, 7], batch_size=4)
     with pytest.raises(ValueError, match="steps = 0; expected an integer of at least 1"):
@@ -48,5 +48,5 @@ def test_text_that_is_too_short_raises():
 
 def test_ids_start_at_0():
     assert TextBatches([0, 4], batch_size=1).batch(0).inputs.tolist() == [[0]]
-    with pytest.raises(ValueError, match="^ids contain -1; expected ids of at least 0, as a Vocab"):
+    with pytest.raises(ValueError, match="^ids contain -1; expected ids of at least 0, such as"):
         TextBatches([4, -1, 5], batch_size=1)

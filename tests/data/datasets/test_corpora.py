@@ -75,10 +75,10 @@ def test_invalid_requests():
 
     with check_error("corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
         describe("bible")
-    with check_error("corpus 'ptb' is text, not parallel: it is for language models; "
+    with check_error("corpus 'ptb' is text, not parallel, and it is for language models; "
                  "choose one of bible-en-es, copy"):
         load_parallel("ptb", "train")
-    with check_error("corpus 'copy' is parallel, not text: it is for translators; "
+    with check_error("corpus 'copy' is parallel, not text, and it is for translators; "
                  "choose one of bible-en, ptb"):
         load_text("copy", "train")
     for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
@@ -86,15 +86,15 @@ def test_invalid_requests():
             load(name, "dev")
     with check_error("split = 'test_2016_flickr'; expected one of train"):
         load_parallel("copy", "test_2016_flickr")
-    with check_error("copy has no option length; its options are: vocabulary_size, min_length"):
+    with check_error("the corpus 'copy' has no option length; its options are: vocabulary_size"):
         load_parallel("copy", "train", length=3)
-    with check_error("dates has no option min_length; its options are: first_year"):
+    with check_error("the corpus 'dates' has no option min_length; its options are: first_year"):
         load_parallel("dates", "train", min_length=3)
-    with check_error(r"bible-en-es has no option vocabulary_size"):
+    with check_error(r"the corpus 'bible-en-es' has no option vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)
-    with check_error("copy has no part 'verses'; expected one of None"):
+    with check_error("the corpus 'copy' has no part 'verses'; expected one of None"):
         load_parallel("copy", "train", part="verses")
-    with check_error("bible-en-es has no part 'raw'; expected one of clauses, verses, both, None"):
+    with check_error("'bible-en-es' has no part 'raw'; expected one of clauses, verses, both"):
         load_parallel("bible-en-es", "train", part="raw")
 
 

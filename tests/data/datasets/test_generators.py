@@ -41,14 +41,14 @@ def test_smallest_and_largest_valid_sizes():
     assert copy(rng, 1, vocabulary_size=2**31 - 1)
     with pytest.raises(ValueError, match="vocabulary_size = "):
         copy(rng, 1, vocabulary_size=2**31)
-    with pytest.raises(ValueError, match="make only 10 of length 3 to 12"):
+    with pytest.raises(ValueError, match="make only 10 sequences of 3 to 12"):
         copy(rng, 10_000_000, vocabulary_size=1)
 
 
 def test_impossible_requests_raise():
     every = copy(np.random.default_rng(0), 14, vocabulary_size=2, min_length=1, max_length=3)
     assert len(every) == 14
-    with pytest.raises(ValueError, match="make only 14 of length 1 to 3"):
+    with pytest.raises(ValueError, match="make only 14 sequences of 1 to 3"):
         copy(np.random.default_rng(0), 15, vocabulary_size=2, min_length=1, max_length=3)
     with pytest.raises(ValueError, match="found only 1 different sources, expected 2"):
         distinct(lambda rng: Pair(["a"], ["a"]), np.random.default_rng(0), 2, max_misses=50)

@@ -83,8 +83,8 @@ def test_entries_are_merged_with_the_base(tmp_path):
     ("[mine", "Expected"),
     ("mine = 3", "'mine' is 3, expected a dict"),
     ("mine.metrics = [3]", r"'mine.metrics\[0\]' is 3"),
-    ("mine.seting = {}", "mine has the unknown entries seting; allowed entries are base, "),
-    ("mine.description = ''", "recipe mine has no model, corpus, metrics"),
+    ("mine.seting = {}", "recipe mine has the unknown entries seting; expected base, "),
+    ("mine.description = ''", "recipe mine has no model or corpus or metrics"),
     ("mine = { description = '', base = 'other' }", "has the unknown base 'other'"),
     ("mine = { description = '', base = 'mine' }", "recipe mine is based on itself"),
     ("mine = { description = '', base = 'dates', model = 'rnn' }", "the model of recipe mine"),
@@ -105,7 +105,7 @@ def test_malformed_file(tmp_path, text, message):
 
 @pytest.mark.parametrize("name, message", [
     ("daniluk-lstn", "unknown recipe 'daniluk-lstn'; expected one of .*, such as daniluk-lstm, "),
-    ("~~~~", "such as rnnsearch-bible, multi30k-de-en, reverse$"),
+    ("~~~~", "such as rnnsearch-bible, multi30k-de-en, multi30k-de-en-smoothed$"),
     (["dates"], r"unknown recipe \['dates'\]; "),
 ])
 def test_unknown_name(name, message):

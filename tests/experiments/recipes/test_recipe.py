@@ -31,10 +31,10 @@ def test_figures(tmp_path):
 
 
 def test_unavailable_metric(tmp_path):
-    with pytest.raises(ValueError, match="split test lack comet"):
+    with pytest.raises(ValueError, match="test split has no metric comet"):
         comet = replace(TINY, metrics=(("test", "comet"),), baselines={})
         run(comet, 0, 1, progress=False)
-    with pytest.raises(ValueError, match="baselines for valid perplexity"):
+    with pytest.raises(ValueError, match="among its metrics: valid perplexity"):
         replace(TINY, metrics=(("test", "bleu"),))
 
 

@@ -94,7 +94,7 @@ def test_load_without_code_runs_nothing(code, mine, folder, monkeypatch):
     with pytest.raises(ValueError) as error:
         Translator.load(folder, code)
     assert str(error.value) == (
-        f"{folder} was trained with user-defined code, mine.py:Mine, which is not run without "
+        f"{folder} was trained with the user-defined code mine.py:Mine, which is not run without "
         "your consent; inspect it, then pass code = mine.py")
     assert not ran(mine) and not (mine.parent / "other.py.ran").exists()
 
@@ -106,17 +106,17 @@ def test_changed_file_raises_and_is_not_run(mine, folder):
     with pytest.raises(ValueError) as error:
         Translator.load(folder, [mine])
     assert str(error.value) == (
-        f"mine.py has changed since {folder} was trained (SHA-256 {then}… then, {now}… now); "
-        f"the run kept a copy; inspect it, then pass code = {folder / 'mine.py'}")
+        f"mine.py has changed since {folder} was trained: its SHA-256 was {then}… and is now "
+        f"{now}…. The run kept a copy; inspect it, then pass code = {folder / 'mine.py'}")
     assert not ran(mine)
     with pytest.raises(ValueError, match="SHA-256"):
         Translator.load(folder, [custom_class(str(mine))])
     assert Translator.load(folder, [folder / "mine.py"]).name == "luong"
     (folder / "mine.py").write_text("x")
-    with pytest.raises(ValueError, match="restore the unchanged file, or train again in another f"):
+    with pytest.raises(ValueError, match="Restore the unchanged file, or train again in another f"):
         Translator.load(folder, [mine])
     (folder / "mine.py").unlink()
-    with pytest.raises(ValueError, match="restore the unchanged file, or train again in another f"):
+    with pytest.raises(ValueError, match="Restore the unchanged file, or train again in another f"):
         Translator.load(folder, [mine])
 
 
@@ -163,7 +163,7 @@ def test_language_model_with_a_custom_score_and_cell(tmp_path):
     again = LanguageModelRun.load(tmp_path / "run", files)
     assert np.array_equal(again.model.vector, writer.model.vector)
     assert again.settings["cell"] == "cell.py:MinimalGatedUnit"
-    with pytest.raises(ValueError, match="code, past.py:Past and cell.py:MinimalGatedUnit, .* "
+    with pytest.raises(ValueError, match="code past.py:Past and cell.py:MinimalGatedUnit, .* "
                                          "code = past.py,cell.py$"):
         LanguageModelRun.load(tmp_path / "run", files[:1])
 

@@ -60,12 +60,12 @@ def test_language_models(tmp_path, rng):
 def test_invalid_ensembles(tmp_path):
     first = translator(tmp_path / "first")
     backwards = translator(tmp_path / "backwards", reverse_source=True)
-    with pytest.raises(ValueError, match="backwards has reverse_source True, .*first has False"):
+    with pytest.raises(ValueError, match="backwards has reverse_source = True, .*first has False"):
         load_ensemble(Translator, [first, backwards])
     with pytest.raises(ValueError, match="other and .*first differ in their source vocabulary; o"):
         load_ensemble(Translator, [first, translator(tmp_path / "other", OTHERS)])
     words = writer(tmp_path / "words")
-    with pytest.raises(ValueError, match="steps has steps 2, but .*words has 3"):
+    with pytest.raises(ValueError, match="steps has steps = 2, but .*words has 3"):
         load_ensemble(LanguageModelRun, [words, writer(tmp_path / "steps", steps=2)])
     with pytest.raises(ValueError, match="is the checkpoint of a language model"):
         load_ensemble(Translator, [first, words])

@@ -202,7 +202,7 @@ def test_string_instead_of_a_word_list_raises(rng):
 def test_models_without_attention_have_no_weights(rng):
     ngram = ATTENTIVE | {"attention": "ngram"}
     for writer, kind in ((writer_of(), "language-model"), (writer_of(settings=ngram), "ngram")):
-        with pytest.raises(ValueError, match=f"the {kind} model has no attention weights"):
+        with pytest.raises(ValueError, match=f"the model '{kind}' has no attention weights"):
             writer.attend(["a"])
         assert next(writer.generate(rng)).weights is None
 

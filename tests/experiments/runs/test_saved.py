@@ -97,7 +97,7 @@ def unknown_model(about):
 def test_unknown_contents_name_both_versions(
         folder, change, reason, resumes, version, named):
     rewrite(folder, change, version)
-    versions = f"it was written by numpy_attention {named}, and this is {__version__}"
+    versions = f"It was written by numpy_attention {named}, and this is {__version__}"
     message = f"(?s)cannot be loaded.*{reason}.*{versions}"
     with pytest.raises(ValueError, match=message) as error:
         Translator.load(folder)
@@ -130,7 +130,7 @@ def test_random_numbers_of_a_model_are_limited():
 
 def test_other_format_names_both_versions(folder):
     rewrite(folder, lambda about: about.update(format=2), "9.1")
-    message = f"format 2, expected 1; .*written by numpy_attention 9.1, and this is {__version__}"
+    message = f"format 2, expected 1. .*written by numpy_attention 9.1, and this is {__version__}"
     with pytest.raises(ValueError, match=message):
         Translator.load(folder)
     with pytest.raises(ValueError, match=message):
@@ -143,5 +143,5 @@ def test_parameters_of_another_model(folder):
         contents = dict(file)
     kept = {name: array for name, array in contents.items() if not name.startswith("best/decoder")}
     np.savez(path, **kept)
-    with pytest.raises(ValueError, match="cannot be loaded.*missing.*; use another copy, or train"):
+    with pytest.raises(ValueError, match="cannot be loaded.*missing.*. Use another copy, or train"):
         Translator.load(folder)

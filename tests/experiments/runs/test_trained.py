@@ -339,5 +339,5 @@ def test_short_text_is_validated_in_fewer_streams():
     run = writer_of(batch_size=5)
     batches = run.batches_to_validate(Text([[["a", "b"]]]))
     assert batches.batch_size == 3 and run.batches_to_validate(TEXT).batch_size == 5
-    with pytest.raises(ValueError, match="use more text, or batch_size = 3 or less"):
+    with pytest.raises(ValueError, match="use more text, or set batch_size = 3 or less"):
         run.batches(Text([[["a", "b"]]]))

@@ -87,17 +87,17 @@ def test_budget_equal_to_the_recipe_uses_the_same_folder(tmp_path, capsys, monke
 
 
 @pytest.mark.parametrize("words, message", [
-    ("tiny-dot", "got only tiny-dot; expected at least two"),
-    ("tiny-dot tiny-dot", "got only tiny-dot"),
+    ("tiny-dot", "got only recipe tiny-dot; expected at least two"),
+    ("tiny-dot tiny-dot", "got only recipe tiny-dot"),
     ("tiny-dot none-*", "no recipe is named 'none-*'"),
-    ("tiny-dot zaremba-small", "zaremba-small is a recipe for a language model"),
-    ("tiny-dot other-text", "tiny-dot and other-text are trained on different texts"),
+    ("tiny-dot zaremba-small", "recipe zaremba-small trains a language model"),
+    ("tiny-dot other-text", "recipes tiny-dot and other-text are trained on different texts"),
     ("tiny-dot other-budget",
      "tiny-dot trains for 2 epochs, but other-budget for 3 epochs; set one "
      "budget for all with --epochs and --minutes"),
     ("tiny-* --seed 0 --seeds 0-1", "--seed has no effect with --seeds"),
     ("tiny-* --seeds 1-0", "argument --seeds: got '1-0', expected seeds such as 0-2 or 0,3,5"),
-    ("tiny-* --index 60", "--index 60 is out of range; test has 60 pairs"),
+    ("tiny-* --index 60", "--index 60 is out of range; the test split has 60 pairs"),
 ])
 def test_errors(words, message, capsys, tmp_path):
     assert message in failure(capsys, "compare", *words.split())

@@ -55,7 +55,7 @@ def test_failures_are_named_and_settings_are_checked_first(run, tmp_path):
     code, lines, err = run(2, RECIPES, *words)
     assert code == 2
     error, = re.findall("^numpy-attention: error: (.*)$", err, re.M)
-    assert error.startswith("diverging, seed 3: step 2 of epoch 1: loss nan")
+    assert error.startswith("diverging, seed 3: step 2 of epoch 1 has loss nan")
     assert sum("done: tiny-dot, seed 3: " in line for line in lines) == 1
     assert "Traceback" not in err
     before = trained(tmp_path)

@@ -97,7 +97,7 @@ def test_changed_file(run, text, place, capsys):
     (place / "other").mkdir(exist_ok=True)
     path = written(place / "other", text)
     error = failure(capsys, "translate", run, "1 2", "--code", str(path))
-    assert f"mine.py has changed since {run} was trained (SHA-256 " in error
+    assert f"mine.py has changed since {run} was trained: its SHA-256 was " in error
     assert f"pass --code {run}/mine.py\n" in error
     assert main(["translate", run, "1 2", "--code", f"{run}/mine.py"]) == 0
     if text != "1 / 0":
@@ -131,7 +131,7 @@ def test_invalid_commands(words, message, place, capsys):
     (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in "
      "Mine.create: AttributeError: "),
     (changed("memory), (query, p)", "memory)"), "line 23 of broken.py, in Mine.score: score "
-     "returns float32 (24, 5), expected (scores, cache)"),
+     "returns a float32 array of shape (24, 5), expected (scores, cache)"),
     (changed("return dp @", "dp @"), "line 30 of broken.py, in Mine.score_backward: score_backward "
      "returns None, expected the array dquery (B, Q)"),
     (MINE + READ, "line 33 of broken.py, in Mine.read: read returns None, expected a Memory"),

@@ -85,7 +85,7 @@ def test_many_unknown_words_are_counted(capsys, monkeypatch):
     assert main(["translate", "copy", "--beam", "1"]) == 0
     out, error = capsys.readouterr()
     assert len(out.splitlines()) == 1000
-    assert error == ("numpy-attention: not in the run's vocabulary, read as <unk>: "
+    assert error == ("numpy-attention: words not in the run's vocabulary are read as <unk>: "
                      + ", ".join(f"word{n}" for n in range(10)) + " and 990 more\n")
 
 

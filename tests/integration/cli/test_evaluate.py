@@ -65,7 +65,7 @@ def test_ensemble(capsys, tmp_path):
     assert capsys.readouterr().out.count("\n") == 1
     for wrong, message in ((f"{other},{other}", "each once"), (tmp_path / "nix", "no checkpoint")):
         assert message in failure(capsys, "evaluate", "copy", "--ensemble", wrong)
-    assert "has state 'sentence'" in failure(capsys, "evaluate", "plain", "--ensemble", "sentences")
+    assert "state = 'sentence'" in failure(capsys, "evaluate", "plain", "--ensemble", "sentences")
 
 
 def test_evaluate_without_unknown_words(capsys, tmp_path):
@@ -285,7 +285,7 @@ def test_questions_written_and_read(many_words, capsys, tmp_path, monkeypatch):
         assert f"{word.split()[0]} has no effect with --questions" in failure(
             capsys, "cloze", "words", "--questions", file, *word.split())
     assert "made.txt" in failure(capsys, *words, "--write", f"{file}/a.txt")
-    assert "--number 9999: this text has " in failure(capsys, "cloze", "words", "--number", "9999")
+    assert "--number 9999, but this text " in failure(capsys, "cloze", "words", "--number", "9999")
 
 
 def test_file_is_lowercased_like_the_text_of_the_run(many_words, capsys, tmp_path, monkeypatch):

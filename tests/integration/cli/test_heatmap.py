@@ -35,7 +35,7 @@ def test_heatmap_of_a_pair(among, capsys, tmp_path):
     assert source == target and "sure link" in first.read_text()
     assert main(["heatmap", "copy", source, target, "--output", str(second)]) == 0
     assert "sure link" not in second.read_text()
-    for words, message in ((["--index", "120"], "--index 120 is out of range; test has 120"),
+    for words, message in ((["--index", "120"], "--index 120 is out of range; the test split"),
                            (["3"], "got 1 sentence, expected a source and a target"),
                            (["3", "4", "5"], "3 sentences"), (["", "3"], "a sentence is empty")):
         assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
@@ -72,7 +72,7 @@ def test_heatmap_of_a_sentence(among, capsys, tmp_path):
     assert len(capsys.readouterr().out.splitlines()[0].split()) == 6
     for words, message in ((["plain", "red"], "no attention weights"),
                            (["attentive", "red", "blue"], "got 2 sentences, expected one"),
-                           (["attentive", "--index", "5"], "valid has 5 sentences, numbered"),
+                           (["attentive", "--index", "5"], "valid split has 5 sentences, numbered"),
                            (["letters", "--index", "0"], "pass your own sentence")):
         assert message in failure(capsys, "heatmap", *words, "--output", other)
     assert not other.exists()
@@ -146,7 +146,7 @@ def test_step_through_a_lesson(capsys, here):
     assert capsys.readouterr().out.count("── Plain") == 6
     for words, message in (("3", "no lesson matches '3'; choose one of 01_small"),
                            ("2", "02_bare.py has no reference implementation to step through"),
-                           ("1 --lessons nowhere", "no lessons in nowhere")):
+                           ("1 --lessons nowhere", "the folder nowhere contains no lessons")):
         assert message in failure(capsys, "step", *words.split())
 
 
@@ -203,8 +203,8 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
-    ("copy single", "copy is a translator and single is a language model; a page"),
-    ("copy luong --checkpoints a.npz", "but 2 runs are given; pass one"),
+    ("copy single", "copy is a translator and single is a language model; pass"),
+    ("copy luong --checkpoints a.npz", "but 2 runs are given; pass one run"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "belongs to another run: its parameters differ"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),

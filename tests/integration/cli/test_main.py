@@ -23,7 +23,7 @@ REFUSED = [
     (COPY + "--attention dot", "choose general or scaled-dot"),
     (COPY + "--model transformer --heads 3", "heads"),
     (COPY + "--model luong --attention location --window local-p", "a window has nothing to"),
-    ("train --corpus dates --pairs 50 --subwords 60", "dates is split into characters"),
+    ("train --corpus dates --pairs 50 --subwords 60", "the corpus 'dates' is split into char"),
     (COPY + "--run file", "file is a file; choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
     ("evaluate nowhere", "no checkpoint"),
@@ -44,7 +44,7 @@ def test_errors(words, message, capsys, here):
 
 @pytest.mark.parametrize("source, target, message", [
     ("x\ny z\n", "x\n", "line 2 has no partner"),
-    ("x\n\n", "x\ny\n", "a.txt has 1 empty line (first: line 2)"),
+    ("x\n\n", "x\ny\n", "a.txt has 1 empty line (the first is line 2)"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
     ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pairs; add more text, or pass "
                          "--valid-source and --valid-target"),
@@ -65,7 +65,7 @@ def test_malformed_files(here, source, target, message, capsys):
     ("--text latin.txt", "not UTF-8"),
     ("--text one.txt", "or pass --valid-text"),
     ("--text own.txt --batch-size 400", "343 tokens is too short for 400 streams"),
-    ("--text own.txt --vectors own.txt", "expected numbers separated by spaces after 'red'"),
+    ("--text own.txt --vectors own.txt", "line 1 has no numbers after 'red'"),
     ("--text own.txt --freeze-vectors", "--freeze-vectors needs --vectors"),
     ("--text own.txt --state article", "is not divided into articles"),
     ("--text own.txt --hidden 8 --embedding 9", "8 and --embedding 9 must be equal with tied"),

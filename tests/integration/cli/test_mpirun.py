@@ -69,8 +69,8 @@ def test_collective_operations(run):
         assert found[rank][0] == f"3 {rank == 0} [0, 1, 4] 5"
         assert found[rank][1] == "KeyError 'of 0'"
         assert found[rank][2:6] == found[0][2:6]
-        assert re.fullmatch(r"on \S+ 3 ranks × 500 threads share \d+ processors, and wait for each "
-                            "other", found[rank][6])
+        assert re.fullmatch(r"on host \S+, 3 ranks × 500 threads share \d+ processors, and wait "
+                            "for each other", found[rank][6])
 
 
 # ---- a command ----------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_run_is_reported_once_and_resumes_on_other_ranks(run, tmp_path):
     assert "2 ranks × 1 thread" in err
     code, lines, err = command(run, 1, *COPY[:-4], "--threads", "2", *COPY[-2:], "--epochs", "2")
     assert code == 0, err
-    assert any("on 1 rank × 2 threads, 2 × 1 before: sums are bit-identical" in line
+    assert any("on 1 rank × 2 threads instead of 2 × 1; sums are bit-identical" in line
                for line in lines), lines
     half = Translator.load(tmp_path / "run").model.vector.tobytes()
     shutil.rmtree(tmp_path / "run")
@@ -96,7 +96,7 @@ def test_run_is_reported_once_and_resumes_on_other_ranks(run, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["heatmap", "run", "--output", "x.png"], "heatmap cannot run on several ranks; start"),
+    (["heatmap", "run", "--output", "x.png"], "`heatmap` cannot run on several ranks; run"),
     (["train", "--corpus", "nothing"], "corpus 'nothing' is unknown"),
     ([*COPY, "--batch-size", "1"], "2 ranks cannot share batches of 1 rows; start at most 1 "
                                    "ranks, or increase --batch-size"),

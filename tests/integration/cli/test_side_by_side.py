@@ -145,7 +145,7 @@ def test_distances_as_json_and_plot(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize("words, message", [
     ("plain other", "other and plain differ in their vocab"),
     ("plain longer", "only runs that read text in the same way can be compared"),
-    ("plain single plain", "plain was given 2 times; pass each run once"),
+    ("plain single plain", "plain was given 2 times; pass it once"),
     ("plain copy", "is the checkpoint of a translator"),
     ("nowhere", "no checkpoint at "),
 ])
@@ -167,5 +167,5 @@ def test_runs_with_different_units(capsys, monkeypatch):
         return text.as_characters(), name
 
     monkeypatch.setattr(evaluate, "part_of", letters)
-    assert "own is split into characters, but this run's model was trained on words" in failure(
+    assert "the text 'own' is split into characters, but this run's model" in failure(
         capsys, "ablate", "single")

@@ -358,7 +358,7 @@ def test_tiny_text(lines, batch, here, capsys):
     (here / "own.txt").write_text("red green blue red green blue\n" * (lines + 1))
     assert main(["train", "lm", "--text", "own.txt", "--hidden", "6", "--epochs", "1", "--threads",
                  "1", "--run", "tiny"]) == 0
-    assert ("--batch-size 1: " in capsys.readouterr().out) == (batch == 1)
+    assert ("using --batch-size 1, " in capsys.readouterr().out) == (batch == 1)
     assert LanguageModelRun.load("tiny").training.batch_size == batch
 
 

@@ -107,7 +107,7 @@ def test_exercise_of_another_version(say, tmp_path):
 
 @pytest.mark.parametrize("words, message", [
     (["start", "softmx"], "no exercise is named 'softmx' (did you mean softmax?)"),
-    (["check", "softmax"], "softmax.py does not exist; create it with numpy-attention exercise"),
+    (["check", "softmax"], "softmax.py does not exist; create it with `numpy-attention exercise"),
     (["check", "softmax", "--seconds", "0"], "--seconds"),
     (["list", "--folder", ""], "folder"),
 ])

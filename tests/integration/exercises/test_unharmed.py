@@ -69,7 +69,7 @@ def test_missing_file(say, begun, harm):
     harm(begun / "softmax.py")
     status, output = say("check", "softmax")
     assert (status, output.count("\n")) == (2, 1)
-    assert "does not exist; create it with numpy-attention exercise start softmax" in output
+    assert "does not exist; create it with `numpy-attention exercise start softmax`" in output
     assert records(begun) == before
 
 

@@ -162,7 +162,7 @@ def test_the_seed_draws_the_numbers(tmp_path, capsys):
     ("Deep", "Deep requires depth, whose value cannot be guessed; write a function case(rng)"),
     ("Two", "Two.forward requires y in addition to its input, and the value cannot be guessed"),
     ("Odd", "Odd requires colour, whose value cannot be guessed; write a function case(rng)"),
-    ("case_of_a_number", "case_of_a_number returns int, expected (target, inputs, forward, "),
+    ("case_of_a_number", "case_of_a_number returns values of type int; expected (target, "),
     ("None", "mine.py does not define 'None': it defines Square"),
 ])
 def test_what_cannot_be_guessed(name, message, tmp_path):
@@ -210,7 +210,7 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
 @pytest.mark.parametrize("old, new, where, message", [
     ("query, dp)", "dp, query)", "29 of mine.py, Mine.score_backward", "xᵀ dy for W has shape (9,"),
     ('"W", query', '"V", query', "29 of mine.py, Mine.score_backward", "defer: 'V' is not a matr"),
-    ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score returns float64 (3, 6)"),
+    ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score returns a float64 "),
     ("memory), (query, p)", "memory)[0], p", "23 of mine.py, Mine.score",
      "scores (B, S) has shape (6,), expected (3, 6)"),
     ("dot_scores(p, memory),", "list(p),", "23 of mine.py, Mine.score", "scores (B, S) is a list"),
@@ -219,20 +219,20 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
     ("return dp @", "dp @", "30 of mine.py, Mine.score_backward",
      "score_backward returns None, expected the array dquery (B, Q); end it with `return dquery`"),
     ("dp @ self.W.T\n", "dp @ self.W.T\n" + SHORT_STEP, "33 of mine.py, Mine.step",
-     "step returns a tuple of 2, expected (context, weights, cache)"),
+     "step returns a tuple of length 2, expected (context, weights, cache)"),
     ("dp @ self.W.T\n", "dp @ self.W.T\n" + READ, "33 of mine.py, Mine.read",
      "read returns None, expected a Memory; end it with `return memory`"),
     ("dp @ self.W.T\n", "dp @ self.W.T\n" + READ_BACKWARD, "33 of mine.py, Mine.read_backward",
      "dvalues (B, S, D) has shape (6, 9), expected (3, 6, 9)"),
     ("self.W.T", "self.W.T, None", "30 of mine.py, Mine.score_backward",
-     "score_backward returns a tuple of 2, expected the array dquery (B, Q)"),
+     "score_backward returns a tuple of length 2, expected the array dquery (B, Q)"),
     ("query, p = cache", "query, p = cache\n        if query.any(): return query[0]",
      "25 of mine.py, Mine.score_backward", "dquery (B, Q) has shape (10,), expected (3, any)"),
 ])
 def test_a_mistake_that_surfaces_in_the_package(old, new, where, message, tmp_path, capsys):
     path = written(tmp_path, changed(old, new))
     assert here(path, tmp_path) == FAILED
-    assert f" in line {where}: {message}" in capsys.readouterr().out
+    assert f" at line {where}: {message}" in capsys.readouterr().out
     rng = np.random.default_rng(0)
     layer = read(path).found("Mine").create(rng, 10, 9, dtype=float)
     with pytest.raises(GradientError, match=where):
@@ -243,16 +243,16 @@ def test_a_mistake_that_surfaces_in_the_package(old, new, where, message, tmp_pa
     (changed("return dh + da_f @", "dh + da_f @", CELL), "dh + da_f @ U_f.T",
      "_step_backward returns None, expected the array dh (B, H); end it with `return dh`"),
     (changed("da_f @ U_f.T", "ds, ds", CELL), "return dh + ds, ds",
-     "_step_backward returns a tuple of 2, expected the array dh (B, H)"),
+     "_step_backward returns a tuple of length 2, expected the array dh (B, H)"),
     (changed("steps.hs[t + 1] =", "return", CELL), "return (1 - f) * h + f * n",
-     "_step returns float64 (3, 5), expected None; write the state to steps.hs[t + 1]"),
+     "_step returns a float64 array of shape (3, 5), expected None; write the state to steps"),
     (changed("        return dsteps.a\n", "", CELL), "dU_n += as_rows(steps.s).T @ da_n",
      "end_backward returns None, expected the array da (T, B, G)"),
     (CELL + FORWARD, "return (ys, ys), state, cache", "ys (T, B, H) is a tuple, expected a NumPy"),
     (changed("return dp @ self.W.T, ", "return dp; dp, ", PAST), "return dp; dp, np.matmul("
      "by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))",
-     "score_backward returns float64 (4, 3, 9), expected (dqueries, dkeys)"),
-    (PAST.replace("e, (queries, keys, p)", "e", 1), "return e", "score returns float64 (4, 3, 6)"),
+     "score_backward returns a float64 array of shape (4, 3, 9), expected (dqueries, dkeys)"),
+    (PAST.replace("e, (queries, keys, p)", "e", 1), "return e", "score returns a float64 "),
 ])
 def test_other_kinds_of_classes(text, line, message, tmp_path, capsys):
     assert here(written(tmp_path, text), tmp_path) == FAILED

@@ -69,7 +69,7 @@ def test_running_jobs_finish_before_the_error_is_raised(capsys):
     with pytest.raises(ValueError, match="^lost$"):
         on_ranks(3, lambda ranks: handed_out(ranks, "abcdef", work, lambda *done: None))
     assert ended == ["b"]
-    assert capsys.readouterr().out == "lost; waiting for 1 running, starting no more\n"
+    assert capsys.readouterr().out == "lost; starting no more jobs, waiting for 1\n"
 
 
 def test_error_on_rank_0_stops_all_ranks():

@@ -181,7 +181,7 @@ def test_resume_within_an_epoch_on_another_number_of_ranks(name, tmp_path):
     with pytest.raises(KeyboardInterrupt, match="after 3 steps, saved"):
         stop(SINGLE_PROCESS)
     messages = on_ranks(2, lambda ranks: message_on_resume(name, tmp_path, ranks))
-    assert messages == [", on 2 ranks × 1 thread, 1 × 2 before: sums are bit-identical"] * 2
+    assert messages == [", on 2 ranks × 1 thread instead of 1 × 2; sums are bit-identical"] * 2
     assert trained(name, 2, 1, tmp_path) == whole_run
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.npz"]
 
@@ -248,7 +248,7 @@ def test_host_name():
     ([{0, 1}, {0, 1}], "aa", [1, 1], None),
     ([{0, 1, 2, 3}, {0, 1, 2, 3}], "aa", [2, 2], None),
     ([{0}, {1}], "aa", [1, 1], "each rank is bound to 1 of 2 processors"),
-    ([{0}, {0}], "aa", [1, 1], "on a 2 ranks × 1 threads share 1 processors"),
+    ([{0}, {0}], "aa", [1, 1], "on host a, 2 ranks × 1 threads share 1 processors"),
     ([{0, 1}, {0, 1, 2}], "ab", [2, 3], None),
 ])
 def test_processors_are_shared_on_each_host(monkeypatch, cores, hosts, shares, crowd):

@@ -40,7 +40,8 @@ def cases(rng, its):
 
         def next_log_p(words, table=table):
             if len(words) >= len(table):
-                raise PastLongest(f"there is no word after `longest` = {len(table)} words")
+                raise PastLongest(f"next_log_p was called with {len(words)} words, but `longest` = "
+                                  f"{len(table)}: such a hypothesis has ended")
             return np.log(table[len(words), words[-1] if words else 0])
         stops = []                                  # the message of the last exception
 
