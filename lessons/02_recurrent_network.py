@@ -564,6 +564,9 @@ rng = np.random.default_rng(7)
 from_above = rng.standard_normal((B, H))
 random_U = rng.standard_normal((H, H)) / np.sqrt(H)
 random_W = 0.05 * rng.standard_normal((32, H))
+
+
+# %% tags=["training"]
 curves = {}
 
 
@@ -777,8 +780,8 @@ assert near < far and orthogonal[-1] < 0.35
 #    still hold?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
-# 6. At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get them with
-#    `recall_model(16, True, seed)`.) How many training steps does each of them need?
+# 6. At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get them
+#    with `recall_model(16, True, seed)`.) How many training steps does each of them need?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number of W, U and b,
 #    it keeps m, a running mean of the gradient, and v, a running mean of its square. It moves the
 #    number by the learning rate times m̂ / √v̂. Both means begin at 0, so at first they are too

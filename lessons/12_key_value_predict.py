@@ -170,8 +170,8 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
-# This key cannot say "I am u": *now* is 0 for u as well as for s, and the other two numbers are
-# taken. So the value needs numbers of its own.
+# In our code, the key cannot say "I am u", because we wrote 0 for u and s. So here the value has
+# numbers of its own. Must it have them? We shall see.
 #
 # Here are all symbols of the step:
 #
@@ -188,10 +188,12 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, which has no bias | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
 #
-# These are the letters of lesson 11, with four exceptions. An earlier state is h_i, not h_s. A key
-# is the part k_i itself, not yet multiplied by W_s. The vector of the score is w, because v is a
-# value (and the upstream gradient, which was w, is dy). And y has O numbers, not K, because K now
-# holds the keys.
+# These are the letters of lesson 11, with some exceptions:
+#
+# - An earlier state is h_i, not h_s.
+# - A key is the part k_i itself, not yet multiplied by W_s.
+# - The vector of the score is w, because v is a value. The upstream gradient, which was w, is dy.
+# - y has O numbers, because K now holds the keys.
 #
 # ## Backward
 #
@@ -245,10 +247,10 @@ print("all four equal their central differences")
 # for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: there
 # *before* + *now* is 0, where the score has its minimum, so its slope is 0.
 #
-# That was one step. Now follow one state through a whole text. We call it h_s, because it plays
-# both parts. At its own step it is the h_t of the equations above, which asks and predicts. At
-# later steps it is one of the h_i, which are found and fetched. With one part, k_s, v_s and p_s are
-# the same numbers, and the gradients of the four roles are *added*:
+# That was one step. Now follow one state, which we call h_s, through a whole text. At its own step
+# it is the h_t of the equations above, which asks and predicts. At later steps it is one of the
+# h_i, which are found and fetched. With one part, k_s, v_s and p_s are the same numbers, and the
+# gradients of the four roles are *added*:
 #
 #     dh_s =   Σ_i dz_si W_qᵀ    query: at step s, it asks all earlier states i
 #            + Σ_t dz_ts W_sᵀ    key: at the later steps t that see it, it is found
@@ -387,52 +389,6 @@ report = caught(check, Misfiled, 3)
 # the gradients of W_r and W_x are right, so da is right. The gradient of w is wrong, so de is
 # wrong. The mistake must lie between the two. The report rules out dc ("its inputs are right"), and
 # names the line and the wrong variable, k.
-#
-# ## Without attention: the last few states
-#
-# The paper finds that attention's weights fall on the last few words. So its fourth model (section
-# 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads the last N − 1
-# states, including the present one, and a different part of each. For N = 4, h_t = [h¹; h²; h³].
-# Each step reads h¹ of the present state, h² of the state before, and h³ of the one before that:
-#
-#     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
-#     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
-#
-# With N = 2 there is no past. That is lesson 11's **control**, the *tanh layer*.
-
-
-# %% tags=["plain"]
-@dataclass(eq=False)
-class PlainNGram(Module):
-    """One text: states h (T, H) → y (T, O)."""
-
-    W: Array  # (H, O): W¹ … W^{N−1}, stacked
-    order: int = 4
-
-    def parts_by_delay(self):
-        """[(how many steps later it is read, its columns)] for each part."""
-        n = len(self.W) // (self.order - 1)
-        return [(late, slice(late * n, late * n + n)) for late in range(self.order - 1)]
-
-    def forward(self, h):
-        a = np.zeros((len(h), self.W.shape[1]), h.dtype)
-        for late, part in self.parts_by_delay():
-            a[late:] += h[:len(h) - late, part] @ self.W[part]
-        y = np.tanh(a)
-        return y, (h, y)
-
-    def backward(self, dy, cache, grads):
-        h, y = cache
-        da = dy * (1 - y**2)
-        dh = np.zeros_like(h)
-        for late, part in self.parts_by_delay():
-            grads.W[part] += h[:len(h) - late, part].T @ da[late:]
-            dh[:len(h) - late, part] = da[late:] @ self.W[part].T
-        return dh
-
-
-W = rng.standard_normal((3 * n, outputs))
-print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 
 # %% [markdown]
 # ## The same as the library
@@ -446,8 +402,7 @@ for parts in (1, 2, 3):
     batch = rng.standard_normal((T, 3, parts * n))
     library = KeyValueReadout(Combined(W_s, W_q, w), W_x, W_r, None, roles=parts, window=3)
     check_same(PlainReader(*weights, parts, 3), library, batch)
-check_same(PlainNGram(W), NGramReadout(W), batch)
-print("one, two and three parts, and the 4-gram: outputs and gradients equal the library's")
+print("one, two and three parts: outputs and gradients equal the library's")
 
 # %% [markdown]
 # ## The task: pairs of letters
@@ -470,13 +425,13 @@ for row in range(3):
 # On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. Here
 # attention has no window: it sees all earlier states. In our versions of the paper's models, every
 # part has 8 numbers. The tanh layer and the vector of 16 are not in the paper: they are our
-# controls. A model with a cut state is named by which roles share a part: *query, key | value,
-# predict*, or `q k | v p` for short.
+# controls. The tanh layer is that of lesson 11, y = tanh(h W), which sees no past. A model with a
+# cut state is named by which roles share a part: *query, key | value, predict*, or `q k | v p` for
+# short.
 #
 # | model | in the paper | its state | who reads what |
 # |---|---|---|---|
-# | tanh layer | | 24 | the layer reads all 24, and no past |
-# | 4-gram | 4-gram | 3 · 8 = 24 | 8 are read now, 8 one step later, 8 two steps later |
+# | tanh layer | | 24 | the layer reads all 24 |
 # | one vector of 8 | attention | 8 | all four roles read all 8 |
 # | query, key \| value, predict | key-value | 2 · 8 = 16 | `q k`: 8 numbers, `v p`: 8 |
 # | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | `q k`, `v` and `p`: 8 each |
@@ -490,7 +445,6 @@ for row in range(3):
 SEEDS = (1, 2, 3)
 MODELS = {
     "tanh layer": ("projection", 24),
-    "4-gram": ("ngram", 24),
     "one vector of 8": ("attention", 8),
     "query, key | value, predict": ("key-value", 16),
     "query, key | value | predict": ("key-value-predict", 24),
@@ -525,9 +479,8 @@ def answers_of(name, create_one):
 print(f"\nright answers after 800 steps, for the seeds {SEEDS} (chance: {1 / 5:.0%}):")
 for name, sizes in MODELS.items():
     answers_of(name, partial(create, *sizes))
-print("predictions that are one of the five second letters of the text:")
-for name in ("tanh layer", "4-gram"):
-    print(f"  {name:<28} " + ", ".join(f"{possible(model, test):.0%}" for model in models[name]))
+print("predictions of the tanh layer that are one of the five second letters of the text: "
+      + ", ".join(f"{possible(model, test):.0%}" for model in models["tanh layer"]))
 
 # %% tags=["training"]
 small = right["one vector of 8"]
@@ -540,9 +493,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
-# vector of 8. (The shares vary somewhat with the processor.) The two models without attention stay
-# below chance, because they have not learnt which five letters could be answers: fewer than half
-# of their predictions are one of the five.
+# vector of 8. (The shares vary somewhat with the processor.) The tanh layer stays below chance,
+# because it has not learnt which five letters could be answers: fewer than half of its predictions
+# are one of the five.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No separation was needed: each matrix can learn to read only
@@ -678,9 +631,9 @@ muted = "one vector of 8, no predict"
 answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
 
 # %% [markdown]
-# It falls. So predict, the accused, *helps* one vector of 8 to learn. But `q k v | p` is this
-# vector without predict, plus 8 numbers that only predict reads, and there predict did not help.
-# These runs do not show why.
+# It falls. So predict, the accused, *helps* one vector of 8 to learn. But in `q k v | p`, where
+# predict reads 8 numbers of its own, it does not help: this cut does no better than the vector
+# without predict. These runs do not show why.
 #
 # Why did the cosines mislead us? We do not know, but a mean cosine can miss two kinds of
 # competition:
@@ -720,9 +673,9 @@ if yours:
 # can use *now*, to rule the question out.)
 #
 # So query and value can share a part, and the key gets the other one. We put predict with the key,
-# where there is more room: *query, value | key, predict*. (Question 3 tries the other place.) This
-# *cut by content* should beat every cut that you have seen: in each of those, some part must hold
-# both *now* and *before*.
+# where only two roles share 8 numbers: *query, value | key, predict*. (Question 3 tries the other
+# place.) This *cut by content* should beat every cut that you have seen: in each of those, some
+# part must hold both *now* and *before*.
 
 # %% tags=["training"]
 by_content = "query, value | key, predict"
@@ -736,39 +689,91 @@ print(f"with each of these seeds, it answers more questions than {len(beaten)} o
 # With these three seeds, it does. But three seeds are few, and 800 steps are short. Here are ten
 # seeds, and a longer run (recorded before; the code is in answers 2 to 4). Two models are new: the
 # cut `k v p | q`, which separates the accused in another way, and a control, one vector of 13.
-# (With 14 numbers, the model would have more parameters than with two parts of 8.) Will it beat the
-# cuts? And does one vector of 8 lack room, or is it only slow? (In the figure, each strip is a
-# state, with a cell for each part. The initials in a cell name the roles that read this part.)
+# (With 14 numbers, the model would have more parameters than with two parts of 8.) Will the vector
+# of 13 beat the cuts? And does one vector of 8 lack room, or is it only slow? (In the figure, each
+# strip is a state, with a cell for each part. The initials in a cell name the roles that read this
+# part.)
 
 # %% tags=["training"]
 assert (right[muted] < small).all()
 assert beaten == cuts
-assert all(right["one vector of 16"].mean() >= shares.mean() for shares in right.values())
+assert all(right["one vector of 16"].mean() >= right[name].mean() for name in (*cuts, by_content))
 print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
 # - **Cuts against one vector of 8.** All cuts with key and value apart are far ahead on average.
-#   This fits the letters: the key needs *before*, and the value needs *now*. (They do not explain
-#   why some of these cuts are better than others: see answer 3.)
+#   This fits the letters: the key needs *before*, and the value needs *now*. (The letters do not
+#   explain why some of these cuts are better than others.)
 # - **Cuts against one vector of 13.** No cut is better on average. The cut by content is at least
-#   as good with eight of ten seeds, and fails with one.
+#   as good with eight of ten seeds, but with one it falls far behind.
 # - **The cut by content against other cuts.** It beats `q k p | v` with nine of ten seeds. But
-#   because of the one failure, the two tie on average. So our prediction did not hold.
-# - **Query and predict, the accused.** Not guilty, or not mainly. Two cuts separate them, but keep
-#   key and value together: `q k v | p` is below the vector of 8, and `k v p | q` above. `q k p | v`
-#   keeps them together, but separates key and value. It is far better than both. And without
-#   predict, the vector of 8 does worse with nine of ten seeds.
+#   because of that one seed, the two tie on average. So our prediction did not hold.
+# - **Query and predict, the accused.** Not guilty, or not mainly. `q k v | p` and `k v p | q`
+#   separate the two, but keep key and value together: one is below the vector of 8, and one above.
+#   `q k p | v` does the reverse, and is far better than both. And without predict, the vector of 8
+#   does worse with nine of ten seeds.
 # - **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
 #   (three seeds). So separating key and value buys speed, not room.
 #
-# How can an uncut vector do so well? The *overlap* of two roles says whether their gradients use
-# the same directions of the state: 1 for the same, 0 for none (question 5). In the vector of 16,
-# the key hardly overlaps with any other role. Nobody asked for this: training has set the key apart
-# by itself, as the cut by content does. In the vector of 8, it has not, or not as clearly.
+# How can an uncut vector do so well? Perhaps it separates its roles by itself. The last lines of
+# the output show the *overlap* of the key's gradients with those of the other roles: 1 if they use
+# the same directions of the state, 0 if they share none (question 5). After training, the key
+# hardly overlaps with any other role in the vector of 16, and overlaps more in the vector of 8.
 #
-# So keep key and value apart, or simply take a longer vector, which does it for you. For a fair
-# comparison, give the uncut vector as many parameters as the cut one.
+# So keep key and value apart, or simply take a longer vector. For a fair comparison, give the uncut
+# vector as many parameters as the cut one.
+#
+# ## Without attention: the last few states
+#
+# The paper finds that most of the weight goes to the last few words. So its fourth model (section
+# 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads the last N − 1
+# states, including the present one, and a different part of each. For N = 4, h_t = [h¹; h²; h³].
+# Each step reads h¹ of the present state, h² of the state before, and h³ of the one before that:
+#
+#     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
+#     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_s = da_{s+j−1} (W^j)ᵀ
+#
+# With N = 2 there is no past. That is the tanh layer, our control.
+
+
+# %% tags=["plain"]
+@dataclass(eq=False)
+class PlainNGram(Module):
+    """One text: states h (T, H) → y (T, O)."""
+
+    W: Array  # (H, O): W¹ … W^{N−1}, stacked
+    order: int = 4
+
+    def parts_by_delay(self):
+        """[(how many steps later it is read, its columns)] for each part."""
+        n = len(self.W) // (self.order - 1)
+        return [(late, slice(late * n, late * n + n)) for late in range(self.order - 1)]
+
+    def forward(self, h):
+        a = np.zeros((len(h), self.W.shape[1]), h.dtype)
+        for late, part in self.parts_by_delay():
+            a[late:] += h[:len(h) - late, part] @ self.W[part]
+        y = np.tanh(a)
+        return y, (h, y)
+
+    def backward(self, dy, cache, grads):
+        h, y = cache
+        da = dy * (1 - y**2)
+        dh = np.zeros_like(h)
+        for late, part in self.parts_by_delay():
+            grads.W[part] += h[:len(h) - late, part].T @ da[late:]
+            dh[:len(h) - late, part] = da[late:] @ self.W[part].T
+        return dh
+
+
+W = rng.standard_normal((3 * n, outputs))
+print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
+check_same(PlainNGram(W), NGramReadout(W), batch)
+
+# %% [markdown]
+# It equals the library's `NGramReadout`, too. On pairs it has no chance: the answer is often
+# further back than two steps (question 7).
 #
 # ## Real text
 #
@@ -806,10 +811,10 @@ print_wikitext()
 # | claim | on pairs | on WikiText-2 | the comparison that decides |
 # |---|---|---|---|
 # | looking back helps | yes | unclear | the layers that see no past |
-# | separate parts help | against 8 numbers yes, against 13 no | unclear | vectors of 8 and 13 |
+# | key and value apart help | against 8 numbers yes, 13 no | unclear | vectors of 8 and 13 |
 # | query and predict disturb each other | hardly | not tested | `q k p \| v` |
 # | conjecture 1: the gain came from length | in part | not tested | one of 13, and `q k v \| p` |
-# | conjecture 2: uncut is better | yes | not tested | one of 13, with as many parameters |
+# | conjecture 2: uncut is better | yes | not tested | one of 13, with fewer parameters |
 #
 # All verdicts are about means over seeds. Conjecture 1 holds only in part: a longer vector gains as
 # much as the best cuts, but `q k v | p` has 16 numbers, too, and does worse than one vector of 8.
@@ -817,7 +822,8 @@ print_wikitext()
 # content, each role reads only 8, and yet it answers nearly everything with nine of ten seeds.
 #
 # On WikiText-2, attention beats one layer without a past, and loses to the other. Three parts beat
-# one vector, but the longer state may be the cause.
+# one vector, but the longer state may be the cause. (On the Penn Treebank, one vector wins: lesson
+# 11, question 8.)
 
 # %% [markdown]
 # ## What others call it
