@@ -4,7 +4,7 @@
 # **You will be able to** derive back-propagation through time, measure how much of a gradient
 # arrives k steps back, and say what clipping can and cannot do.
 #
-# **Needs:** lesson 01. **Time:** 40 minutes to read, about a minute to run.
+# **Needs:** lesson 01. **Time:** 50 minutes to read, about a minute to run.
 #
 # The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in
 # principle know all of it. It reads one symbol at a time, and keeps what it has read in a vector,
