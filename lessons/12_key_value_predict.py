@@ -170,8 +170,8 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
-# In our code, the key cannot say "I am u", because we wrote 0 for u and s. So here the value has
-# numbers of its own. Must it have them? We shall see.
+# In our encoding of the letters, the key cannot say "I am u", because we wrote 0 for u and s. So
+# here the value has numbers of its own. Must it have them? We shall see.
 #
 # Here are all symbols of the step:
 #
@@ -193,7 +193,7 @@ assert letters[alpha.argmax()] == "u"
 # - An earlier state is h_i, not h_s.
 # - A key is the part k_i itself, not yet multiplied by W_s.
 # - The vector of the score is w, because v is a value. The upstream gradient, which was w, is dy.
-# - y has O numbers, because K now holds the keys.
+# - The length of y, which was K, is O, because K holds the keys.
 #
 # ## Backward
 #
@@ -247,10 +247,10 @@ print("all four equal their central differences")
 # for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: there
 # *before* + *now* is 0, where the score has its minimum, so its slope is 0.
 #
-# That was one step. Now follow one state, which we call h_s, through a whole text. At its own step
-# it is the h_t of the equations above, which asks and predicts. At later steps it is one of the
-# h_i, which are found and fetched. With one part, k_s, v_s and p_s are the same numbers, and the
-# gradients of the four roles are *added*:
+# That was one step. Now follow one state through a whole text, from its own step s. There it is the
+# h_t of the equations above, which asks and predicts. At later steps it is one of the h_i, which
+# are found and fetched. With one part, k_s, v_s and p_s are the same numbers, and the gradients of
+# the four roles are *added*:
 #
 #     dh_s =   Σ_i dz_si W_qᵀ    query: at step s, it asks all earlier states i
 #            + Σ_t dz_ts W_sᵀ    key: at the later steps t that see it, it is found
@@ -291,7 +291,7 @@ class PlainReader(Module):
         """Views k, v, p of h: the columns that each role reads."""
         n = len(self.w)
         last = n * (self.parts - 1)
-        middle = min(n, last)
+        middle = min(n, last)           # middle, last: 0, 0 with one part; n, n; n, 2n with three
         return h[:, :n], h[:, middle:middle + n], h[:, last:last + n]
 
     def forward(self, h):
@@ -498,8 +498,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # are one of the five.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
-# (3,422) but fewer than three (5,246). No separation was needed: each matrix can learn to read only
-# the directions that it needs (question 1). Two conjectures, which we will judge at the end:
+# (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
+# directions that it needs (question 1). Two conjectures, which we will judge at the end:
 #
 # - **Conjecture 1.** Much of what the parts seemed to gain came from the longer state.
 # - **Conjecture 2.** 16 numbers do better without a cut, because each role can read all of them.
@@ -702,24 +702,39 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# - **Cuts against one vector of 8.** All cuts with key and value apart are far ahead on average.
-#   This fits the letters: the key needs *before*, and the value needs *now*. (The letters do not
-#   explain why some of these cuts are better than others.)
-# - **Cuts against one vector of 13.** No cut is better on average. The cut by content is at least
-#   as good with eight of ten seeds, but with one it falls far behind.
-# - **The cut by content against other cuts.** It beats `q k p | v` with nine of ten seeds. But
-#   because of that one seed, the two tie on average. So our prediction did not hold.
-# - **Query and predict, the accused.** Not guilty, or not mainly. `q k v | p` and `k v p | q`
-#   separate the two, but keep key and value together: one is below the vector of 8, and one above.
-#   `q k p | v` does the reverse, and is far better than both. And without predict, the vector of 8
-#   does worse with nine of ten seeds.
-# - **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
-#   (three seeds). So separating key and value buys speed, not room.
+# | after 800 steps | compare (means in %) | verdict |
+# |---|---|---|
+# | separate key and value? | four cuts: 83 to 93; one vector of 8: 28 | yes |
+# | … or take a longer vector? | best cuts: 93; one vector of 13: 98 | the longer vector |
+# | is the cut by content the best? | it: 93; `q k p \| v`: 93 | no, the two tie |
+# | are query and predict to blame? | apart: 7 and 46; together: 93 | hardly |
+# | does predict help one vector of 8? | with predict: 28; without: 10 | yes |
+# | conjecture 1: length | vectors of 13 and 16: 98, 100; `q k v \| p`: 7 | in part |
+# | conjecture 2: no cut | one vector of 16: 100; best cuts of 16: 93 | yes, on average |
+#
+# **Key and value.** All four cuts that separate them are far ahead of one vector of 8. This fits
+# the letters: the key needs *before*, and the value needs *now*.
+#
+# **The cut by content** beats `q k p | v` with nine of ten seeds, and is at least as good as one
+# vector of 13 with eight. But with one seed it falls far behind, so on average it wins neither
+# comparison. Our prediction did not hold.
+#
+# **The accused.** `q k v | p` and `k v p | q` separate query and predict, but keep key and value
+# together. `q k p | v` does the reverse, and is far better than both.
+#
+# **Conjecture 1** said that the parts gained from the longer state. A longer vector gains even
+# more, but length does not always help: `q k v | p` has 16 numbers, and is worse than one vector of
+# 8. **Conjecture 2** gave a reason why uncut vectors do better: each role can read all numbers.
+# This reason is doubtful. In the cut by content, each role reads only 8.
+#
+# **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
+# (three seeds). So here, separating key and value buys speed, not room.
 #
 # How can an uncut vector do so well? Perhaps it separates its roles by itself. The last lines of
 # the output show the *overlap* of the key's gradients with those of the other roles: 1 if they use
-# the same directions of the state, 0 if they share none (question 5). After training, the key
-# hardly overlaps with any other role in the vector of 16, and overlaps more in the vector of 8.
+# the same directions of the state, 0 if they share none (question 5). In the vector of 16, the key
+# hardly overlaps with any other role. In the vector of 8, it overlaps more. (But the vector of 16
+# has solved the task by then, and the vector of 8 has not. That may be the reason, too.)
 #
 # So keep key and value apart, or simply take a longer vector. For a fair comparison, give the uncut
 # vector as many parameters as the cut one.
@@ -778,27 +793,29 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 # ## Real text
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
-# from Wikipedia, WikiText-2. All seven models have 7 million parameters, nearly all in the word
-# vectors and the output layer, which are only as wide as *one* part of the state. So further parts
-# cost little. With the same number of parameters, one vector has 102 numbers, two parts have 200
-# together, and three have 291 together.
+# from Wikipedia, WikiText-2. There are seven models: the LSTM alone (y = h); attention with one,
+# two and three parts; the 4-gram; and two controls whose reader sees no past, the tanh layer and a
+# linear layer, y = h W_x. Each has 7 million parameters. Nearly all of these are in the word
+# vectors and the output layer. Both are only as wide as *one* part of the state, so further parts
+# cost little: one vector has 102 numbers, two parts have 200 together, and three have 291.
 #
-# Two controls have a reader that sees no past: the tanh layer, as before, and a linear layer,
-# y = h W_x. The plain LSTM has no reader at all: y = h. Guess: do three parts beat it? Do they beat
-# the linear layer? And does the 4-gram, which has no attention, keep up with them?
+# Guess: do three parts beat the LSTM? Do they beat the linear layer? And does the 4-gram, which has
+# no attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
 
 # %% [markdown]
-# Compare models with the same seed: they read the articles in the same order. Training with another
-# seed changes a perplexity by much more than testing on another text would.
+# Compare models with the same seed, which read the articles in the same order. The seed matters
+# more than the test text: up to 30 of perplexity, against about 4.
 #
 # 1. **The LSTM alone beats every attention model with every seed.** In the paper, each of them
 #    beats the LSTM.
 # 2. **It is unclear whether looking back helps.** Attention beats the tanh layer in eight of nine
-#    comparisons (three models, three seeds), but loses to the linear layer in eight of nine.
-# 3. **Three parts beat one vector with every seed**, but they also have the longer state.
+#    comparisons (three models, three seeds), but loses to the linear layer in eight of nine. On
+#    pairs, the tanh layer stayed below chance.
+# 3. **Three parts beat one vector with every seed**, but they also have the longer state. On the
+#    Penn Treebank, one vector wins (lesson 11, question 8).
 # 4. **The 4-gram beats three parts with two of three seeds**, although it has no attention. With
 #    the third seed, it loses clearly. In the paper, it is only slightly worse than three parts. In
 #    our runs on the Penn Treebank, the two are about equal.
@@ -806,24 +823,9 @@ print_wikitext()
 # One puzzle remains: with W_x = I, the linear layer would be the LSTM, and yet it loses to the
 # LSTM. Training did not find so good a solution. We do not know why.
 #
-# ## Five claims, five verdicts
-#
-# | claim | on pairs | on WikiText-2 | the comparison that decides |
-# |---|---|---|---|
-# | looking back helps | yes | unclear | the layers that see no past |
-# | key and value apart help | against 8 numbers yes, 13 no | unclear | vectors of 8 and 13 |
-# | query and predict disturb each other | hardly | not tested | `q k p \| v` |
-# | conjecture 1: the gain came from length | in part | not tested | one of 13, and `q k v \| p` |
-# | conjecture 2: uncut is better | yes | not tested | one of 13, with fewer parameters |
-#
-# All verdicts are about means over seeds. Conjecture 1 holds only in part: a longer vector gains as
-# much as the best cuts, but `q k v | p` has 16 numbers, too, and does worse than one vector of 8.
-# Conjecture 2 gave a reason: each role can read all numbers. This reason is doubtful. In the cut by
-# content, each role reads only 8, and yet it answers nearly everything with nine of ten seeds.
-#
-# On WikiText-2, attention beats one layer without a past, and loses to the other. Three parts beat
-# one vector, but the longer state may be the cause. (On the Penn Treebank, one vector wins: lesson
-# 11, question 8.)
+# So on real text, the paper's claims remain open. On pairs, where we know what each role needs, we
+# could test them. What mattered was to keep key and value apart. And one longer vector, which
+# nobody had cut, did best.
 
 # %% [markdown]
 # ## What others call it
