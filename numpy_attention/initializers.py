@@ -80,8 +80,8 @@ def initial_values(init, paper):
     if not isinstance(init, str):
         return InitialValues(uniform(init), uniform(init), uniform(init))
     if init not in INITIAL_VALUES:
-        raise ValueError(f"init={short_repr(init)}; expected 'paper', 'modern' or a number b, for "
-                         "U(−b, b)")
+        raise ValueError(f"init={short_repr(init)}; expected 'paper', 'modern' or a number b to "
+                         "draw from U(−b, b)")
     return paper if init == "paper" else InitialValues(glorot, orthogonal, normal(0.1))
 
 

@@ -69,7 +69,7 @@ class HardAttention(Module):
     def __post_init__(self):
         if isinstance(self.attention, type) or not hasattr(self.attention, "score"):
             raise TypeError(f"attention = {typed_repr(self.attention)}; expected an object with a "
-                            "method `score`, such as the one that AdditiveAttention.create returns")
+                            "method `score`, such as AdditiveAttention.create(…)")
         check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):

@@ -185,8 +185,8 @@ def custom_class_of(kind: type) -> CustomClass:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):
-        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, as a "
-                         "run requires; move the class to a file such as mine.py")
+        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, where a "
+                         "run needs it; move the class to a file such as mine.py")
     assert file is not None
     return CustomClass(name, RUN.get(file) or read(file), kind)
 

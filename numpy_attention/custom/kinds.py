@@ -121,7 +121,7 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
     unknown = [name for name in required(create) if name not in offered]
     if unknown:
         raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which the library "
-                         f"does not pass; add a default, or use only {', '.join(offered)}")
+                         f"does not pass; add a default value, or use only {', '.join(offered)}")
 
 
 def required(function: Any, first: int = 1) -> list[str]:

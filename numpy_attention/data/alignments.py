@@ -84,7 +84,7 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:
         raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs; expected "
-                         "one line for each pair, which is blank if the pair has no links")
+                         "one line for each pair, left blank if the pair has no links")
     return links
 
 
@@ -96,7 +96,7 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
         found = NAACL.fullmatch(line)
         if not found:
             raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a word link; "
-                             "expected lines such as 1 1 2 S or 1 1 2 P, like the first line")
+                             "expected the format of the first line, such as 1 1 2 S or 1 1 2 P")
         pair, source, target = map(int, found.group(1, 2, 3))
         if not 1 <= pair <= count:
             raise ValueError(f"{path}, line {number}: sentence pair {pair} does not exist; "
@@ -136,8 +136,8 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("Pass the links of these files, line by line, with words counted as the run "
-              "tokenizes them")
+    reason = ("Pass the links of these files, line by line. The numbers in a link must count the "
+              "run's tokens")
     if _fits(links, pairs, other):
         reason = f"Every link fits if words are numbered from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):

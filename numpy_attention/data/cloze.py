@@ -74,7 +74,7 @@ class Question:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(set(self.candidates)) == len(self.candidates) >= 2:
             raise ValueError(f"candidates are {short_repr(self.candidates)}; expected at least two "
-                             "words, each once")
+                             "words, all different")
         check_whole("answer", self.answer, 0, len(self.candidates) - 1)
 
     @property

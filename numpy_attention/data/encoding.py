@@ -215,9 +215,9 @@ def cut_letter(data: bytes, name: str) -> str:
                 f"the last {len(last[0])}": f"head -c -{len(last[0])}" if last[0] else ""}
     lost = [text for text, command in commands.items() if command]
     ends = " and ".join(text.split()[1] for text in lost)
-    command = " | ".join(filter(None, commands.values()))
+    command = " | ".join(filter(None, commands.values())) + " FILE" * (not first[0])
     return (f"{name} is UTF-8, but its {ends} letter is cut in half; copy the file again, or "
-            f"remove its bytes ({' and '.join(lost)}): {command}{' FILE' * (not first[0])} > NEW")
+            f"remove {' and '.join(lost)} of the file's bytes: {command} > NEW")
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:

@@ -26,8 +26,8 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     sources = list(counts)
     if len(sources) < 2:
         raise ValueError("holding out pairs for validation needs at least 2 different source "
-                         f"sentences, got {len(sources)} in {plural(len(pairs), 'pair')}; "
-                         "add more text, or pass valid_source and valid_target")
+                         f"sentences, but the text of {plural(len(pairs), 'pair')} has only "
+                         f"{len(sources)}; add more text, or pass valid_source and valid_target")
     held = set()
     number = 0
     for i in rng.permutation(len(sources))[:-1]:
@@ -52,7 +52,7 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     if len(items) < 2:
         raise ValueError("holding out text for validation needs at least 2 "
                          f"{'character' if characters else 'sentence'}s, got {len(items)}; add "
-                         "more text, one sentence per line, or pass valid_text")
+                         "more text with one sentence per line, or pass valid_text")
     end = len(items) - max(1, round(share * len(items)))
 
     def text_of(part: list) -> Text:

@@ -111,7 +111,7 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
             raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; select two "
-                             "with `columns`, for example 1,2, or extract one column first: "
+                             "with `columns` (for example 1,2), or extract one column first: "
                              "cut -f1 FILE > NEW")
         return lines
     check_whole("a column", column, 1)

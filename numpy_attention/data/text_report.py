@@ -115,7 +115,7 @@ def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVoc
             long = np.mean([len(word) for word in words]) > SPACED / 2
             why = ", and spaces do not seem to separate the words" if long else ""
             yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}; "
-                   f"cut them into pieces with {remedy}, or keep rarer ones with a lower min_count")
+                   f"cut them into pieces with {remedy}, or keep rare words with a lower min_count")
             return
 
 

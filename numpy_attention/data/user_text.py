@@ -226,7 +226,7 @@ class UserPairs(UserFiles):
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError("only one of two validation files was given; pass both valid_source "
-                             "and valid_target, or neither, to hold out some of the pairs")
+                             "and valid_target, or omit both to hold out some of the pairs")
         super().__post_init__()
 
     def load(self, *splits: str) -> list:

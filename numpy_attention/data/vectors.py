@@ -129,8 +129,8 @@ def _size(path: Path, first: bytes) -> tuple[int, bool]:
     while size < len(parts) - 1 and NUMBER.fullmatch(parts[-1 - size]):
         size += 1
     if not size:
-        raise ValueError(f"{path}, line 1 has no numbers after {_shown(first)}; expected numbers, "
-                         "separated by spaces, as in text files of GloVe, word2vec and fastText")
+        raise ValueError(f"{path}, line 1 has no numbers after {_shown(first)}; expected numbers "
+                         "separated by spaces, in the text format of GloVe, word2vec or fastText")
     return size, False
 
 
@@ -147,7 +147,7 @@ def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, byt
         raise ValueError(f"{path}, line {number} {BINARY}")
     given = plural(line.count(b" "), "number")
     raise ValueError(f"{path}, line {number} has {given} after the word {_shown(line)}, expected "
-                     f"{size}, as in line 1; copy or download the file again")
+                     f"{size} because of line 1; copy or download the file again")
 
 
 def _vector(path: Path, number: int, numbers: bytes) -> Array:

@@ -97,7 +97,7 @@ def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
         if budget_of(recipe.training) != budget_of(found[0].training):
             raise ValueError(f"recipe {first.name} trains for {budget_of(found[0].training)}, but "
                              f"{recipe.name} for {budget_of(recipe.training)}; set one budget for "
-                             "all with epochs and minutes")
+                             "all recipes with epochs and minutes")
     return found
 
 

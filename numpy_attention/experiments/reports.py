@@ -95,8 +95,8 @@ def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
     kinds = ("train_perplexity", "valid_perplexity")
     known = [line[kind] for line in history for kind in kinds if kind in line]
     if not any(map(math.isfinite, known)):
-        raise ArithmeticError("training has diverged (no perplexity is finite); try a smaller "
-                              f"learning_rate in a folder other than {folder}")
+        raise ArithmeticError("training has diverged (no perplexity is finite); train again with "
+                              f"a smaller learning_rate, in a folder other than {folder}")
     plotting.save(plotting.learning_curves(history), folder / "learning_curves.png")
 
 

@@ -46,7 +46,7 @@ def check_passes(target, forward, backward):
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
         return ("an attention works in steps; after the target, pass queries (T, B, Q) and values "
-                "(B, S, D), or use forward, backward = protocol(attention, mask)")
+                "(B, S, D), or use `forward, backward = protocol(attention, mask)`")
     if hasattr(target, "step") or hasattr(target, "_step"):
         return ("a cell works in steps; derive the class from Cell, whose forward and backward "
                 "loop over the steps")
@@ -183,7 +183,7 @@ def warn_of_numbers(check, stacklevel):
             what = f"a {type(value).__name__}"
             warnings.warn(f"{name}{where(module, field)} is {what} that forward computes with. "
                           "Only arrays are parameters, which are checked and trained. Make it an "
-                          "array, of shape (1,) for one number, or declare it as fixed with "
+                          "array (of shape (1,) if it is one number), or declare it as fixed with "
                           'field(metadata={"fixed": True})', NotAParameter, stacklevel)
 
 

@@ -17,7 +17,7 @@ def positional_encoding(length, size, dtype=np.float32, start=0):
     check_sizes(0, length=length, size=size, start=start)
     check_floating(dtype)
     if size % 2:
-        raise ValueError(f"size ({size}) must be even, for pairs of sine and cosine")
+        raise ValueError(f"size ({size}) must be even, because sines and cosines form pairs")
     positions = np.arange(start, start + length)[:, None]                   # (length, 1)
     angles = positions / 10000 ** (np.arange(0, size, 2) / size)            # (length, D / 2)
     pairs = np.stack([np.sin(angles), np.cos(angles)], axis=2)              # (length, D / 2, 2)

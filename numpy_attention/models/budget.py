@@ -46,7 +46,7 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     n, size = largest(count, parameters)
     if not n:
         raise ValueError(f"{parameters:,} parameters are too few for {vocabulary:,} words; "
-                         f"expected at least {size:,}, as the smallest model has")
+                         f"expected at least {size:,}, the size of the smallest model")
     return sizes(n), size
 
 
@@ -78,7 +78,7 @@ def translator_within_budget(parameters, source, target, name, **settings):
     if not n:
         raise ValueError(f"{parameters:,} parameters are too few for vocabularies of "
                          f"{source:,} source and {target:,} target words; expected at least "
-                         f"{size:,}, as the smallest {name} has")
+                         f"{size:,}, the size of the smallest {name}")
     return sizes(n), size
 
 

@@ -215,7 +215,7 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}
     if sizes[precision] <= largest:
         return
-    smaller = [f"precision = {one} makes it {megabytes(size)}" for one, size in sizes.items()
+    smaller = [f"precision = {one} makes a page of {megabytes(size)}" for one, size in sizes.items()
                if size <= largest and size < sizes[precision]]
     advice = "; ".join(smaller) or "train a smaller model for a page"
     sets = f" in {times} checkpoints" if times > 1 else ""

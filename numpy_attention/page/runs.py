@@ -53,8 +53,8 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     Raises ValueError for runs of two kinds, and for several runs with checkpoints.
     """
     if checkpoints and len(folders) > 1:
-        raise ValueError(f"checkpoints belong to the training of one run, but {len(folders)} runs "
-                         "are given; pass one run")
+        raise ValueError(f"checkpoints can be given for one run only, got {len(folders)} runs; "
+                         "pass one run, or omit checkpoints")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
@@ -83,7 +83,7 @@ def script_in(path: str | Path) -> str:
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
     if found := re.search(r"</script|<!--", text.decode(), re.IGNORECASE):
-        raise ValueError(f"{short_path(path)} contains {found[0]}, which would end the script "
+        raise ValueError(f"{short_path(path)} contains {found[0]}, which would break the script "
                          "element; remove it")
     return text.decode()
 
@@ -123,7 +123,7 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:
-            raise ValueError(f"{path} is a second checkpoint of {label}; pass each step once")
+            raise ValueError(f"{path} is a second checkpoint of {label}; pass only one of them")
         found[label] = dict(model.named_parameters())
     return found
 

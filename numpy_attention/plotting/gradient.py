@@ -43,7 +43,7 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens:
     gradients = as_numbers("gradients", gradients)
     if gradients.shape != weights.shape:
         raise ValueError(f"gradients have shape {gradients.shape}, but weights have shape "
-                         f"{weights.shape}; expected ∂L/∂α for each weight")
+                         f"{weights.shape}; expected one gradient ∂L/∂α for each weight")
     seen = visible_cells(np.ones(weights.shape, bool) if visible is None else visible, weights)
     weights = check_heatmap(np.where(seen, weights, 0), sources, targets)
     gradients = np.where(seen, gradients, 0)

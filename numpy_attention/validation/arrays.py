@@ -95,8 +95,8 @@ def check_floating(dtype):
     except (TypeError, ValueError):                                     # not a dtype at all
         known = False
     if not known:
-        raise TypeError(f"dtype = {short_repr(dtype)}; expected float32, for training, or float64, "
-                        "for gradient checks")
+        raise TypeError(f"dtype = {short_repr(dtype)}; expected float32 (for training) or float64 "
+                        "(for gradient checks)")
 
 
 def check_grads(grads, model, name="grads"):
@@ -210,5 +210,5 @@ def check_ids(name, ids, size):
     _check_integer_dtype(name, ids)
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         bad = ids.min() if ids.min() < 0 else ids.max()
-        raise ValueError(f"{name} contains the id {bad}, expected 0 to {size - 1}; encode with the "
-                         "model's vocabulary")
+        raise ValueError(f"{name} contains the id {bad}, expected 0 to {size - 1}; encode tokens "
+                         "with the model's vocabulary")

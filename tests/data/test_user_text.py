@@ -66,7 +66,7 @@ def test_validation_files(tmp_path):
     b.write_text("1 2\n")
     with pytest.raises(ValueError, match="has changed since"):
         own.load("train")
-    message = "one of two validation files was given; pass both valid_source and valid_target, or n"
+    message = "one of two validation files was given; pass both valid_source and valid_target, or o"
     with pytest.raises(ValueError, match=message):
         UserPairs(a, a, b)
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):

@@ -47,7 +47,7 @@ def test_gzipped_file_has_the_digest_of_its_text(write, tmp_path):
 
 @pytest.mark.parametrize("lines, message", [
     ([], "is empty"),
-    ([b"The cat sleeps ."], "line 1 has no numbers after 'The'; expected numbers, separated"),
+    ([b"The cat sleeps ."], "line 1 has no numbers after 'The'; expected numbers separated"),
     ([b"the 1 2", b"cat 1"], "line 2 has 1 number after the word 'cat', expected 2"),
     ([b"the 1 2", b"cat 1 2 3"], "line 2 has 3 numbers after the word 'cat', expected 2"),
     ([b"2 3", b"the 1 2"], "line 2 has 2 numbers after the word 'the', expected 3"),

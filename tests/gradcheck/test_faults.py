@@ -38,7 +38,7 @@ def test_attention_must_be_wrapped(rng):
         gradcheck(attention, np.ones((2, 3)), rng=rng)
     assert one_line(error) == ("AdditiveAttention has no forward: an attention works in steps; "
                                "after the target, pass queries (T, B, Q) and values (B, S, D), "
-                               "or use forward, backward = protocol(attention, mask)")
+                               "or use `forward, backward = protocol(attention, mask)`")
 
 
 def test_cell_without_forward(rng):
@@ -266,8 +266,8 @@ def test_number_used_by_forward_warns(rng, number, kind):
     assert len(warned) == 1 and warned[0].filename == __file__
     assert str(warned[0].message) == (
         f"number (line {line}) is a {kind} that forward computes with. Only arrays are "
-        "parameters, which are checked and trained. Make it an array, of shape (1,) for one "
-        'number, or declare it as fixed with field(metadata={"fixed": True})')
+        "parameters, which are checked and trained. Make it an array (of shape (1,) if it is one "
+        'number), or declare it as fixed with field(metadata={"fixed": True})')
     assert layer.number == number and type(layer.number) is type(number)
 
 

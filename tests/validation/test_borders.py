@@ -128,7 +128,7 @@ MESSAGES = {
         "longest, heads"),
     "a dtype": (
         lambda: create(KINDS["gru"], dtype="float16"), TypeError,
-        "dtype = 'float16'; expected float32, for training, or float64, for gradient checks"),
+        "dtype = 'float16'; expected float32 (for training) or float64 (for gradient checks)"),
     "a seed for a Generator": (
         lambda: create(KINDS["gru"], rng=7), TypeError,
         "rng is 7, of type int; expected numpy.random.default_rng(seed)"),
@@ -159,7 +159,7 @@ MESSAGES = {
         "weights for only 9; leave out longer sentences, or build the model for longer ones"),
     "an unknown word": (
         lambda: translator.start(np.array([[99]]), np.array([[True]])), ValueError,
-        "ids contains the id 99, expected 0 to 8; encode with the model's vocabulary"),
+        "ids contains the id 99, expected 0 to 8; encode tokens with the model's vocabulary"),
     "an empty sentence": (
         lambda: translator.start(np.array([[4, 0]]), np.array([[True, False]])), ValueError,
         "a source sentence of the batch is empty, expected at least its </s>; remove empty "

@@ -13,7 +13,7 @@ from numpy_attention.course.exercises.checking import Verdict
 from numpy_attention.course.exercises.exercise import STAGES, Exercise
 from numpy_attention.course.exercises.given import AT_GIVEN, CHANGED, FIRST_SEEN, FIRST_WRONG
 from numpy_attention.course.exercises.process import SECONDS, checked
-from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.messages import short_repr
 
 MOST_LINES = 6      # largest number of lines of a brief verdict
 # first lines of a report that are omitted, because the law in the next line says more
@@ -54,7 +54,7 @@ def source_of(one: Callable) -> str:
     except (OSError, TypeError):
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
-        raise TypeError(f"{typed_repr(one)} has no readable source; expected a function or class "
+        raise TypeError(f"{short_repr(one)} has no readable source; expected a function or class "
                         "that is defined in a cell or a file")
     return textwrap.dedent(text)
 

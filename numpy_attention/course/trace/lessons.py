@@ -113,7 +113,7 @@ def lessons_in(folder: str | Path | None) -> list[Path]:
         files = [lesson.path for lesson in course.lessons()]
     if not files:
         raise FileNotFoundError(f"the folder {place} contains no lessons; pass another folder, or "
-                                "none to use the lessons of the course")
+                                "omit the folder to use the lessons of the course")
     return [one.resolve() for one in files]
 
 

@@ -175,7 +175,8 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
         raise TypeError(f"model is {typed_repr(model)}; expected a translator, a language model, "
-                        "or an object with forward and backward; or pass both functions")
+                        "or an object with the methods forward and backward. Without such an "
+                        "object, pass forward and backward as functions")
     check_function("forward", forward, "a function that returns (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 

@@ -66,8 +66,7 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGra
     words, translation = pair_of(run, source, target)
     batch = batch_of(run, words, translation)
     if run.name == "encoder-decoder":
-        raise ValueError("the encoder-decoder has no attention weights; choose a run with "
-                         "attention")
+        raise ValueError("the encoder-decoder has no attention weights; use a run with attention")
     weights = run.model.weights(batch)[:, 0]
     gradients = gradients_of(run, (words, translation), weights)
     if run.training.reverse_source:

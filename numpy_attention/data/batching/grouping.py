@@ -29,8 +29,8 @@ def padded(sentences: Sequence[Sequence[int]], length: int | None = None) -> Arr
     for b, sentence in enumerate(sentences):
         ids[:len(sentence), b] = as_integers(f"sentences[{b}]", sentence)
     if ids.size and ids.min() < 0:
-        raise ValueError(f"sentences contain the id {ids.min()}; expected ids of at least 0, such "
-                         "as a Vocabulary returns")
+        raise ValueError(f"sentences contain the id {ids.min()}; ids must be at least 0, like "
+                         "those that a Vocabulary returns")
     return ids
 
 
@@ -51,8 +51,8 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
                             "integers; encode tokens with a Vocabulary")
     least = min(chain.from_iterable(sentences), default=0)
     if least < 0:
-        raise ValueError(f"{name} contain the id {least}; expected ids of at least 0, such as a "
-                         "Vocabulary returns")
+        raise ValueError(f"{name} contain the id {least}; ids must be at least 0, like those that "
+                         "a Vocabulary returns")
 
 
 def grouped(lengths: Array, batch_size: int, block: int = 20,

@@ -53,8 +53,8 @@ class TextBatches:
         check_whole("batch_size", batch_size, 1)
         check_whole("steps", steps, 1)
         if len(ids) and ids.min() < 0:
-            raise ValueError(f"ids contain {ids.min()}; expected ids of at least 0, such as a "
-                             "Vocabulary returns")
+            raise ValueError(f"ids contain {ids.min()}; ids must be at least 0, like those that "
+                             "a Vocabulary returns")
         if len(ids) < batch_size + 1:
             raise ValueError(f"a text of {len(ids)} tokens is too short for {batch_size} streams, "
                              f"which need at least {batch_size + 1} tokens; use more text, or set "

@@ -94,8 +94,8 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
     )
     known = None if file.sha256 is None else f"sha256:{file.sha256}"
     saved = f"{file.member} from this archive" if file.member else "the file"
-    remedy = (f"try again later, or save {saved} in a folder as {file.path} and set {ENVIRONMENT} "
-              "to that folder")
+    remedy = (f"try again later, or save {saved} as FOLDER/{file.path} and set {ENVIRONMENT} "
+              "to FOLDER")
     try:
         pooch.retrieve(
             file.url, known, fname=target.name, path=target.parent, downloader=downloader

@@ -76,7 +76,8 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:
-        raise ValueError(f"recipe {name} has no {' or '.join(missing)}; define them, or set a base")
+        raise ValueError(f"recipe {name} has no {' or '.join(missing)}; add "
+                         f"{' and '.join(missing)}, or set `base` to another recipe")
     check_name(f"the model of recipe {name}", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
     return Recipe(
         name=name,
@@ -103,8 +104,8 @@ def with_bases(name: str, tables: Tables) -> dict[str, Any]:
         base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
             problem = "is based on itself" if base in chain else f"has the unknown base {base!r}"
-            raise ValueError(f"recipe {name} {problem}; expected another recipe of this file or of "
-                             "the package as the base")
+            raise ValueError(f"recipe {name} {problem}; set `base` to another recipe of this file "
+                             "or of the package")
         chain.append(base)
     entries: dict[str, Any] = {}
     for one in reversed(chain):

@@ -171,7 +171,7 @@ class LanguageModelRun(Trained):
         """
         if self.training.unit == "characters" and sentences is not None:
             raise ValueError(f"sentences={sentences} cannot be used with a character model, which "
-                             "has no sentence boundaries; use length")
+                             "has no sentence boundaries; pass length instead")
         ids = [EOS] + self._encode(prompt, "prompt")
         never = []
         if not unknown:
@@ -208,8 +208,8 @@ class LanguageModelRun(Trained):
         """Raise ValueError if the model has no attention weights."""
         if not hasattr(getattr(self.model, "reader", None), "attention"):
             name = self.settings.get("attention", self.name)
-            raise ValueError(f"the model {name!r} has no attention weights to show; train one with "
-                             "attention over its history, such as single, combined or key-value")
+            raise ValueError(f"the model {name!r} has no attention weights to show; train one "
+                             "with an attention such as single, combined or key-value")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
         """Return the ids of tokens. Raises TypeError for a string if the model reads words."""

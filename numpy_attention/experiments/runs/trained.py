@@ -281,7 +281,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:
         raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words; "
-                         "use vectors of the same language, and text tokenized in the same way")
+                         "use vectors trained on text in this language, tokenized like this text")
     embedding.E[read.found] = read.array[read.found]
     return {"digest": read.digest, "found": found, "other_case": read.other_case,
             "skipped": read.skipped}

@@ -122,20 +122,19 @@ class Translator(Trained):
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
                 f"local-m with backwards={backwards} and reverse_source={training.reverse_source} "
-                "would move the window from the wrong end; set both or neither")
+                "would move the window from the wrong end; set both settings, or neither")
         if vocabularies is None:
             vocabularies = vocabularies_of(pairs, training)
         check_list("vocabularies", vocabularies, "two vocabularies")
         if len(vocabularies) != 2:
-            raise ValueError(f"got {len(vocabularies)} vocabularies, expected two, for source and "
-                             "target")
+            raise ValueError(f"got {len(vocabularies)} vocabularies, expected two (source, target)")
         for vocabulary in vocabularies:
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
             raise ValueError("source_vectors and target_vectors contain vectors of words, but "
-                             f"subwords = {training.subwords} splits words into pieces; use only "
-                             "one of them")
+                             f"subwords = {training.subwords} splits words into pieces; omit the "
+                             "vectors or the subwords")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:

@@ -26,8 +26,8 @@ MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embe
           "hidden": 4, "layers": 2, "dropout": 0.2}
 ONE_SIZE = ("the code works if queries and keys have the same size. If it requires this, as "
             "q · h_j does, raise ValueError in `create` for other sizes, and they are not checked")
-A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward) for "
-          "gradcheck, and check FILE.py:case")
+A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward), and "
+          "run `numpy-attention gradcheck FILE.py:case`")
 
 
 def checks_of(one):

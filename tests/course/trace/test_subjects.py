@@ -155,5 +155,5 @@ def test_invalid_functions_raise():
         traced(None, np.ones(2), forward=7, backward=len)
     with pytest.raises(TypeError, match="expected a tuple"):
         traced(None, np.ones(2), forward=np.sum, backward=len)
-    with pytest.raises(TypeError, match="or pass both"):
+    with pytest.raises(TypeError, match="pass forward and backward as functions"):
         traced(None, np.ones(2), forward=np.sum)

@@ -48,5 +48,5 @@ def test_text_that_is_too_short_raises():
 
 def test_ids_start_at_0():
     assert TextBatches([0, 4], batch_size=1).batch(0).inputs.tolist() == [[0]]
-    with pytest.raises(ValueError, match="^ids contain -1; expected ids of at least 0, such as"):
+    with pytest.raises(ValueError, match="^ids contain -1; ids must be at least 0, like those"):
         TextBatches([4, -1, 5], batch_size=1)

@@ -101,7 +101,7 @@ def test_corrupt_download_keeps_the_old_file(server, tmp_path):
     path = tmp_path / "corpus" / "file.txt"
     path.parent.mkdir()
     path.write_bytes(b"an older edition")
-    message = r"corrupt.txt was discarded, .*as corpus/file.txt and set NUMPY_ATT"
+    message = r"corrupt.txt was discarded, .*as FOLDER/corpus/file.txt and set NUMPY_ATT"
     with pytest.raises(ValueError, match=message):
         fetch_file(remote(server, "corrupt.txt"), cache=tmp_path, progress=False)
     assert path.read_bytes() == b"an older edition" and left_behind(tmp_path) == [path]

@@ -46,7 +46,7 @@ def test_errors(words, message, capsys, here):
     ("x\ny z\n", "x\n", "line 2 has no partner"),
     ("x\n\n", "x\ny\n", "a.txt has 1 empty line (the first is line 2)"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
-    ("x\nx\n", "y\nz\n", "source sentences, got 1 in 2 pairs; add more text, or pass "
+    ("x\nx\n", "y\nz\n", "but the text of 2 pairs has only 1; add more text, or pass "
                          "--valid-source and --valid-target"),
 ])
 def test_malformed_files(here, source, target, message, capsys):

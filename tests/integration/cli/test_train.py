@@ -442,5 +442,5 @@ def test_training_that_diverges(capsys, here):
     error = failure(capsys, *COPY, *away)
     assert "training has diverged" in error or "try a smaller learning rate" in error
     history = [{"train_perplexity": float("inf"), "valid_perplexity": float("nan")}]
-    with pytest.raises(ArithmeticError, match="try a smaller learning_rate in a folder"):
+    with pytest.raises(ArithmeticError, match="with a smaller learning_rate, in a folder other"):
         save_curves(history, here / "nowhere")

@@ -97,7 +97,7 @@ class Other(DotAttention):
 def test_a_part_that_the_engine_lacks_is_reported(rng):
     translator = translator_of("luong", {"layers": 1}, rng)
     translator.model.attention = Other()
-    with pytest.raises(ValueError, match="attention is a Other, which a page cannot"):
+    with pytest.raises(ValueError, match="attention is of class Other, which a page"):
         exported(translator, "it", SPACES)
 
 
@@ -109,7 +109,7 @@ def test_a_model_too_large_gets_advice():
         check_small(arrays, "float32", 1, 1_000_000)
     assert str(error.value) == (
         "300,000 parameters make a page of 1.6 MB, but the limit is 1.0 MB; precision = float16 "
-        "makes it 0.8 MB; precision = byte makes it 0.4 MB")
+        "makes a page of 0.8 MB; precision = byte makes a page of 0.4 MB")
     with pytest.raises(ValueError, match="in 4 checkpoints make a page of 3.2 MB.*byte makes"):
         check_small(arrays, "float16", 4, 2_000_000)
     with pytest.raises(ValueError, match="train a smaller model"):

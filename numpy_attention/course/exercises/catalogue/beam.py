@@ -41,7 +41,7 @@ def cases(rng, its):
         def next_log_p(words, table=table):
             if len(words) >= len(table):
                 raise PastLongest(f"next_log_p was called with {len(words)} words, but `longest` = "
-                                  f"{len(table)}: such a hypothesis has ended")
+                                  f"{len(table)}: a hypothesis of this length has ended")
             return np.log(table[len(words), words[-1] if words else 0])
         stops = []                                  # the message of the last exception
 
