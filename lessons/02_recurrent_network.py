@@ -354,10 +354,9 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Only dU is wrong. The other gradients are computed from the same da and are right, so da is right
-# at every step. That leaves the line of dU. Of the two arrays in it, da is right, so `after` must
-# be wrong, as the report says. (The check has tried other variables in its place, and one of them,
-# `before`, makes dU right.)
+# Only dU is wrong. The other gradients are computed from the same da and are right, so da must be
+# right, too. That leaves the line of dU. Of the two arrays in it, da is right, so `after` must be
+# wrong, as the report says.
 #
 # ## Cutting the gradient
 #
@@ -477,7 +476,8 @@ for h in (0.1, 0.9):
 # If the factor is above 1, the gradient *explodes*; if it is below 1, the gradient *vanishes*. Here
 # the same u does both, because h decides, too. For H units, the factor becomes a matrix, the
 # **Jacobian** of the step: the derivatives of all numbers of h_t with respect to all numbers of
-# h_{t−1}. It combines the two operations that we found above, and k steps back multiply k of them:
+# h_{t−1}. It combines the two operations that we found above. Going back k steps multiplies k of
+# these matrices together:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #     dh_{T−k} = dh_T J_T J_{T−1} … J_{T−k+1}
@@ -543,7 +543,7 @@ assert trained_share[20] < 0.001
 #   gradient must vanish (Pascanu et al. 2013).
 # - Its *gain* g is the typical factor. Draw a vector of length 1 in a random direction: g is the
 #   root mean square (rms) of its length after the product with U. It follows that g² = Σ U_ij² / H,
-#   because each number of the vector has the mean square 1 / H.
+#   because each number of the vector has the mean square 1 / H, and the cross terms average to 0.
 #
 # (The gradient is multiplied by Uᵀ, which has the same s and g.)
 
@@ -618,8 +618,12 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines of the figure are nearly straight on a log scale: the gradient shrinks or grows
 # exponentially. Our guess predicts all five factors per step within a tenth (compare the columns
-# "guessed" and "measured"). The bound s says less: at g = 1.0, s is nearly 2, and yet the gradient
-# vanishes.
+# "guessed" and "measured").
+#
+# Look at the black line. With its g of 1.8, the trained model lies between two random networks
+# whose gradients *explode*, and yet its own gradient vanishes, because its units are saturated: see
+# the rms of 1 − h². It is your pencil step again, where the same u had both fates. (The bound s
+# says less: at g = 1.0, s is nearly 2, and yet the gradient vanishes.)
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
@@ -731,21 +735,24 @@ assert near < far and orthogonal[-1] < 0.35
 # symbol. More of the gradient arrives, too: more than half of it at n = 8, instead of almost
 # nothing.
 #
-# Was it the gradient that was missing? It seems so, but two things keep us from being sure:
+# Was it the gradient that was missing? It seems so, but three observations keep us from being sure:
 #
-# - **Patience helps, too.** At n = 16, nearly a quarter of the gradient arrives with the orthogonal
-#   start, and yet most networks fail. Of five that failed, four learn it with 4,000 training steps
-#   instead of 400. At n = 32, one of five does.
+# - **A little can be enough, and much too little.** With a small start, 0.0036 of the gradient is
+#   enough to learn n = 4. With an orthogonal start, 0.23 is too little for most networks at n = 16.
+#   So the share alone does not decide: after more noise, the same share may be a weaker hint.
+# - **Patience helps, too.** Of five networks that failed at n = 16, four learn it with 4,000
+#   training steps instead of 400. At n = 32, one of five does.
 # - **The state forgets, too.** The same Jacobians carry a small change of an early state *forward*
 #   to later states. So before training, where little gradient comes back, little of the first
-#   symbol has come forward either. We cannot tell which of the two prevents learning. (After
-#   training, a symbol can survive where the gradient does not. A unit that stays at 1 or −1 holds a
-#   symbol, although small changes, and therefore gradients, die out in it: Bengio et al. 1994.)
+#   symbol has come forward either. We cannot tell which of the two prevents learning.
+#
+# After training, a symbol can even survive where the gradient does not. A unit that stays at 1 or
+# −1 holds a symbol well, and yet 1 − h² is 0 there, so no gradient passes (Bengio et al. 1994).
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches. In
 # practice, a product of Jacobians vanishes or explodes: in our model of letters, a two-thousandth
-# of the gradient is left after 20 letters. The fainter the gradient, the harder it is to learn
-# from. Lesson 03 builds a path on which the gradient hardly shrinks.
+# of the gradient is left after 20 letters. Lesson 03 builds a path on which the gradient hardly
+# shrinks, and there all twenty networks learn n = 32.
 
 # %% [markdown]
 # ## What others call it
@@ -797,5 +804,5 @@ assert near < far and orthogonal[-1] < 0.35
 #    it keeps m, a running mean of the gradient, and v, a running mean of its square. It moves the
 #    number by the learning rate times m̂ / √v̂. Both means begin at 0, so at first they are too
 #    small. The hats stand for a correction. Let the gradient be 5 at every step. How long are the
-#    first three steps, in learning rates, with the correction and without it? (The formulas are in
-#    `numpy-attention exercise start adam`.)
+#    first three steps, in learning rates, with the correction and without it? (The formulas and the
+#    usual numbers are in `numpy-attention exercise start adam`.)
