@@ -144,7 +144,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (For rows, lesson 01 had z = h Wᵀ and dh = dz W. With U for Wᵀ, a = h U gives dh = da Uᵀ.)
+# (For rows, lesson 01 had z = h Wᵀ and dh = dz W. Put U in place of Wᵀ, and so Uᵀ in place of W:
+# a = h U gives dh = da Uᵀ.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -434,8 +435,8 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # the model did not see in training. Lesson 01 defined it as exp(L), where L is the mean loss. We
 # print its log2, the *bits per letter*. The number to beat comes from counting pairs of letters, as
 # in lesson 01. For comparison, we have also trained models that do not carry the state, but start
-# every window with zeros. They are trained in windows of 50 and tested in windows of 20, so they
-# remember at most 20 letters.
+# every window with zeros. Tested in windows of 20, they remember at most 20 letters. (They were
+# trained in windows of 50, like our model.)
 
 # %% tags=["training"]
 pairs = bigram_bits(ids, held_out, V)
@@ -563,8 +564,9 @@ print(f"the trained model: s = {np.linalg.norm(trained.U, 2):.1f}, g = {gain(tra
 # So U *lengthens* a typical vector, nearly twofold, as u did. It is the tanh that shortens the
 # gradient. Many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
 # flat and 1 − h² is small. Can we say by how much? Suppose that the gradient points in no special
-# direction, and is spread evenly over saturated and other units. Then the two typical factors
-# multiply, and each step changes the length of the gradient by a factor of about
+# direction, and is spread evenly over saturated and other units. Then the product with 1 − h²,
+# element by element, changes its length by about the factor rms(1 − h²), and the product with Uᵀ by
+# about g. Together, each step changes the length of the gradient by a factor of about
 #
 #     g · rms(1 − h²)
 #
@@ -620,10 +622,10 @@ show(ax, "02_gradient_flow")
 # exponentially. Our guess predicts all five factors per step within a tenth (compare the columns
 # "guessed" and "measured").
 #
-# Look at the black line. With its g of 1.8, the trained model lies between two random networks
-# whose gradients *explode*, and yet its own gradient vanishes, because its units are saturated: see
-# the rms of 1 − h². It is your pencil step again, where the same u had both fates. (The bound s
-# says less: at g = 1.0, s is nearly 2, and yet the gradient vanishes.)
+# Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
+# *explode*, 1.5 and 2.5, and yet it vanishes, because its units are saturated: see the rms of
+# 1 − h². It is your pencil step again, where the same u had both fates. (The bound s says less: at
+# g = 1.0, s is nearly 2, and yet the gradient vanishes.)
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
@@ -655,8 +657,8 @@ distant = np.linalg.norm(sum(terms[20:]))
 print(f"norm of dU's last 5 terms: {recent:.2f}; of those 20 or more steps back: {distant:.2f}")
 
 # %% [markdown]
-# No. If we lengthen dU, all its terms grow by the same factor, so the distant ones remain as small
-# a part of it.
+# So lengthening does not help. All terms of dU grow by the same factor, and the distant ones remain
+# as small a part of it.
 #
 # ## A better start
 #
@@ -703,8 +705,8 @@ for n, before in zip(DISTANCES, small):
           flush=True)
 
 # %% tags=["training"]
-# From earlier runs: how many of twenty networks, with seeds 8 to 27, learn n = 4, 8, 16 and 32, so
-# that more than 90 % of the answers are right (code: lesson 03, answer 5).
+# From earlier runs: how many of twenty networks, with seeds 8 to 27, learn n = 4, 8, 16 and 32
+# (code: lesson 03, answer 5).
 LEARNT = {"U small": (16, 1, 0, 0), "U orthogonal": (20, 17, 5, 0)}
 # Five networks with an orthogonal U that fail after 400 steps: the share of right answers if they
 # are trained for 4,000 steps instead (code: answer 6).
@@ -735,16 +737,19 @@ assert near < far and orthogonal[-1] < 0.35
 # symbol. More of the gradient arrives, too: more than half of it at n = 8, instead of almost
 # nothing.
 #
-# Was it the gradient that was missing? It seems so, but three observations keep us from being sure:
+# (A network learns the task if more than nine of ten answers are right.)
 #
-# - **A little can be enough, and much too little.** With a small start, 0.0036 of the gradient is
-#   enough to learn n = 4. With an orthogonal start, 0.23 is too little for most networks at n = 16.
-#   So the share alone does not decide: after more noise, the same share may be a weaker hint.
-# - **Patience helps, too.** Of five networks that failed at n = 16, four learn it with 4,000
-#   training steps instead of 400. At n = 32, one of five does.
-# - **The state forgets, too.** The same Jacobians carry a small change of an early state *forward*
-#   to later states. So before training, where little gradient comes back, little of the first
-#   symbol has come forward either. We cannot tell which of the two prevents learning.
+# Was it only the gradient that was missing? It seems important, but three observations speak for
+# other causes, too:
+#
+# - If only its share counted, a larger share would always be better. But with a small start, 0.0036
+#   of the gradient is enough to learn n = 4, and with an orthogonal start, 0.23 is too little for
+#   most networks at n = 16. After more noise, the same share may say less about the first symbol.
+# - If it were only missing, longer training would not help. But of five networks that failed at
+#   n = 16, four learn it with 4,000 training steps instead of 400. (At n = 32, one of five does.)
+# - If it were only the gradient, the state would hold the symbol. But the same Jacobians carry a
+#   small change of an early state *forward* to later states. So before training, where little
+#   gradient comes back, little of the first symbol has come forward either.
 #
 # After training, a symbol can even survive where the gradient does not. A unit that stays at 1 or
 # −1 holds a symbol well, and yet 1 − h² is 0 there, so no gradient passes (Bengio et al. 1994).
@@ -752,7 +757,7 @@ assert near < far and orthogonal[-1] < 0.35
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches. In
 # practice, a product of Jacobians vanishes or explodes: in our model of letters, a two-thousandth
 # of the gradient is left after 20 letters. Lesson 03 builds a path on which the gradient hardly
-# shrinks, and there all twenty networks learn n = 32.
+# shrinks. With a good start, all twenty networks then learn n = 32.
 
 # %% [markdown]
 # ## What others call it

@@ -178,7 +178,7 @@ assert letters[alpha.argmax()] == "u"
 # | symbol | shape | what it is | in the paper |
 # |---|---|---|---|
 # | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
-# | S, window | | step t sees the last S = min(window, t − 1) states i | L |
+# | S, window | | step t sees the S = min(window, t − 1) states before it | L |
 # | K, V | (S, n) | their keys k_i and values v_i | Y_t |
 # | x | (S, n) | its rows x_i = tanh(k_i W_s + k_t W_q) are the score's hidden layer | M_t |
 # | e = x w, α | (S,) | scores, weights | α_t |
@@ -422,12 +422,11 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# On top of its LSTM, every model has one of the layers that you have just seen, its *reader*. Here
-# attention has no window: it sees all earlier states. In our versions of the paper's models, every
-# part has 8 numbers. The tanh layer and the vector of 16 are not in the paper: they are our
-# controls. The tanh layer is that of lesson 11, y = tanh(h W), which sees no past. A model with a
-# cut state is named by which roles share a part: *query, key | value, predict*, or `q k | v p` for
-# short.
+# On top of its LSTM, every model has a layer that reads the states, its *reader*. Here attention
+# has no window: it sees all earlier states. In our versions of the paper's models, every part has 8
+# numbers. The tanh layer and the vector of 16 are not in the paper: they are our controls. The tanh
+# layer is that of lesson 11, y = tanh(h W), which sees no past. A model with a cut state is named
+# by which roles share a part: *query, key | value, predict*, or `q k | v p` for short.
 #
 # | model | in the paper | its state | who reads what |
 # |---|---|---|---|
@@ -687,7 +686,7 @@ print(f"with each of these seeds, it answers more questions than {len(beaten)} o
 
 # %% [markdown]
 # With these three seeds, it does beat them. But three seeds are few, and 800 steps are short. Here
-# are ten seeds, and a longer run (recorded before; the code is in answers 2 to 4). They have all
+# are ten seeds, and a longer run (recorded before; the code is in answers 2 to 4). They cover all
 # seven ways to divide four roles between two parts, and a new control: one vector of 13, the
 # longest with no more parameters than two parts of 8. Will it beat the cuts? And does one vector of
 # 8 lack room, or is it only slow? (In the figure, each strip is a state, with a cell for each part.
@@ -701,26 +700,27 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# The means of all cuts, in %, in one table:
+# All cuts with their means, in %:
 #
-# | | query and predict apart | query and predict together |
+# | query and predict | key and value apart | key and value together |
 # |---|---|---|
-# | **key and value apart** | 83, 89, 93 | 82, 93 |
-# | **key and value together** | 7, 46 | 63 |
+# | apart | `q k \| v p` 83, `q k \| v \| p` 89, `q v \| k p` 93 | `q k v \| p` 7, `k v p \| q` 46 |
+# | together | `q v p \| k` 82, `q k p \| v` 93 | `q p \| k v` 63 |
 #
-# **Key and value.** The rows differ clearly. This fits the letters: the key needs *before*, and the
-# value needs *now*.
+# **Key and value.** The two columns differ clearly. This fits the letters: the key needs *before*,
+# and the value needs *now*. (The letters would also separate the key from the query. That did not
+# clearly help: `q v p | k` has 82.)
 #
-# **The accused.** The columns do not differ in this way: it did not help to separate query and
+# **The accused.** The two rows do not differ in this way: it did not help to separate query and
 # predict. And predict even helps one vector of 8, with nine of ten seeds. So they are not guilty,
 # although their gradients disagree most.
 #
 # **The cut by content** usually wins: it beats `q k p | v` with nine of ten seeds. But with one
 # seed it falls far behind, so on average the two tie. Our prediction held only in part.
 #
-# **Conjecture 1: the gain came from the longer state.** One vector of 13, uncut and with fewer
-# parameters than two parts of 8, has a mean of 98 %, more than any cut. So the cuts gained nothing
-# that a longer vector does not gain.
+# **Conjecture 1: much of the gain came from the longer state.** One vector of 13, uncut and with
+# fewer parameters than two parts of 8, has a mean of 98 %, more than any cut. So length helps if
+# all roles can read it. In `q k v | p`, only predict reads the new numbers, and they do not help.
 #
 # **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** They
 # do better on average, but the reason is doubtful: in the cut by content, each role reads only 8
@@ -735,8 +735,9 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # hardly overlaps with any other role. In the vector of 8, it overlaps more. (But the vector of 16
 # has solved the task by then, and the vector of 8 has not. That may be the reason, too.)
 #
-# So keep key and value apart, or simply take a longer vector. For a fair comparison, give the uncut
-# vector as many parameters as the cut one.
+# So separate the roles that need different letters with a cut, or give training a longer vector, in
+# which it can separate them. For a fair comparison, the uncut vector should have as many parameters
+# as the cut one.
 #
 # ## Without attention: the last few states
 #
@@ -811,10 +812,10 @@ print_wikitext()
 # 1. **The LSTM alone beats every attention model with every seed.** In the paper, each of them
 #    beats the LSTM.
 # 2. **It is unclear whether looking back helps.** Attention beats the tanh layer in eight of nine
-#    comparisons (three models, three seeds), but loses to the linear layer in eight of nine. On
-#    pairs, the tanh layer stayed below chance.
+#    comparisons (three models, three seeds), but loses to the linear layer in eight of nine. (On
+#    pairs it was clear: the tanh layer stayed below chance.)
 # 3. **Three parts beat one vector with every seed**, but they also have the longer state. On the
-#    Penn Treebank, one vector wins (lesson 11, question 8).
+#    Penn Treebank, one vector wins, but there the parts are smaller (lesson 11, question 8).
 # 4. **The 4-gram beats three parts with two of three seeds**, although it has no attention. With
 #    the third seed, it loses clearly. In the paper, it is only slightly worse than three parts. In
 #    our runs on the Penn Treebank, the two are about equal.
@@ -823,8 +824,7 @@ print_wikitext()
 # LSTM. Training did not find so good a solution. We do not know why.
 #
 # So on real text, the paper's claims remain open. On pairs, where we know what each role needs, we
-# could test them. What mattered was to keep key and value apart. And one longer vector, which
-# nobody had cut, did best.
+# could test them: it helped to keep key and value apart, and a longer vector helped more.
 
 # %% [markdown]
 # ## What others call it

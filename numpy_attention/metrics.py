@@ -141,8 +141,8 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
         raise ValueError(f"edges must be two or more increasing numbers, got {edges}")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
-            raise ValueError(f"lengths[{n}] is {length}, but the edges need a length of at "
-                             f"least {edges[0]} and less than {edges[-1]}; "
+            raise ValueError(f"lengths[{n}] is {length}, which is outside the edges "
+                             f"({edges[0]} ≤ length < {edges[-1]}); "
                              "widen the edges, or leave the sentence out")
     buckets = []
     for low, high in zip(edges, edges[1:]):

@@ -134,9 +134,9 @@ def gradients_of_inputs(dinputs, inputs):
                             "the gradients of parameters to grads")
     integers = [f". {problem_of(array, name)} if it needs a gradient" for name, array in whole]
     raise GradientError(f"backward returns {returned(dinputs, inputs)}; expected gradients for "
-                        f"{', '.join(sorted(expected)) or 'no input'}, got "
-                        f"{', '.join(sorted(found)) or 'none'}. Return one gradient for each float "
-                        f"input, in order, and None for the others{''.join(integers)}")
+                        f"{' and '.join(sorted(expected)) or 'no input'}, but got "
+                        f"{' and '.join(sorted(found)) or 'none'}. Return one gradient for each "
+                        f"float input, in order, and None for the others{''.join(integers)}")
 
 
 def returned(dinputs, inputs):

@@ -124,8 +124,8 @@ def visible_cells(visible: ArrayLike, weights: Array) -> Array:
     """Return `visible` as an array. Raises ValueError unless it has a boolean for each weight."""
     cells = np.asarray(visible)
     if cells.dtype != bool or cells.shape != weights.shape:
-        raise ValueError(f"`visible` must be a boolean array of shape {weights.shape}, the shape "
-                         f"of the weights, got shape {cells.shape} and dtype {cells.dtype}")
+        raise ValueError(f"`visible` has shape {cells.shape} and dtype {cells.dtype}; expected a "
+                         f"boolean array of shape {weights.shape}, like the weights")
     return cells
 
 

@@ -38,8 +38,8 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     tokens = tokens_of("tokens", tokens)
     S = len(tokens)
     if weights.ndim != 2 or not weights.size or weights.shape[1] != S:
-        raise ValueError(f"weights of shape {weights.shape} do not match {S} tokens; expected "
-                         "shape (steps, remembered tokens), with at least one of each")
+        raise ValueError(f"weights of shape {weights.shape} do not match {S} tokens; expected at "
+                         "least one row, and a column for each token")
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:

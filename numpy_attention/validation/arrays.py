@@ -106,8 +106,8 @@ def check_grads(grads, model, name="grads"):
     """
     if type(grads) is not type(model) or grads is model:
         what = "the model itself" if grads is model else type_name(grads)
-        raise TypeError(f"{name} is {what}, expected a gradient of class {type(model).__name__}; "
-                        "use model.zeros_like()")
+        raise TypeError(f"{name} is {what}; expected another {type(model).__name__} that holds the "
+                        "gradients, as model.zeros_like() returns")
     for field in fields(model):
         _check_parts(getattr(grads, field.name), getattr(model, field.name), f"{name}.{field.name}")
 

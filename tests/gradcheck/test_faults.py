@@ -140,7 +140,7 @@ def test_forward_without_a_cache(rng, found):
 ])
 def test_wrong_number_or_type_of_gradients(rng, found, words):
     with pytest.raises(GradientError, match=rf"^backward returns {words}; expected gradients for "
-                       r"input\[0\], input\[1\], got .*\. Return one gradient") as error:
+                       r"input\[0\] and input\[1\], but got .*\. Return one gradient") as error:
         gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
                   backward=lambda dy, cache, grads: found)
     one_line(error)

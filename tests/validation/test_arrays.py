@@ -125,7 +125,7 @@ def test_check_grads(rng):
     model = Stacked([GRU.create(rng, 3, 4), GRU.create(rng, 4, 4)], Dropout())
     check_grads(model.zeros_like(), model)
     for wrong, error, message in (
-        (None, TypeError, "^grads is None, expected a gradient of class Stacked; use model"),
+        (None, TypeError, "^grads is None; expected another Stacked that holds the gradients"),
         (model, TypeError, "^grads is the model itself"),
         (model.astype(np.float64).zeros_like(), ValueError, "^grads.cells.0.W is a float64"),
         (Stacked(model.cells[:1], Dropout()), ValueError,

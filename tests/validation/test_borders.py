@@ -166,8 +166,8 @@ MESSAGES = {
         "sentences"),
     "another model's gradient": (
         lambda: translator.loss_and_grad(pairs, None, 1.0, language_model.zeros_like()), TypeError,
-        "grads is a LanguageModel, expected a gradient of class RNNSearch; use "
-        "model.zeros_like()"),
+        "grads is a LanguageModel; expected another RNNSearch that holds the gradients, as "
+        "model.zeros_like() returns"),
     "a beam": (
         lambda: beam_search(translator, pairs.source, pairs.source_mask, 0), ValueError,
         "beam = 0; expected an integer of at least 1 and at most 10,000"),
