@@ -150,9 +150,9 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
-# We measure these gradients as in lesson 01. But a_1, h_1 and a_2 are not parameters. Each
-# measurement runs the forward pass again, which recomputes them and would overwrite our nudge. So
-# `loss` takes the nudge as an argument, and adds it to the freshly computed value.
+# We measure these gradients as in lesson 01. There, the measured loss began at the array that we
+# nudged. Here, `loss` computes a_1, h_1 and a_2 anew on every call, which would overwrite a nudge.
+# So it takes the nudge as an argument, and adds it to the freshly computed value.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -367,7 +367,7 @@ assert "grads.U += after[t].T @ da" in str(report)
 # from one window to the next, but the gradient is cut at the border: what a window's first step
 # sends back, da Uᵀ, is thrown away. What do we lose? We compare two windows of three steps with all
 # six steps at once. Then we take the gradient that was thrown away, and send it alone through the
-# first window:
+# first window.
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -434,9 +434,9 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # How much is the memory worth, as a number? We measure the perplexity on **held-out** text, which
 # the model did not see in training. Lesson 01 defined it as exp(L), where L is the mean loss. We
 # print its log2, the *bits per letter*. The number to beat comes from counting pairs of letters, as
-# in lesson 01. For comparison, we have also trained models that do not carry the state, but start
-# every window with zeros. Tested in windows of 20, they remember at most 20 letters. (They were
-# trained in windows of 50, like our model.)
+# in lesson 01. For comparison, we have also trained models that do not carry the state: every
+# window starts with zeros. Their windows had 50 letters in training, as ours, but have 20 in the
+# test, so that they remember at most 20 letters.
 
 # %% tags=["training"]
 pairs = bigram_bits(ids, held_out, V)
@@ -601,7 +601,8 @@ def compare(name, cell, dlast):
 
 # %% tags=["training"]
 print("                                  factor per step     share of the gradient left")
-print("                     s  rms 1 − h²  guessed measured   after", places, "steps")
+print("                     s  rms 1 − h²  guessed measured     ",
+      *(f"{f'{d} back':>8}" for d in places))
 for g in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
     assert compare(f"random, g = {g}", cell, from_above)
@@ -623,9 +624,9 @@ show(ax, "02_gradient_flow")
 # "guessed" and "measured").
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
-# *explode*, 1.5 and 2.5, and yet it vanishes, because its units are saturated: see the rms of
-# 1 − h². It is your pencil step again, where the same u had both fates. (The bound s says less: at
-# g = 1.0, s is nearly 2, and yet the gradient vanishes.)
+# *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes, because its units are
+# saturated: see the rms of 1 − h². As with your pencil, the matrix alone does not decide: the
+# states do, too. (The bound s says less: at g = 1.0, s is nearly 2, and yet the gradient vanishes.)
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
@@ -739,17 +740,18 @@ assert near < far and orthogonal[-1] < 0.35
 #
 # (A network learns the task if more than nine of ten answers are right.)
 #
-# Was it only the gradient that was missing? It seems important, but three observations speak for
-# other causes, too:
+# Was it only the gradient that was missing? Two observations and an argument speak for other
+# causes, too:
 #
-# - If only its share counted, a larger share would always be better. But with a small start, 0.0036
-#   of the gradient is enough to learn n = 4, and with an orthogonal start, 0.23 is too little for
-#   most networks at n = 16. After more noise, the same share may say less about the first symbol.
-# - If it were only missing, longer training would not help. But of five networks that failed at
-#   n = 16, four learn it with 4,000 training steps instead of 400. (At n = 32, one of five does.)
-# - If it were only the gradient, the state would hold the symbol. But the same Jacobians carry a
-#   small change of an early state *forward* to later states. So before training, where little
-#   gradient comes back, little of the first symbol has come forward either.
+# - **The share of the gradient does not decide alone.** With a small start, 0.0036 of the gradient
+#   is enough for most networks at n = 4. With an orthogonal start, 0.23 is too little for most
+#   networks at n = 16. After more noise, an equally large gradient may carry less information about
+#   the first symbol.
+# - **More training helps.** Of five networks that failed at n = 16, four learn it with 4,000 steps
+#   instead of 400. (At n = 32, one of five does.) So a gradient did arrive, if perhaps a weak one.
+# - **The state forgets, too.** The product of Jacobians that shrinks the gradient on its way back
+#   also shrinks a small change of an early state on its way forward. So before training, the last
+#   state holds only a faint trace of the first symbol.
 #
 # After training, a symbol can even survive where the gradient does not. A unit that stays at 1 or
 # −1 holds a symbol well, and yet 1 − h² is 0 there, so no gradient passes (Bengio et al. 1994).

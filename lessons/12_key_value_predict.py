@@ -120,7 +120,7 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the ans
 # large where both are 1, or both are −1. Inside the tanh, the two numbers are added. The sum is 2
 # if both are 1, and −2 if both are −1. In every other case, including two zeros, it lies between.
 # So the score must be large at both ends and small in the middle. Two tanh units do this:
-# tanh(sum − 1) is largest at the sum 2, and tanh(−sum − 1) at −2.
+# tanh(sum − 1) is large when the sum is 2, and tanh(−sum − 1) is large when it is −2.
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -171,7 +171,7 @@ assert letters[alpha.argmax()] == "u"
 # second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
 # In our encoding of the letters, the key cannot say "I am u", because we wrote 0 for u and s. So
-# here the value has numbers of its own. Must it have them? We shall see.
+# here the value has numbers of its own. Could one vector serve as both key and value? We shall see.
 #
 # Here are all symbols of the step:
 #
@@ -192,7 +192,7 @@ assert letters[alpha.argmax()] == "u"
 #
 # - An earlier state is h_i, not h_s.
 # - A key is the part k_i itself, not yet multiplied by W_s.
-# - The vector of the score is w, because v is a value. The upstream gradient, which was w, is dy.
+# - The vector of the score is w, because v is a value. The loss is dy · y, not w · y.
 # - The length of y, which was K, is O, because K holds the keys.
 #
 # ## Backward
@@ -245,7 +245,8 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: there
-# *before* + *now* is 0, where the score has its minimum, so its slope is 0.
+# *before* + *now* is 0, where the score has its minimum, so its slope is 0. (The 1 moves both units
+# in the same direction, so its gradient is not 0.)
 #
 # That was one step. Now follow one state through a whole text, from its own step s. There it is the
 # h_t of the equations above, which asks and predicts. At later steps it is one of the h_i, which
@@ -436,9 +437,9 @@ for row in range(3):
 # | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | `q k`, `v` and `p`: 8 each |
 # | one vector of 16 | | 16 | all four roles read all 16 |
 #
-# Chance is one answer in five, for a model that knows only which letters are second in a pair. (It
-# is about one in four if the model also rules out earlier answers.) Guess before you run: one
-# vector of 16 is as long as two parts of 8. What share will it answer right?
+# A model that knows only which five letters are second in a pair, and guesses among them, is right
+# one time in five. (It is about one in four if the model also rules out earlier answers.) Guess
+# before you run: one vector of 16 is as long as two parts of 8. What share will it answer right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -708,19 +709,20 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # | together | `q v p \| k` 82, `q k p \| v` 93 | `q p \| k v` 63 |
 #
 # **Key and value.** The two columns differ clearly. This fits the letters: the key needs *before*,
-# and the value needs *now*. (The letters would also separate the key from the query. That did not
+# and the value needs *now*. (By the same argument, key and query should be apart, too. That did not
 # clearly help: `q v p | k` has 82.)
 #
-# **The accused.** The two rows do not differ in this way: it did not help to separate query and
+# **The accused.** The two rows show no such difference: it did not help to separate query and
 # predict. And predict even helps one vector of 8, with nine of ten seeds. So they are not guilty,
 # although their gradients disagree most.
 #
-# **The cut by content** usually wins: it beats `q k p | v` with nine of ten seeds. But with one
-# seed it falls far behind, so on average the two tie. Our prediction held only in part.
+# **The cut by content** usually wins: with nine of ten seeds it beats `q k p | v`, and with eight
+# it is at least as good as one vector of 13. But with one seed it falls far behind, so on average
+# it wins neither comparison. Our prediction held only in part.
 #
-# **Conjecture 1: much of the gain came from the longer state.** One vector of 13, uncut and with
-# fewer parameters than two parts of 8, has a mean of 98 %, more than any cut. So length helps if
-# all roles can read it. In `q k v | p`, only predict reads the new numbers, and they do not help.
+# **Conjecture 1: much of the gain came from the longer state.** Only if all roles can read the new
+# numbers. Then length gains the most: one vector of 13, with fewer parameters than two parts of 8,
+# has a mean of 98 %. But all cuts into two have 16 numbers, and their means go from 7 to 93 %.
 #
 # **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** They
 # do better on average, but the reason is doubtful: in the cut by content, each role reads only 8
@@ -732,12 +734,12 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # How can an uncut vector do so well? Perhaps it separates its roles by itself. The last lines of
 # the output show the *overlap* of the key's gradients with those of the other roles: 1 if they use
 # the same directions of the state, 0 if they share none (question 5). In the vector of 16, the key
-# hardly overlaps with any other role. In the vector of 8, it overlaps more. (But the vector of 16
-# has solved the task by then, and the vector of 8 has not. That may be the reason, too.)
+# hardly overlaps with any other role. In the vector of 8, it overlaps more. (But after 800 steps,
+# the vector of 16 has solved the task, and the vector of 8 has not. That may be the reason, too.)
 #
-# So separate the roles that need different letters with a cut, or give training a longer vector, in
-# which it can separate them. For a fair comparison, the uncut vector should have as many parameters
-# as the cut one.
+# So use a cut to separate roles that need different letters, or train a longer vector, which can
+# separate them by itself. For a fair comparison, give the uncut vector as many parameters as the
+# cut one.
 #
 # ## Without attention: the last few states
 #
@@ -787,8 +789,8 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 check_same(PlainNGram(W), NGramReadout(W), batch)
 
 # %% [markdown]
-# It equals the library's `NGramReadout`, too. On pairs it has no chance: the answer is often
-# further back than two steps (question 7).
+# It equals the library's `NGramReadout`, too. On pairs it has hardly a chance: the answer is nearly
+# always further back than two steps (question 7).
 #
 # ## Real text
 #
@@ -806,8 +808,8 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 print_wikitext()
 
 # %% [markdown]
-# Compare models with the same seed, which read the articles in the same order. The seed matters
-# more than the test text: up to 30 of perplexity, against about 4.
+# Compare models with the same seed, which read the articles in the same order. Another seed changes
+# the perplexity by up to 30, another test text by about 4.
 #
 # 1. **The LSTM alone beats every attention model with every seed.** In the paper, each of them
 #    beats the LSTM.
