@@ -43,10 +43,10 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     check_whole("draws", draws, 1)
     check_number("level", level, np.nextafter(0, 1), np.nextafter(1, 0), "a fraction in (0, 1)")
     if totals.shape != counts.shape or totals.ndim != 1:
-        raise ValueError("totals and counts must be 1-D arrays of the same length, got shapes "
-                         f"{totals.shape} and {counts.shape}")
+        raise ValueError(f"totals and counts have shapes {totals.shape} and {counts.shape}; "
+                         "expected 1-D arrays of the same length")
     if not counts.sum() > 0:
-        raise ValueError(f"counts must have a positive sum, got {counts.sum():g}")
+        raise ValueError(f"counts have the sum {counts.sum():g}; expected a positive sum")
     means = np.full(draws, np.nan)
     for k in range(draws):
         chosen = rng.integers(len(totals), size=len(totals))

@@ -138,7 +138,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     _same_count("hypotheses", hypotheses, "references", references)
     _same_count("hypotheses", hypotheses, "lengths", lengths)
     if len(edges) < 2 or not all(low < high for low, high in zip(edges, edges[1:])):
-        raise ValueError(f"edges must be two or more increasing numbers, got {edges}")
+        raise ValueError(f"edges = {edges}; expected two or more increasing numbers")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
             raise ValueError(f"lengths[{n}] is {length}, which is outside the edges "
@@ -281,9 +281,9 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
             raise ValueError(f"pair {n} has an empty {'target' if S else 'source'} sentence; "
                              "leave it out")
         if matrix.shape not in ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1)):
-            raise ValueError(f"pair {n}: weights have shape {matrix.shape}, "
+            raise ValueError(f"pair {n}: weights have shape {matrix.shape}; "
                              f"expected (target, source) = ({T}, {S}), where each "
-                             "size may be larger by 1, for </s>; cut off padding, or use matrix.T")
+                             "size may be larger by 1, for </s>. Cut off padding, or use matrix.T")
         if not np.isfinite(matrix).all():
             raise ValueError(f"pair {n}: weights contain NaN or infinity; "
                              "check the model that computed them")
@@ -320,8 +320,8 @@ def _lists(hypotheses: Iterable[Sentence],
     """Return both arguments as lists. Raises ValueError if the lists differ in length."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
-            raise ValueError(f"{name} must be a list of sentences, got one string; "
-                             "put it in a list")
+            raise ValueError(f"{name} is one string; expected a list of sentences. "
+                             "Put the string in a list")
     hypotheses = as_list("hypotheses", hypotheses, "sentences")
     references = as_list("references", references, "sentences")
     _same_count("hypotheses", hypotheses, "references", references)
@@ -371,8 +371,8 @@ def _text(sentence: Sentence) -> str:
     if isinstance(sentence, str):
         return sentence
     if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):
-        raise ValueError("a sentence must be a string or a list of str tokens, "
-                         f"got {short_repr(sentence)}; decode ids first")
+        raise ValueError(f"a sentence is {short_repr(sentence)}; expected a string or a list of "
+                         "str tokens. Decode ids first")
     return " ".join(re.sub(r"\s", "␣", token) for token in sentence)
 
 

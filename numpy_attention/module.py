@@ -96,10 +96,10 @@ class Module:
         """The dtype of all parameters. Raises ValueError if their dtypes differ."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
-            given = ", ".join(f"{dtype} for {name}" for dtype, name in dtypes.items())
-            raise ValueError(f"the parameters of {type(self).__name__} must share one dtype, got "
-                             f"{given or 'no parameter'}"
-                             + "; convert the model with astype" * bool(given))
+            given = " and ".join(f"{name} of dtype {dtype}" for dtype, name in dtypes.items())
+            raise ValueError(f"{type(self).__name__} has {given or 'no parameters'}; expected "
+                             "parameters of one dtype"
+                             + ". Convert the model with astype" * bool(given))
         return next(iter(dtypes))
 
     # ---- one flat vector behind all parameters ---------------------------------------------------
@@ -167,8 +167,9 @@ class Module:
             self.__dict__[name] = value
         elif isinstance(current, np.ndarray):
             if describe_array(value) != describe_array(current):
-                raise ValueError(f"{type(self).__name__}.{name} is {describe_array(current)}, got "
-                                 f"{describe_array(value)}; convert it, or build a new model")
+                raise ValueError(f"{type(self).__name__}.{name} is set to {describe_array(value)}; "
+                                 f"expected {describe_array(current)}. Convert it, or build a new "
+                                 "model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
@@ -232,8 +233,8 @@ class Module:
             check_array(name, parameters[name])
             given = parameters[name]
             if given.shape != array.shape:
-                raise ValueError(f"{name} has shape {given.shape}, expected {array.shape}; "
-                                 "load the parameters into a model of the same sizes")
+                raise ValueError(f"{name} has shape {given.shape}; expected {array.shape}. "
+                                 "Load the parameters into a model of the same sizes")
             check_real(name, given)
         for name, array in own.items():
             array[...] = parameters[name]

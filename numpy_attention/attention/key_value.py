@@ -82,8 +82,8 @@ class KeyValueReadout(HistoryReadout):
         check_sizes(0, carried=carried)
         check_initial(rng, dtype, init)
         if roles not in (1, 2, 3):
-            raise ValueError("roles must be 1 (attention), 2 (key-value) or 3 (key-value-predict), "
-                             f"got {roles}")
+            raise ValueError(f"roles = {roles}; expected 1 (attention), 2 (key-value) or 3 "
+                             "(key-value-predict)")
         if hidden % roles:
             raise ValueError(f"hidden ({hidden}) must be divisible by roles ({roles})")
         n = hidden // roles

@@ -230,8 +230,8 @@ def check_state(what, state, like):
     given = arrays(state)
     wanted = arrays(like)
     if len(given) != len(wanted):
-        raise ValueError(f"{what} has {plural(len(given), 'array')}, expected {len(wanted)}; "
-                         "an LSTM has the state (h, c), and other cells have one array h")
+        raise ValueError(f"{what} has {plural(len(given), 'array')}; expected {len(wanted)}. "
+                         "An LSTM has the state (h, c), and other cells have one array h")
     for name, part, one in zip(("h", "c"), given, wanted):
         label = f"{what} {name}"
         check_shape(label, part, one.shape, "(B, H)",

@@ -28,7 +28,7 @@ def translate(options: Namespace) -> None:
         raise ValueError("no sentence to translate; pass one, as in `numpy-attention translate "
                          f'{run} "a sentence"`, or one per line on standard input')
     if options.heatmap and len(sentences) > 1:
-        raise ValueError(f"--heatmap plots one sentence, got {len(sentences)}; pass only one")
+        raise ValueError(f"got {len(sentences)} sentences; --heatmap plots only one sentence")
     if options.replace_unknown and translator.name == "encoder-decoder":
         raise ValueError("--replace-unknown copies the word with the largest attention weight, but "
                          "this run's model has no attention; omit --replace-unknown")

@@ -75,7 +75,7 @@ def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
     """
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:
-        raise ValueError(f"got {plural(len(options.sentences), 'sentence')}, expected "
+        raise ValueError(f"got {plural(len(options.sentences), 'sentence')}; expected "
                          f"{EXPECTED[fewest, most]}")
     form = run.selection().form()
     sentences = [form.tokens(text) for text in options.sentences]

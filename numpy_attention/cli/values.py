@@ -44,7 +44,7 @@ def seeds(text: str) -> tuple[int, ...]:
     except ValueError:
         found = []
     if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(f"got {short_repr(text)}, expected seeds such as 0-2 or 0,3,5: up to "
+        raise ValueError(f"got {short_repr(text)}; expected seeds such as 0-2 or 0,3,5: up to "
                          f"{MOST_SEEDS:,} different integers, at least 0 and below 2⁶⁴")
     return tuple(found)
 
@@ -68,7 +68,7 @@ def several(expected: str, once: bool = False,
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
         if not all(found) or (once and len(set(found)) < len(found)):
-            raise ValueError(f"got {short_repr(text)}, expected {expected}{', each once' * once}")
+            raise ValueError(f"got {short_repr(text)}; expected {expected}{', each once' * once}")
         return found
     return read
 
@@ -89,7 +89,7 @@ def columns(text: str) -> tuple[int, ...]:
     """Parse two column numbers, counted from 1. Raises ValueError for any other text."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
-        raise ValueError(f"got {short_repr(text)}, expected two positive column numbers, as in 1,2")
+        raise ValueError(f"got {short_repr(text)}; expected two positive column numbers, as in 1,2")
     return tuple(map(int, found))
 
 

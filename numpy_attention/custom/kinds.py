@@ -155,9 +155,9 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
         raise ValueError(f"{code.name}:{name} is not a class; {classes(code)}")
     kind = mechanism_kind(one)
     if wanted is not None and wanted != kind:
-        other = "" if wanted not in BASES else (f"; derive it from {BASES[wanted][0].__name__}, "
+        other = "" if wanted not in BASES else (f". Derive it from {BASES[wanted][0].__name__}, "
                                                 "or choose another class")
-        raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}, expected {a(wanted)}{other}")
+        raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}; expected {a(wanted)}{other}")
     return one
 
 

@@ -188,7 +188,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
                                  f"{plural(len(context), 'sentence')} and has no query; expected a "
                                  f"sentence numbered {expected} that contains {GAP}")
         elif place != str(expected):
-            raise ValueError(f"{where} begins with {short_repr(place)}, expected {expected}; the "
+            raise ValueError(f"{where} begins with {short_repr(place)}; expected {expected}. The "
                              "sentences of each question are numbered from 1")
         elif columns:
             questions.append(_question(where, context, words, columns, lowercase))
@@ -217,7 +217,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     if not context:
         raise ValueError(f"{where}: the query has no context; expected sentences before it")
     if query.count(GAP) != 1:
-        raise ValueError(f"{where}: the query contains {GAP} {query.count(GAP)} times, expected "
+        raise ValueError(f"{where}: the query contains {GAP} {query.count(GAP)} times; expected "
                          "once")
     fields = [field.split() for field in columns[2].split("|")]
     if max(map(len, fields)) > 1:

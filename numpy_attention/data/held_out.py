@@ -50,9 +50,9 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     characters = text.unit == "characters"
     items = text.sentences[0] if characters else text.sentences
     if len(items) < 2:
-        raise ValueError("holding out text for validation needs at least 2 "
-                         f"{'character' if characters else 'sentence'}s, got {len(items)}; add "
-                         "more text with one sentence per line, or pass valid_text")
+        raise ValueError(f"got {plural(len(items), 'character' if characters else 'sentence')}; "
+                         "holding out text for validation needs at least 2. Add more text with "
+                         "one sentence per line, or pass valid_text")
     end = len(items) - max(1, round(share * len(items)))
 
     def text_of(part: list) -> Text:

@@ -118,7 +118,7 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, 1):
         if len(row) < column and row != [""]:
-            raise ValueError(f"{path}, line {number} has {plural(len(row), 'column')}, expected at "
+            raise ValueError(f"{path}, line {number} has {plural(len(row), 'column')}; expected at "
                              f"least {column}, separated by tabs")
     return [row[column - 1] if len(row) >= column else "" for row in rows]
 
@@ -134,7 +134,7 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
     for number, line in enumerate(sentence_lines(path), 1):
         columns = line.split("\t")
         if len(columns) not in (2, 3):
-            raise ValueError(f"{path}, line {number} has {plural(len(columns), 'column')}, "
+            raise ValueError(f"{path}, line {number} has {plural(len(columns), 'column')}; "
                              "expected source TAB target, optionally followed by TAB attribution")
         for side, text in zip(("source", "target"), columns):
             if not text.strip():

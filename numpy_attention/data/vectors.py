@@ -146,8 +146,8 @@ def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, byt
     if b"\0" in line or "\ufffd" in line.decode("utf-8", "replace"):
         raise ValueError(f"{path}, line {number} {BINARY}")
     given = plural(line.count(b" "), "number")
-    raise ValueError(f"{path}, line {number} has {given} after the word {_shown(line)}, expected "
-                     f"{size} because of line 1; copy or download the file again")
+    raise ValueError(f"{path}, line {number} has {given} after the word {_shown(line)}; expected "
+                     f"{size} because of line 1. Copy or download the file again")
 
 
 def _vector(path: Path, number: int, numbers: bytes) -> Array:

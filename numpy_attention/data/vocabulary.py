@@ -38,8 +38,8 @@ class Vocabulary:
         self.tokens = [str(token) if isinstance(token, str) else token
                        for token in as_list("tokens", tokens, "tokens")]
         if not self.tokens:
-            raise ValueError("a vocabulary needs at least one token in addition to the special "
-                             "tokens, got none")
+            raise ValueError("tokens is empty; a vocabulary needs at least one token in addition "
+                             "to the special tokens")
         self._ids: dict[str, int] = {}
         for index, token in enumerate(self.tokens):
             if not isinstance(token, str):

@@ -148,5 +148,5 @@ def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
     """
     if not isinstance(start.log_probabilities, np.ndarray):
         raise TypeError(f"start.log_probabilities is {typed_repr(start.log_probabilities)}; "
-                        "expected an array; pass the Reading that `read` returned")
+                        "expected an array. Pass the Reading that `read` returned")
     return never_chosen(never, len(start.log_probabilities))

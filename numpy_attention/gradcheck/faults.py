@@ -133,9 +133,9 @@ def gradients_of_inputs(dinputs, inputs):
                             f"({whole[0][1].dtype}) have no gradient; return None for it, and add "
                             "the gradients of parameters to grads")
     integers = [f". {problem_of(array, name)} if it needs a gradient" for name, array in whole]
-    raise GradientError(f"backward returns {returned(dinputs, inputs)}; expected gradients for "
-                        f"{' and '.join(sorted(expected)) or 'no input'}, but got "
-                        f"{' and '.join(sorted(found)) or 'none'}. Return one gradient for each "
+    raise GradientError(f"backward returns {returned(dinputs, inputs)}. Found gradients for "
+                        f"{' and '.join(sorted(found)) or 'no input'}; expected them for "
+                        f"{' and '.join(sorted(expected)) or 'none'}. Return one gradient for each "
                         f"float input, in order, and None for the others{''.join(integers)}")
 
 

@@ -75,10 +75,10 @@ class Guarded:
         for name, place, axes, dtype, text in self.arrays:
             array = arguments[place]
             if not isinstance(array, np.ndarray):
-                raise ValueError(f"{self.__name__}: {name} is of type {type(array).__name__}, "
+                raise ValueError(f"{self.__name__}: {name} is of type {type(array).__name__}; "
                                  "expected an array")
             if array.ndim != len(axes):
-                raise ValueError(f"{self.__name__}: {name} has shape {array.shape}, expected "
+                raise ValueError(f"{self.__name__}: {name} has shape {array.shape}; expected "
                                  f"({text})")
             for (times, axis), size in zip(axes, array.shape):
                 if times == 1:
@@ -87,12 +87,12 @@ class Guarded:
                 real = array.dtype
             if not _fits(array.dtype, dtype, real):
                 wanted = real if dtype == "real" and real in REAL else dtype
-                raise ValueError(f"{self.__name__}: {name} is {array.dtype}, expected {wanted}; "
-                                 "convert it with astype")
+                raise ValueError(f"{self.__name__}: {name} is {array.dtype}; expected {wanted}. "
+                                 "Convert it with astype")
         for name, place, axes, _, text in self.arrays:
             wanted = tuple(times * sizes[axis] for times, axis in axes)
             if arguments[place].shape != wanted:
-                raise ValueError(f"{self.__name__}: {name} has shape {arguments[place].shape}, "
+                raise ValueError(f"{self.__name__}: {name} has shape {arguments[place].shape}; "
                                  f"expected {wanted}, which is ({text})")
         self.accepted = [(place, arguments[place].shape, arguments[place].dtype)
                          for _, place, *_ in self.arrays]
@@ -105,7 +105,7 @@ class Guarded:
             indices = arguments[place]
             if indices.size and not 0 <= indices.min() <= indices.max() < size:
                 raise ValueError(f"{self.__name__}: {name} has values from {indices.min()} to "
-                                 f"{indices.max()}, expected 0 to {size - 1}")
+                                 f"{indices.max()}; expected 0 to {size - 1}")
 
 
 def _fits(dtype, kind, real):

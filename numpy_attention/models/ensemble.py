@@ -33,7 +33,7 @@ class Ensemble:
     def __post_init__(self):
         check_list("models", self.models, "models")
         if len(self.models) < 2:
-            raise ValueError(f"an ensemble needs at least 2 models, got {len(self.models)}")
+            raise ValueError(f"models has length {len(self.models)}; expected at least 2 models")
         for k, model in enumerate(self.models):
             check_methods(f"models[{k}]", model, "a model", "losses", "next")
 

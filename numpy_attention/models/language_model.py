@@ -89,7 +89,7 @@ class LanguageModel(Module):
         """Run the cells on a batch → h (T, B, H) of the top layer, the state to carry, cache."""
         check_batch(batch, TEXT)
         check_shape("targets", batch.targets, batch.inputs.shape, "(T, B)",
-                    "a target for each input")
+                    "pass a target for each input")
         row_ids = position_ids(len(batch.inputs), batch.rows)
         x, ids = self.embedding.forward(batch.inputs)                           # (T, B, E)
         x, dropped = self.dropout.forward(x, rng, row_ids)

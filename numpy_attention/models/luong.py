@@ -293,7 +293,7 @@ class LuongTranslator(TeacherForced):
     def next(self, tokens, state):
         """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
         check_kind("state", state, DecoderState, "a state returned by this model's `start`")
-        check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
+        check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "pass one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self.decoder.begin(self.decoder.project(y), state.cells)
         if self.F is not None:

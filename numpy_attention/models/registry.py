@@ -30,8 +30,8 @@ def build(name, rng, *vocabularies, **settings):
                           "places")
     wanted = 2 if name in TRANSLATORS else 1
     if len(vocabularies) != wanted:
-        raise ValueError(f"{name} takes {wanted} vocabular{'ies' if wanted > 1 else 'y'}, "
-                         f"got {len(vocabularies)}")
+        raise ValueError(f"the number of vocabularies is {len(vocabularies)}; {name} needs "
+                         f"{wanted}")
     return model.create(rng, *map(len, vocabularies), **settings)
 
 

@@ -94,8 +94,8 @@ class TeacherForced(Module):
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")
         if len(mask) == 0 or not mask[0].all():
-            raise ValueError("a source sentence of the batch is empty, expected at least its </s>; "
-                             "remove empty sentences")
+            raise ValueError("a source sentence of the batch is empty; expected at least its </s>. "
+                             "Remove empty sentences")
         return None if rows is None else position_ids(len(source), rows)
 
     def _embed(self, embedding, ids, rng=None, row_ids=None):

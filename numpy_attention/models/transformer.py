@@ -213,7 +213,7 @@ class Transformer(TeacherForced):
     def next(self, tokens, state):
         """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
         check_kind("state", state, DecoderState, "a state returned by this model's `start`")
-        check_integers("tokens", tokens, (len(state.mask),), "(B,)", "one for each row")
+        check_integers("tokens", tokens, (len(state.mask),), "(B,)", "pass one for each row")
         before = state.written[0]
         position = 0 if before is None else before.shape[1]
         y, _ = self._embed(self.target_embedding, tokens[None], start=position)         # (B, 1, D)

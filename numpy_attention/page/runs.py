@@ -53,8 +53,8 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     Raises ValueError for runs of two kinds, and for several runs with checkpoints.
     """
     if checkpoints and len(folders) > 1:
-        raise ValueError(f"checkpoints can be given for one run only, got {len(folders)} runs; "
-                         "pass one run, or omit checkpoints")
+        raise ValueError(f"checkpoints are given for {len(folders)} runs; expected one run only. "
+                         "Pass one run, or omit checkpoints")
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]

@@ -87,7 +87,7 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     figure = getattr(ax_or_figure, "figure", ax_or_figure)
     figure = getattr(figure, "figure", None) or figure                  # out of a subfigure
     if isinstance(figure, type) or not hasattr(figure, "savefig"):
-        raise ValueError(f"save takes an Axes or a Figure, got {typed_repr(ax_or_figure)}")
+        raise ValueError(f"got {typed_repr(ax_or_figure)}; save takes an Axes or a Figure")
     same = matplotlib.rc_context({"svg.hashsalt": "numpy_attention"})
     with atomic_write(path) as file, warnings.catch_warnings(), same:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")

@@ -99,7 +99,7 @@ def _build(kind: Any, name: str, fields: Any, expected: str) -> Any:
     try:
         return kind(*fields)
     except TypeError:                   # not a sequence, or another number of fields
-        raise TypeError(f"{name} is {fields!r:.60}, expected {expected}") from None
+        raise TypeError(f"{name} is {fields!r:.60}; expected {expected}") from None
 
 
 def _half_width(text: str) -> float:

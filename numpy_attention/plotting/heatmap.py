@@ -89,10 +89,10 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
     if not S or not T:
         raise ValueError(f"got {S} source and {T} target tokens; a heatmap needs both kinds")
     if weights.shape != (T, S):
-        advice = ("transpose the weights" if weights.shape == (S, T) else
-                  "add '</s>' to the tokens, or remove the weights of '</s>'")
-        raise ValueError(f"weights have shape {weights.shape}, expected (target, source) = "
-                         f"({T}, {S}); {advice}")
+        advice = ("Transpose the weights" if weights.shape == (S, T) else
+                  "Add '</s>' to the tokens, or remove the weights of '</s>'")
+        raise ValueError(f"weights have shape {weights.shape}; expected (target, source) = "
+                         f"({T}, {S}). {advice}")
     if not np.isfinite(weights).all():
         raise ValueError("weights contain NaN or infinity; check the model that computed them")
     return weights

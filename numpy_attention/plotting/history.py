@@ -81,8 +81,8 @@ def _check(weights: Array, visible: Array) -> None:
         what = "infinity" if np.isinf(weights).any() else "NaN in visible cells"
         raise ValueError(f"weights contain {what}; check the model that computed them")
     if (weights < 0).any():
-        raise ValueError(f"weights must not be negative, got {np.nanmin(weights):.4g}; "
-                         "pass the weights after the softmax")
+        raise ValueError(f"the lowest weight is {np.nanmin(weights):.4g}; expected no negative "
+                         "weights. Pass the weights after the softmax")
     hidden = np.argwhere(~visible & (np.nan_to_num(weights) != 0))
     if len(hidden):
         t, s = map(int, hidden[0])

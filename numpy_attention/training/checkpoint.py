@@ -129,11 +129,11 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
         raise ValueError(f"{path} is not a checkpoint: its 'about' entry is too deeply nested; use "
                          "another copy, or train again")
     if not isinstance(about, dict):
-        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is {short_json(about)}, "
-                         "expected a dict; use another copy, or train again")
+        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is {short_json(about)}; "
+                         "expected a dict. Use another copy, or train again")
     if about.get("format") != FORMAT:
         given = short_json(about.get("format"))
-        raise ValueError(f"{path} has checkpoint format {given}, expected {FORMAT}. "
+        raise ValueError(f"{path} has checkpoint format {given}; expected {FORMAT}. "
                          f"{versions(about)}; load it with the version that wrote it")
     with understood(path, about):
         check(about, HEADER)
@@ -149,8 +149,8 @@ def _split(path: str | Path, vector: Array, arrays: dict[str, Array]) -> dict[st
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])
     if not like or vector.shape != (ends[-1],):
-        raise ValueError(f"{path} is damaged: its entry 'best' has shape {vector.shape}, expected "
-                         f"one number for each of the {sum(ends[-1:]):,} parameters; use another "
+        raise ValueError(f"{path} is damaged: its entry 'best' has shape {vector.shape}; expected "
+                         f"one number for each of the {sum(ends[-1:]):,} parameters. Use another "
                          "copy, or train again")
     return {name.replace(prefix, "best/", 1): part.reshape(array.shape)
             for (name, array), part in zip(like.items(), np.split(vector, ends[:-1]))}

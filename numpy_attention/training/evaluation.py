@@ -33,10 +33,10 @@ class Evaluation:
     def mean(self) -> float:
         """Nats per token. Raises the same errors as `perplexity`."""
         if self.tokens < 1:
-            raise ValueError(f"perplexity needs at least 1 predicted token, got {self.tokens}")
+            raise ValueError(f"tokens = {self.tokens}; perplexity needs at least 1 predicted token")
         if not math.isfinite(self.loss):
-            raise ArithmeticError(f"perplexity needs a finite loss, got {self.loss}; "
-                                  "did training diverge?")
+            raise ArithmeticError(f"the loss is {self.loss}; perplexity needs a finite loss. "
+                                  "Did training diverge?")
         return self.loss / self.tokens
 
     @property

@@ -140,7 +140,7 @@ def check(value: Any, schema: Schema, where: str = "") -> None:
 def _expect(holds: bool, value: Any, expected: str, where: str) -> None:
     if not holds:
         raise ValueError(
-            f"its entry {where or 'about'!r} is {short_json(value)}, expected {expected}")
+            f"its entry {where or 'about'!r} is {short_json(value)}; expected {expected}")
 
 
 def short_json(value: Any) -> str:

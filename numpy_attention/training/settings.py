@@ -51,7 +51,7 @@ class Values:
         except ValueError:
             value = None
         if value not in self:
-            raise ValueError(f"got {short_repr(text)}, expected {self.expected}")
+            raise ValueError(f"got {short_repr(text)}; expected {self.expected}")
         return value
 
 

@@ -94,8 +94,8 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
-            raise ValueError(f"{path}: the array {name} has shape and dtype {given}, expected "
-                             f"{expected}; resume the run that wrote the checkpoint")
+            raise ValueError(f"{path}: the array {name} has shape and dtype {given}; expected "
+                             f"{expected}. Resume the run that wrote the checkpoint")
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
@@ -105,15 +105,15 @@ def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
     position = saved["position"]
     wrong = ""
     if saved["epoch"] != epochs:
-        wrong = (f"'trainer.epoch' is {saved['epoch']}, expected {epochs}, the number of "
+        wrong = (f"'trainer.epoch' is {saved['epoch']}; expected {epochs}, the number of "
                  "epochs in its history")
     elif position > batches:
-        wrong = (f"'trainer.position' is {position}, expected at most {batches}, the number "
+        wrong = (f"'trainer.position' is {position}; expected at most {batches}, the number "
                  "of batches in an epoch")
     elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
         wrong = f"it counts {position} batches, but 0 tokens or 0 seconds"
     if wrong:
-        raise ValueError(f"{path} is not a valid checkpoint: {wrong}; use another copy")
+        raise ValueError(f"{path} is not a valid checkpoint: {wrong}. Use another copy")
 
 
 def _named(vectors: dict[str, Array]) -> dict[str, Array]:

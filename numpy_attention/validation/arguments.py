@@ -132,7 +132,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     if array.ndim != 1:
         raise TypeError(f"{name} has {array.ndim} dimensions; expected a list of integers")
     if array.dtype.kind not in "iu" and len(values):
-        raise TypeError(f"{name} has dtype {array.dtype}, expected integers; encode tokens with a "
+        raise TypeError(f"{name} has dtype {array.dtype}; expected integers. Encode tokens with a "
                         "Vocabulary")
     return array
 
@@ -155,7 +155,7 @@ def check_tokens(name: str, tokens: Any) -> None:
     """Raise TypeError unless a value is a list of tokens. A single string is not a list."""
     if isinstance(tokens, str):
         raise TypeError(
-            f"{name} is the string {short_repr(tokens)}, expected a list of tokens; split it "
+            f"{name} is the string {short_repr(tokens)}; expected a list of tokens. Split it "
             "with .split(), or with list() for a model of characters")
     if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
         return                              # the common case is cheap

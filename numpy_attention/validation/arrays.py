@@ -49,7 +49,8 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
         return
     if len(given) != len(shape) or any(size not in (None, had) for size, had in zip(shape, given)):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
-        raise ValueError(f"{name} {axes} has shape {given}, expected ({wanted}); {advice}")
+        raise ValueError(f"{name} {axes} has shape {given}; expected ({wanted}). "
+                         f"{advice[0].upper()}{advice[1:]}")
 
 
 def check_array(name, array):
@@ -58,8 +59,8 @@ def check_array(name, array):
     Operators have other meanings for masked arrays, matrices and subclasses of other libraries.
     """
     if type(array) not in (np.ndarray, np.memmap):
-        raise TypeError(f"{name} is {type_name(array)}, expected a NumPy array; "
-                        "convert it with np.asarray")
+        raise TypeError(f"{name} is {type_name(array)}; expected a NumPy array. "
+                        "Convert it with np.asarray")
 
 
 def type_name(thing):
@@ -84,8 +85,8 @@ def check_real(name, array):
         raise TypeError(f"{name} is a single number, an array of shape (); expected an array with "
                         "at least one axis")
     if array.dtype not in DTYPES:
-        raise TypeError(f"{name} is {array.dtype}, expected float32 or float64; "
-                        "convert it with astype")
+        raise TypeError(f"{name} is {array.dtype}; expected float32 or float64. "
+                        "Convert it with astype")
 
 
 def check_floating(dtype):
@@ -186,10 +187,10 @@ def check_whole(name, number, low, high=math.inf):
 def check_mask(mask, shape, axes, name="mask"):
     """Raise TypeError unless `mask` is boolean, and ValueError if its shape is not `shape`."""
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
-        given = mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__
-        raise TypeError(f"{name} {axes} must be boolean, True where there is a token, got {given}; "
-                        f"use {name}.astype(bool), or ids != PAD")
-    check_shape(name, mask, shape, axes, "it must match the sequences it masks")
+        given = mask.dtype if isinstance(mask, np.ndarray) else type_name(mask)
+        raise TypeError(f"{name} {axes} is {given}; expected booleans, True where there is a "
+                        f"token. Use {name}.astype(bool), or ids != PAD")
+    check_shape(name, mask, shape, axes, "a mask must match the sequences it masks")
 
 
 def check_integers(name, array, shape, axes, advice="check the order of the axes"):
@@ -200,8 +201,8 @@ def check_integers(name, array, shape, axes, advice="check the order of the axes
 
 def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
-        what = array.dtype if type(array) is np.ndarray else type(array).__name__
-        raise TypeError(f"{name} must be an integer array, got {what}; encode tokens with a "
+        what = array.dtype if type(array) is np.ndarray else type_name(array)
+        raise TypeError(f"{name} is {what}; expected an integer array. Encode tokens with a "
                         "Vocabulary")
 
 
@@ -210,5 +211,5 @@ def check_ids(name, ids, size):
     _check_integer_dtype(name, ids)
     if ids.size and (ids.min() < 0 or ids.max() >= size):
         bad = ids.min() if ids.min() < 0 else ids.max()
-        raise ValueError(f"{name} contains the id {bad}, expected 0 to {size - 1}; encode tokens "
+        raise ValueError(f"{name} contains the id {bad}; expected 0 to {size - 1}. Encode tokens "
                          "with the model's vocabulary")

@@ -26,9 +26,9 @@ def check_returned(method, result, name, shape, axes, *others, optional=False):
     try:
         if many != bool(others) or many and len(result) != 1 + len(others):
             wanted = f"({', '.join([name, *others])})" if others else f"the array {name} {axes}"
-            raise TypeError(f"{called} returns {describe_array(result)}, expected {wanted}")
+            raise TypeError(f"{called} returns {describe_array(result)}; expected {wanted}")
         if result is None and (not optional or drops_result(getattr(method, "__code__", None))):
-            raise TypeError(f"{called} returns None, expected the array {name} {axes}; end it with "
+            raise TypeError(f"{called} returns None; expected the array {name} {axes}. End it with "
                             f"`return {name}`" + f", or `return None` if {name} is 0" * optional)
         if array is not None or not optional:
             check_shape(name, array, shape, axes)
@@ -52,8 +52,8 @@ def drops_result(code):
 def check_written(method, state, written):
     """Raise TypeError if a cell's `_step` returned a state that it has not written to steps.hs."""
     if not np.array_equal(state, written):
-        error = TypeError(f"{method.__name__} returns {describe_array(state)}, expected None; "
-                          "write the state to steps.hs[t + 1]")
+        error = TypeError(f"{method.__name__} returns {describe_array(state)}; expected None. "
+                          "Write the state to steps.hs[t + 1]")
         error.place = place_of_return(method)
         raise error
 
@@ -63,7 +63,7 @@ def check_created(create, module, dtype):
     for name, array in getattr(module, "named_parameters", tuple)():
         if array.dtype != dtype:
             error = TypeError(
-                f"{name} is {array.dtype}, expected {np.dtype(dtype)}; `create` must pass dtype to "
+                f"{name} is {array.dtype}; expected {np.dtype(dtype)}. `create` must pass dtype to "
                 "every array, as in np.zeros(n, dtype) and init(…, dtype) / float(np.sqrt(n))")
             error.place = place_of_return(create)
             raise error
@@ -72,7 +72,7 @@ def check_created(create, module, dtype):
 def check_memory(read, memory):
     """Raise TypeError unless `memory`, the result of `read`, has the fields values and mask."""
     if not (hasattr(memory, "values") and hasattr(memory, "mask")):
-        error = TypeError(f"read returns {describe_array(memory)}, expected a Memory; end it with "
+        error = TypeError(f"read returns {describe_array(memory)}; expected a Memory. End it with "
                           "`return memory`")
         error.place = place_of_return(read)
         raise error
@@ -94,7 +94,7 @@ def check_deferred(dmemory, name, grads):
         return
     else:
         error = ValueError(
-            f"xᵀ dy for {name} has shape {product}, expected {shape}; call "
+            f"xᵀ dy for {name} has shape {product}; expected {shape}. Call "
             f"defer({name!r}, x, dy) with the factors of y = x {name}")
     error.place = dmemory.callers[name]
     raise error

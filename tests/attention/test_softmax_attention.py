@@ -65,7 +65,7 @@ def test_deferred_product_of_a_wrong_shape_raises(rng):
     memory = attention.read(np.zeros((B, S, D)), MASK)
     dmemory = memory.gradient()
     dmemory.defer("W", np.ones((B, S)), np.ones((B, Q)))
-    message = r"xᵀ dy for W has shape \(6, 3\), expected \(3, 6\); call defer\('W"
+    message = r"xᵀ dy for W has shape \(6, 3\); expected \(3, 6\). Call defer\('W"
     with pytest.raises(ValueError, match=message):
         attention.read_backward(memory, dmemory, attention.zeros_like())
 
@@ -110,13 +110,13 @@ def test_query_gradient_may_be_none_but_not_forgotten():
         if kind in (Ends, Returns):
             assert attention.step_backward(*given) is None
             continue
-        with pytest.raises(TypeError, match="returns None, .* `return dquery`, or `return No"):
+        with pytest.raises(TypeError, match="returns None; .* `return dquery`, or `return No"):
             attention.step_backward(*given)
 
 
 def test_invalid_result_of_a_builtin_raises():
     for method, name in ((np.add, "add"), (partial(max, 3), "scores")):
-        with pytest.raises(TypeError, match=f"^{name} returns a float, expected"):
+        with pytest.raises(TypeError, match=f"^{name} returns a float; expected"):
             check_returned(method, 3.0, "scores", (B, S), "(B, S)", "cache")
 
 

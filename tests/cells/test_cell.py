@@ -187,10 +187,10 @@ class Leaky(Cell):
 
 
 @pytest.mark.parametrize("method, returns, message", [
-    ("_step", lambda _: np.zeros((B, H)), r"returns a float64 array .*, expected None; write"),
-    ("_step_backward", lambda dh: (dh, dh), r"returns a tuple of length 2, expected the array"),
-    ("_step_backward", lambda dh: None, "returns None, .*; end it with `return dh`$"),
-    ("end_backward", lambda da: None, r"returns None, expected the array da \(T, B, G\)"),
+    ("_step", lambda _: np.zeros((B, H)), r"returns a float64 array .*; expected None. Write"),
+    ("_step_backward", lambda dh: (dh, dh), r"returns a tuple of length 2; expected the array"),
+    ("_step_backward", lambda dh: None, r"returns None; .*\. End it with `return dh`$"),
+    ("end_backward", lambda da: None, r"returns None; expected the array da \(T, B, G\)"),
     ("end_backward", lambda da: da[1:], r"^da \(T, B, G\) has shape"),
 ])
 def test_invalid_result_of_a_cell_raises(rng, method, returns, message):

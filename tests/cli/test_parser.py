@@ -107,7 +107,7 @@ def test_given_options_are_recorded():
     assert vars(parser.parse_args(words)) == dict(
         run="a", more=["b", "c"], max_length=3, all=True, tied=False, cell="mine.py:Mine")
     assert "--max-length N        5 % of it (default: 7)" in parser.format_help()
-    with pytest.raises(argparse.ArgumentTypeError, match="got '0', expected an integer"):
+    with pytest.raises(argparse.ArgumentTypeError, match="got '0'; expected an integer"):
         options[2].value("0")
     with pytest.raises(argparse.ArgumentTypeError, match="'lstm' .*'gru', or a user-defined FILE"):
         options[5].value("lstm")
@@ -223,7 +223,7 @@ def test_additive_is_an_alias_of_concat():
     ("exercise check", "the following arguments are required: NAME"),
     ("heatmap nowhere", "--output"),
     ("train --model transformed", "invalid choice: 'transformed'"),
-    ("train --layers 1000000", "argument --layers: got '1000000', expected an integer"),
+    ("train --layers 1000000", "argument --layers: got '1000000'; expected an integer"),
     ("train --attention combined", "invalid choice: 'combined'"),
     ("train --warmup 3", "--warmup has no effect with --schedule constant; leave it out, or "
                          "choose --schedule warmup"),

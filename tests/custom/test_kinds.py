@@ -75,8 +75,8 @@ def test_class_without_parameters_must_be_a_dataclass(tmp_path):
 
 def test_unexpected_kind(tmp_path):
     path = str(written(tmp_path))
-    with pytest.raises(ValueError, match="mine.py:Mine is an attention, expected a score of a "
-                                         "language model; derive it from HistoryAttention, or"):
+    with pytest.raises(ValueError, match="mine.py:Mine is an attention; expected a score of a "
+                                         "language model. Derive it from HistoryAttention, or"):
         custom_class(f"{path}:Mine", kinds.SCORE)
     with pytest.raises(ValueError, match="no suitable class; expected one with the methods of a "
                                          "cell$"):

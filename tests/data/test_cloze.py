@@ -221,14 +221,14 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
 
 @pytest.mark.parametrize("text, message", [
     ("", "contains no questions; a question consists of numbered"),
-    (GOOD + "2 a\n", "line 4 begins with '2', expected 1; the sentences of each question are"),
-    ("\tb\t\ta|b\n", "line 1 begins with '', expected 1"),
+    (GOOD + "2 a\n", "line 4 begins with '2'; expected 1. The sentences of each question are"),
+    ("\tb\t\ta|b\n", "line 1 begins with ''; expected 1"),
     ("1\n", "line 1: the number is not followed by a sentence"),
     (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentence and has no query; "
      "expected a sentence numbered 2 that contains XXXXX"),
     ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 columns; expected query TAB answer TAB TAB cand"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
-    ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times, expected once"),
+    ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times; expected once"),
     ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times"),
     ("1 a\n2 c XXXXX\tb\t\ta|b c\n", "line 2: a candidate has several words"),
     ("1 a\n2 c XXXXX\td\t\ta|b\n", "line 2: the answer 'd' is not among the candidates"),

@@ -115,8 +115,8 @@ def test_tab_pairs_ignore_an_attribution_column(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("Go.\tVa !\nHi.\n", "line 2 has 1 column, expected source TAB target"),
-        ("a\tb\tc\td\n", "line 1 has 4 columns,"),
+        ("Go.\tVa !\nHi.\n", "line 2 has 1 column; expected source TAB target"),
+        ("a\tb\tc\td\n", "line 1 has 4 columns;"),
         ("Go.\t \n", "line 1: the target is empty; remove the line"),
         ("\tVa\n", "line 1: the source is empty; remove the line"),
         ("", "is empty"),
@@ -159,7 +159,7 @@ def test_columns_of_one_file_and_skipped_blank_lines(tmp_path):
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
     with pytest.raises(ValueError, match="leave out these 1 of 3 pairs with skip_blank=True"):
         read_pairs(path, path, columns=(2, 3))
-    with pytest.raises(ValueError, match=r"a.tsv, line 3 has 3 columns, expected at least 4"):
+    with pytest.raises(ValueError, match=r"a.tsv, line 3 has 3 columns; expected at least 4"):
         read_pairs(path, path, columns=(4, 1))
     # the same file twice, without columns, is a copy task
     copied = write(tmp_path / "b.txt", "a b\nc\n")

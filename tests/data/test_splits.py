@@ -33,7 +33,7 @@ def test_held_out_share_is_halved_into_valid_and_test():
 
 
 def test_split_of_raises():
-    with pytest.raises(TypeError, match="^tokens is the string 'a b', expected a list of tokens"):
+    with pytest.raises(TypeError, match="^tokens is the string 'a b'; expected a list of tokens"):
         split_of("a b")
     for share in (-0.1, 1.1):
         with pytest.raises(ValueError, match=f"^held_out = {share}; expected a fraction from 0 to"):

@@ -113,11 +113,11 @@ def test_errors(subwords, monkeypatch):
 
 
 @pytest.mark.parametrize("ask, message", [
-    (lambda subwords: subwords.places("new"), "words is the string 'new', expected a list of tok"),
+    (lambda subwords: subwords.places("new"), "words is the string 'new'; expected a list of tok"),
     (lambda subwords: subwords.read("45"), "ids is '45', of type str; expected a list of ids$"),
     (lambda subwords: subwords.read([2.0]), "an id is 2.0, of type float; expected an integer"),
     (lambda subwords: subwords.unknown_share([["new"], "house"]),
-     r"sentences\[1\] is the string 'house', expected a list of tokens"),
+     r"sentences\[1\] is the string 'house'; expected a list of tokens"),
 ])
 def test_invalid_arguments(subwords, ask, message):
     with pytest.raises(TypeError, match=f"^{message}"):

@@ -48,9 +48,9 @@ def test_gzipped_file_has_the_digest_of_its_text(write, tmp_path):
 @pytest.mark.parametrize("lines, message", [
     ([], "is empty"),
     ([b"The cat sleeps ."], "line 1 has no numbers after 'The'; expected numbers separated"),
-    ([b"the 1 2", b"cat 1"], "line 2 has 1 number after the word 'cat', expected 2"),
-    ([b"the 1 2", b"cat 1 2 3"], "line 2 has 3 numbers after the word 'cat', expected 2"),
-    ([b"2 3", b"the 1 2"], "line 2 has 2 numbers after the word 'the', expected 3"),
+    ([b"the 1 2", b"cat 1"], "line 2 has 1 number after the word 'cat'; expected 2"),
+    ([b"the 1 2", b"cat 1 2 3"], "line 2 has 3 numbers after the word 'cat'; expected 2"),
+    ([b"2 3", b"the 1 2"], "line 2 has 2 numbers after the word 'the'; expected 3"),
     ([b"the 1 2", b"cat 1 x"], "line 2: .*'x'"),
     ([b"the 1 2", b"cat 1 nan"], "line 2 has a number that is not finite"),
     ([b"1 2", b"the \x00\x01\x02\x03\x00"], "line 2 is not UTF-8 text.* binary"),

@@ -62,7 +62,7 @@ TWO = Vocabulary(["a", "b"])
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: Vocabulary([]), ValueError, "a vocabulary needs at least one token"),
+    (lambda: Vocabulary([]), ValueError, "tokens is empty; a vocabulary needs at least one token"),
     (lambda: Vocabulary(["a", "b", "a"]), ValueError, "token 2, 'a', repeats token 0"),
     (lambda: Vocabulary(["a", "</s>"]), ValueError, "token 1, '</s>', is reserved"),
     (lambda: Vocabulary([""]), ValueError, "token 0 is ''"),

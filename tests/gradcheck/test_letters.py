@@ -57,4 +57,4 @@ def test_report_contains_letters_of_both_shapes(rng):
     with pytest.raises(GradientError) as caught:
         gradcheck(None, rng.standard_normal((4, 3)), rng.standard_normal((3, 2)), rng=rng,
                   forward=forward, backward=transposed)
-    assert "has shape (3, 4) or (H, B), expected (4, 3) or (B, H): " in str(caught.value)
+    assert "has shape (3, 4) or (H, B); expected (4, 3) or (B, H). " in str(caught.value)

@@ -107,7 +107,7 @@ def test_sampling(rng):
 
 
 @pytest.mark.parametrize("models, error, message", [
-    ([], ValueError, "an ensemble needs at least 2 models, got 0"),
+    ([], ValueError, "models has length 0; expected at least 2 models"),
     (3, TypeError, "models"), ([1, 2], TypeError, r"models\[0\] is 1, of type int"),
 ])
 def test_invalid_models(models, error, message):

@@ -232,5 +232,5 @@ def test_invalid_arguments(rng):
         model.start(empty, empty != 0)
     outside = PAIRS.source.copy()
     outside[0, 0] = 8
-    with pytest.raises(ValueError, match="contains the id 8, expected 0 to 7"):
+    with pytest.raises(ValueError, match="contains the id 8; expected 0 to 7"):
         model.start(outside, outside != 0)

@@ -22,7 +22,7 @@ def bands(curves):
 
 
 @pytest.mark.parametrize("draw, given, message", [
-    (heatmap, (np.ones((1, 3)),), r"\(1, 3\), expected .*</s>"),
+    (heatmap, (np.ones((1, 3)),), r"\(1, 3\); expected .*</s>"),
     (heatmap, ([[0.5, math.nan]],), "NaN"),
     (partial(heatmap, target_tokens=""), (np.ones((0, 2)),), "2 source and 0 target"),
     (partial(heatmap, gold={(0, 1)}), ([[1, 0]],), r"gold link \(0, 1\) is outside"),
@@ -35,7 +35,7 @@ def bands(curves):
     (plotting.history_heatmap, (np.zeros((2, 3)), "ab"), r"\(2, 3\) do not match 2 tokens"),
     (plotting.history_heatmap, (np.zeros((3, 2)), "ab"), "got 2 row labels for .*predicted"),
     (plotting.history_heatmap, (np.zeros((3, 2)), "ab", "abc"), "`visible`, or set .* NaN"),
-    (plotting.history_heatmap, ([[0, 0], [-0.1, 0]], "ab"), "negative, got -0.1"),
+    (plotting.history_heatmap, ([[0, 0], [-0.1, 0]], "ab"), "is -0.1; expected no negative"),
     (plotting.history_heatmap, ([[0, 0], [math.inf, 0]], "ab"), "infinity"),
     (plotting.history_heatmap, (ZEROS * math.nan, "ab"), "all weights are NaN"),
     (plotting.history_heatmap, ([[0, 0], [0.4, 0.6]], "ab"), r"weights\[1, 1\] is 0.6"),
@@ -70,8 +70,8 @@ def test_invalid_values(draw, given, message):
 @pytest.mark.parametrize("draw, given, message", [
     (plotting.costs, ([1],), "models is .*; expected a dict of names"),
     (bands, ({"a": [1]},), "a is .*; expected a dict of names"),
-    (plotting.diagram, ({"a": ("a", 0)}, []), r"box 'a' is \('a', 0\), expected \(text, column"),
-    (plotting.diagram, (BOX, [("h",)]), "an arrow is .*, expected .start, end"),
+    (plotting.diagram, ({"a": ("a", 0)}, []), r"box 'a' is \('a', 0\); expected \(text, column"),
+    (plotting.diagram, (BOX, [("h",)]), "an arrow is .*; expected .start, end"),
     (partial(heatmap, ax="ax"), ([[1.0, 0.0]],), "ax is 'ax'"),
 ])
 def test_invalid_types(draw, given, message):

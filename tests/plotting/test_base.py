@@ -46,7 +46,7 @@ def test_save_raises_for_a_folder_or_an_invalid_figure(tmp_path):
     (tmp_path / "a.png").mkdir()
     with pytest.raises(IsADirectoryError, match="a.png cannot be written"):
         plotting.save(plotting.learning_curves(HISTORY), tmp_path / "a.png")
-    with pytest.raises(ValueError, match="an Axes or a Figure, got "):
+    with pytest.raises(ValueError, match="; save takes an Axes or a Figure"):
         plotting.save([], tmp_path / "b.png")
     assert os.listdir(tmp_path) == ["a.png"]
 

@@ -119,7 +119,7 @@ def test_not_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="not a checkpoint"):
         checkpoint.load(tmp_path / "garbled.npz")
     np.savez(tmp_path / "listed.npz", about=np.frombuffer(b"[1]", np.uint8))
-    with pytest.raises(ValueError, match=r"its 'about' entry is \[1\], expected a dict"):
+    with pytest.raises(ValueError, match=r"its 'about' entry is \[1\]; expected a dict"):
         checkpoint.load(tmp_path / "listed.npz")
 
 
@@ -127,7 +127,7 @@ def test_not_a_checkpoint(tmp_path):
 def test_unknown_format_names_both_versions(tmp_path, extra, wrote):
     about = json.dumps({"format": 99} | extra).encode()
     np.savez(tmp_path / "future.npz", about=np.frombuffer(about, np.uint8))
-    message = f"99, expected 1. .*written by numpy_attention {wrote}, and this is {__version__}; "
+    message = f"99; expected 1. .*written by numpy_attention {wrote}, and this is {__version__}; "
     for load in (checkpoint.load, checkpoint.load_about):
         with pytest.raises(ValueError, match=message):
             load(tmp_path / "future.npz")
@@ -210,9 +210,9 @@ def test_invalid_about_entries(tmp_path):
 
 def test_best_vector_of_another_length_raises():
     arrays = {"parameters/w": np.zeros((2, 3))}
-    with pytest.raises(ValueError, match=r"'best' has shape \(5,\), expected one .* 6 parameters"):
+    with pytest.raises(ValueError, match=r"'best' has shape \(5,\); expected one .* 6 parameters"):
         checkpoint._split("a", np.zeros(5), arrays)
-    with pytest.raises(ValueError, match=r"'best' has shape \(5,\), expected one .* 0 parameters"):
+    with pytest.raises(ValueError, match=r"'best' has shape \(5,\); expected one .* 0 parameters"):
         checkpoint._split("a", np.zeros(5), {})
 
 

@@ -35,24 +35,24 @@ def test_valid_values(value, schema):
 
 
 @pytest.mark.parametrize("value, schema, message", [
-    (1, TEXT, "its entry 'about' is 1, expected a string"),
-    ([1, "2"], Every(whole(1)), "its entry '[1]' is \"2\", expected an integer of at least 1"),
+    (1, TEXT, "its entry 'about' is 1; expected a string"),
+    ([1, "2"], Every(whole(1)), "its entry '[1]' is \"2\"; expected an integer of at least 1"),
     ({}, Fields({"a": Fields({"b": TEXT})}), "it has no entry 'a'"),
     ({"a": {}}, Fields({"a": Fields({"b": TEXT})}), "it has no entry 'a.b'"),
-    ({"a": {"b": None}}, Fields({"a": Fields({"b": TEXT})}), "its entry 'a.b' is null, expected"),
-    ([], Fields(), "is [], expected a dict"),
-    ({"a": 1}, Fields(optional={"a": TEXT}), "'a' is 1, expected a string"),
-    ({"a": 1}, Fields(others=TEXT), "'a' is 1, expected a string"),
-    (True, whole(0), "is true, expected an integer"),
-    (10**400, NUMBER, "expected a number"), (float("nan"), DURATION, "is NaN, expected a finite"),
+    ({"a": {"b": None}}, Fields({"a": Fields({"b": TEXT})}), "its entry 'a.b' is null; expected"),
+    ([], Fields(), "is []; expected a dict"),
+    ({"a": 1}, Fields(optional={"a": TEXT}), "'a' is 1; expected a string"),
+    ({"a": 1}, Fields(others=TEXT), "'a' is 1; expected a string"),
+    (True, whole(0), "is true; expected an integer"),
+    (10**400, NUMBER, "expected a number"), (float("nan"), DURATION, "is NaN; expected a finite"),
     ([[1]], PLAIN, "or a list of these"), ([1, [2]], PLAIN, "or a list of these"),
-    (5, Every(whole(1)), "its entry 'about' is 5, expected a list"),
-    ([], SCALAR, "is [], expected a string, a number"),
+    (5, Every(whole(1)), "its entry 'about' is 5; expected a list"),
+    ([], SCALAR, "is []; expected a string, a number"),
     ([1], TREE, "the shape of a state"), ([False], TREE, "the shape of a state"),
     ([0, 1], TREE, "the shape of a state"),
     ([LINE, {}], HISTORY, "it has no entry '[1].epoch'"),
-    ([LINE | {"valid_loss": "2"}], HISTORY, "'[0].valid_loss' is \"2\", expected a number"),
-    ([LINE | {"seconds": "2"}], HISTORY, "'[0].seconds' is \"2\", expected"),
+    ([LINE | {"valid_loss": "2"}], HISTORY, "'[0].valid_loss' is \"2\"; expected a number"),
+    ([LINE | {"seconds": "2"}], HISTORY, "'[0].seconds' is \"2\"; expected"),
 ])
 def test_invalid_values(value, schema, message):
     with pytest.raises(ValueError) as error:

@@ -55,7 +55,7 @@ def test_parsing(values, text, value):
     (choice("a", "b"), "c", "one of a, b"),
 ])
 def test_parsing_errors(values, text, expected):
-    with pytest.raises(ValueError, match=f"^got '{text}', expected {expected}$"):
+    with pytest.raises(ValueError, match=f"^got '{text}'; expected {expected}$"):
         values.read(text)
 
 

@@ -76,13 +76,13 @@ def state(**entries):
     (put("state/0", np.zeros(2)), r"unknown state/0"),
     (put("optimizer/m", np.zeros(3, np.float32)), r"optimizer/m has shape and dtype \(3,"),
     (put("parameters/C", np.zeros(3, np.int32)), r"parameters/C has shape and dtype \(3,\) int32"),
-    (state(epoch=3), "'trainer.epoch' is 3, expected 2, the number of epochs"),
-    (state(position=10**6), "'trainer.position' is 1000000, expected at most 8, the number"),
+    (state(epoch=3), "'trainer.epoch' is 3; expected 2, the number of epochs"),
+    (state(position=10**6), "'trainer.position' is 1000000; expected at most 8, the number"),
     (state(position=1), "counts 1 batches, but 0 tokens"),
     (state(position=1, epoch_tokens=5), "counts 1 batches, but 0 tokens or 0 seconds"),
     (state(position=1, epoch_seconds=5.0), "counts 1 batches, but 0 tokens or 0 seconds"),
-    (state(seed="7"), "entry 'trainer.seed' is \"7\", expected an integer"),
-    (state(threads=10**6), "entry 'trainer.threads' is 1000000, expected"),
+    (state(seed="7"), "entry 'trainer.seed' is \"7\"; expected an integer"),
+    (state(threads=10**6), "entry 'trainer.threads' is 1000000; expected"),
     (state(history=[{}]), r"it has no entry 'trainer.history\[0\].epoch'"),
     (lambda arrays, about: about.pop("state"), "it has no entry 'state'"),
     (lambda arrays, about: about.update(state=[0, None]), r"missing state/0"),
@@ -121,5 +121,5 @@ def test_number_of_ranks_is_saved(tmp_path):
     checkpoint.save(path, arrays, about)
     assert run.resume() and run.ranks_before == 1
     checkpoint.save(path, arrays, about | {"trainer": about["trainer"] | {"ranks": 0}})
-    with pytest.raises(ValueError, match="'trainer.ranks' is 0, expected an integer"):
+    with pytest.raises(ValueError, match="'trainer.ranks' is 0; expected an integer"):
         run.resume()

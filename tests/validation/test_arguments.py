@@ -47,7 +47,7 @@ INVALID = {
     "complex numbers": (lambda: a.as_numbers("weights", [1j]), TypeError, "an array of numbers"),
     "numbers in words": (lambda: a.as_numbers("weights", ["1"]), TypeError, "an array of numbers"),
     "one string": (lambda: a.check_tokens("prompt", "a b"),
-                   TypeError, r"^prompt is the string 'a b', .* split it with .split\(\)"),
+                   TypeError, r"^prompt is the string 'a b'; .* Split it with .split\(\)"),
     "bytes among tokens": (lambda: a.check_tokens("prompt", ["a", b"b"]),
                            TypeError, "^prompt contains b'b', of type bytes; expected strings"),
     "tokens in rows": (lambda: a.check_tokens("prompt", np.array([["a"]])),

@@ -40,22 +40,22 @@ def test_check_shape():
     for wrong in (np.zeros((3, 5)), np.zeros(4), np.zeros((3, 4, 1))):
         with pytest.raises(ValueError) as caught:
             check_shape("xs", wrong, (None, 4), "(T, I)", "turn it round")
-        message = f"xs (T, I) has shape {wrong.shape}, expected (any, 4); turn it round"
+        message = f"xs (T, I) has shape {wrong.shape}; expected (any, 4). Turn it round"
         assert str(caught.value) == message
 
 
 def test_check_shape_accepts_only_plain_arrays(tmp_path):
     check_shape("x", np.memmap(tmp_path / "x", np.float32, "w+", shape=(2, 3)), (2, 3), "(N, I)")
     for wrong in ([1.0], None, 1.0, np.float32(1), np.ma.ones((2, 3))):
-        with pytest.raises(TypeError, match=r"x \(N, I\) is .*, expected a NumPy array"):
+        with pytest.raises(TypeError, match=r"x \(N, I\) is .*; expected a NumPy array"):
             check_shape("x", wrong, (2, 3), "(N, I)")
 
 
 def test_check_real():
     check_real("x", np.zeros(2, np.float32))
-    for wrong, message in ((np.zeros(2, int), "x is int64, expected float32 or float64"),
+    for wrong, message in ((np.zeros(2, int), "x is int64; expected float32 or float64"),
                            (np.zeros(2, ">f8"), "x is >f8"), (np.array(1.0), "at least one axis"),
-                           ([1.0], "x is a list, expected a NumPy array")):
+                           ([1.0], "x is a list; expected a NumPy array")):
         with pytest.raises(TypeError, match=message):
             check_real("x", wrong)
 
@@ -87,11 +87,11 @@ def test_check_sizes():
 
 def test_check_mask():
     check_mask(np.ones((2, 3), bool), (2, 3), "(T, B)")
-    with pytest.raises(TypeError, match=r"boolean.*got int64; use mask.astype\(bool\)"):
+    with pytest.raises(TypeError, match=r"is int64; expected booleans.*\. Use mask.astype\(bool\)"):
         check_mask(np.ones((2, 3), np.int64), (2, 3), "(T, B)")
-    with pytest.raises(TypeError, match="got list"):
+    with pytest.raises(TypeError, match="is a list; expected booleans"):
         check_mask([[True]], (1, 1), "(T, B)")
-    with pytest.raises(ValueError, match=r"mask \(T, B\) has shape \(3, 2\), expected \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"mask \(T, B\) has shape \(3, 2\); expected \(2, 3\)"):
         check_mask(np.ones((3, 2), bool), (2, 3), "(T, B)")
 
 
@@ -99,9 +99,9 @@ def test_check_ids():
     check_ids("ids", np.array([[0, 4]]), 5)
     check_ids("ids", np.zeros(0, np.int32), 5)
     for ids, error, message in (
-        ([1], TypeError, "got list"),
-        (np.array([1.0]), TypeError, "got float64"),
-        (np.array([1, 5]), ValueError, "contains the id 5, expected 0 to 4"),
+        ([1], TypeError, "is a list; expected an integer"),
+        (np.array([1.0]), TypeError, "is float64; expected an integer"),
+        (np.array([1, 5]), ValueError, "contains the id 5; expected 0 to 4"),
         (np.array([-1, 9]), ValueError, "contains the id -1"),
     ):
         with pytest.raises(error, match=message):
@@ -114,7 +114,7 @@ def test_check_parameters():
         (lambda: Linear(np.ones((2, 3)), np.ones(1)), ValueError, r"b \(O\) has shape \(1,\)"),
         (lambda: Linear(np.ones((2, 3)), np.ones(3, np.float32)), TypeError, "b is float32, but"),
         (lambda: Linear(np.ones((2, 3), int), None), TypeError, "W is int64"),
-        (lambda: Linear([[1.0]], None), TypeError, r"W \(I, O\) is a list, expected a NumPy arr"),
+        (lambda: Linear([[1.0]], None), TypeError, r"W \(I, O\) is a list; expected a NumPy arr"),
         (lambda: LSTM(np.ones((2, 9)), np.ones((3, 9)), np.ones(9)), ValueError, "4 · H columns"),
     ):
         with pytest.raises(error, match=message):

@@ -137,21 +137,21 @@ MESSAGES = {
         "init is 0.1, of type float; expected a function init(rng, shape, dtype), such as glorot"),
     "parameters that do not fit each other": (
         lambda: Linear(np.ones((2, 3)), np.ones(4)), ValueError,
-        "b (O) has shape (4,), expected (3); see the fields of Linear for the shapes of its "
+        "b (O) has shape (4,); expected (3). See the fields of Linear for the shapes of its "
         "parameters"),
     "time-major values": (
         lambda: attentions["concat"].read(np.zeros((6, 2), F), np.ones((6, 2), bool)), ValueError,
-        "values (B, S, D) has shape (6, 2), expected (any, any, 4); memories are batch-major"),
+        "values (B, S, D) has shape (6, 2); expected (any, any, 4). Memories are batch-major"),
     "mixed dtypes": (
         lambda: attentions["general"].read(np.zeros((2, 6, 4)), np.ones((2, 6), bool)), TypeError,
         "values is float64, but the weights are float32; convert one of them with astype"),
     "a mask of integers": (
         lambda: cells["gru"].forward(np.zeros((5, 2, 3), F), None, np.ones((5, 2), int)), TypeError,
-        "mask (T, B) must be boolean, True where there is a token, got int64; use "
+        "mask (T, B) is int64; expected booleans, True where there is a token. Use "
         "mask.astype(bool), or ids != PAD"),
     "an LSTM's state without its cell": (
         lambda: cells["lstm"].forward(np.zeros((5, 2, 3), F), np.zeros((2, 4), F)), ValueError,
-        "state has 1 array, expected 2; an LSTM has the state (h, c), and other cells have "
+        "state has 1 array; expected 2. An LSTM has the state (h, c), and other cells have "
         "one array h"),
     "a long source": (
         lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),
@@ -159,10 +159,10 @@ MESSAGES = {
         "weights for only 9; leave out longer sentences, or build the model for longer ones"),
     "an unknown word": (
         lambda: translator.start(np.array([[99]]), np.array([[True]])), ValueError,
-        "ids contains the id 99, expected 0 to 8; encode tokens with the model's vocabulary"),
+        "ids contains the id 99; expected 0 to 8. Encode tokens with the model's vocabulary"),
     "an empty sentence": (
         lambda: translator.start(np.array([[4, 0]]), np.array([[True, False]])), ValueError,
-        "a source sentence of the batch is empty, expected at least its </s>; remove empty "
+        "a source sentence of the batch is empty; expected at least its </s>. Remove empty "
         "sentences"),
     "another model's gradient": (
         lambda: translator.loss_and_grad(pairs, None, 1.0, language_model.zeros_like()), TypeError,

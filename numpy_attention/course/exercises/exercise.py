@@ -196,7 +196,7 @@ class Exercise:
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
             if text.count(before) != 1:
                 raise LookupError(f"{self.name}: {before!r} occurs {text.count(before)} times in "
-                                  "the reference implementation, expected once")
+                                  "the reference implementation; expected once")
             text = text.replace(before, after)
         return text
 

@@ -35,8 +35,8 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
     names = [getattr(one, "__name__", "") for one in mine]
     if set(names) != set(wanted):
-        raise ValueError(f"the exercise {exercise.name} needs {' and '.join(wanted)}, got "
-                         f"{', '.join(names) or 'nothing'}")
+        raise ValueError(f"got {' and '.join(names) or 'nothing'}; the exercise {exercise.name} "
+                         f"needs {' and '.join(wanted)}")
     text = "\n\n\n".join([exercise.start.rstrip(), *map(source_of, mine)]) + "\n"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{exercise.name.replace('-', '_')}.py"

@@ -25,8 +25,8 @@ def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray
         yield f"{name} is not finite: {infinite.sum()} of {one.size} elements are NaN or infinite"
         return
     at = np.unravel_index(np.argmax(np.where(differs, np.abs(one - other), 0)), one.shape)
-    where = f"element {list(map(int, at))} of {one.shape} is" if one.shape else "it is"
-    yield (f"{name}: {differs.sum()} of {one.size} wrong{rows_of(differs)}; {where} {one[at]:.8g}, "
+    where = f"Element {list(map(int, at))} of {one.shape} is" if one.shape else "It is"
+    yield (f"{name}: {differs.sum()} of {one.size} wrong{rows_of(differs)}. {where} {one[at]:.8g}; "
            f"expected {other[at]:.8g}")
     times = one[at] / other[at] if other[at] else np.nan
     if one.size > 1 and np.allclose(one, times * other, rtol=1e-7, atol=1e-10):

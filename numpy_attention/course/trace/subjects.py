@@ -71,7 +71,7 @@ def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Se
     expected: a description of the expected inputs, for the message.
     """
     if not low <= len(inputs) <= high:
-        raise TypeError(f"got {plural(len(inputs), 'input')}, expected {expected}")
+        raise TypeError(f"got {plural(len(inputs), 'input')}; expected {expected}")
     return inputs
 
 

@@ -47,8 +47,8 @@ def check_ids_in(name: str, sentences: Sequence[Sequence[int]]) -> None:
     # only the types, because a text is long
     for kind in set(map(type, chain.from_iterable(sentences))):
         if not issubclass(kind, (int, np.integer)) or kind is bool:
-            raise TypeError(f"{name} contain values of type {kind.__name__}, expected "
-                            "integers; encode tokens with a Vocabulary")
+            raise TypeError(f"{name} contain values of type {kind.__name__}; expected "
+                            "integers. Encode tokens with a Vocabulary")
     least = min(chain.from_iterable(sentences), default=0)
     if least < 0:
         raise ValueError(f"{name} contain the id {least}; ids must be at least 0, like those that "

@@ -75,7 +75,7 @@ def _local_file(file: RemoteFile) -> Path:
                                 f"{ENVIRONMENT} to download the file automatically")
     if file.sha256 is not None and _sha256(path) != file.sha256:
         raise ValueError(f"{path} is damaged or is a different edition: its SHA-256 is "
-                         f"{_sha256(path)}, expected {file.sha256}; replace it with {origin}, or "
+                         f"{_sha256(path)}; expected {file.sha256}. Replace it with {origin}, or "
                          f"unset {ENVIRONMENT} to download the file automatically")
     return path
 

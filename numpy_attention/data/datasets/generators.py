@@ -49,8 +49,8 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
             continue
         misses += 1
         if misses == max_misses:
-            raise ValueError(f"found only {len(pairs):,} different sources, expected {count:,}; "
-                             "ask for fewer pairs, or allow a larger vocabulary or longer "
+            raise ValueError(f"found only {len(pairs):,} different sources; expected {count:,}. "
+                             "Ask for fewer pairs, or allow a larger vocabulary or longer "
                              "sentences")
     return pairs
 

@@ -127,7 +127,7 @@ class Translator(Trained):
             vocabularies = vocabularies_of(pairs, training)
         check_list("vocabularies", vocabularies, "two vocabularies")
         if len(vocabularies) != 2:
-            raise ValueError(f"got {len(vocabularies)} vocabularies, expected two (source, target)")
+            raise ValueError(f"got {len(vocabularies)} vocabularies; expected two (source, target)")
         for vocabulary in vocabularies:
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]

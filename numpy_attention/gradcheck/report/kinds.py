@@ -70,7 +70,7 @@ def array_kinds(found, right, flags=(), shapes=()):
     """
     if np.shape(found) != right.shape:
         note = ", which is the other way round" if np.shape(found) == right.shape[::-1] else ""
-        return [Kind("shape", f"its shape is {np.shape(found)}, expected {right.shape}{note}")]
+        return [Kind("shape", f"its shape is {np.shape(found)}; expected {right.shape}{note}")]
     if not np.isfinite(found).all():
         return [Kind("unwritten", "not finite: a division by 0 or an overflow, or memory of "
                      "np.empty that was never written")]

@@ -334,7 +334,7 @@ def shapes_of(finding):
         return
     found, right = (lettered(shape, finding.right.shape, letters)
                     for shape in (np.shape(finding.found), finding.right.shape))
-    yield f"  its shape is {found}, expected {right}"
+    yield f"  its shape is {found}; expected {right}"
 
 
 def is_unexplained(finding, kinds):
@@ -375,7 +375,7 @@ def elements_of(report, name):
         letters = report.letters.get(name, ())
         has, wanted = (lettered(shape, right.shape, letters)
                        for shape in (np.shape(found), right.shape))
-        yield (f"  the gradient of {name} has shape {has}, expected {wanted}: a gradient has the "
+        yield (f"  the gradient of {name} has shape {has}; expected {wanted}. A gradient has the "
                "shape of what it belongs to")
         return
     wrong = relative_errors(found, right) >= report.tolerance

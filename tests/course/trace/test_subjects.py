@@ -138,10 +138,10 @@ def test_model_and_inputs_are_unchanged():
 
 
 @pytest.mark.parametrize("model, inputs, message", [
-    (Translator.create(PAIRS, "rnnsearch", SMALL), (), "0 inputs, expected a source sentence"),
+    (Translator.create(PAIRS, "rnnsearch", SMALL), (), "0 inputs; expected a source sentence"),
     (Translator.create(PAIRS, "rnnsearch", SMALL), ("a", " "), "the translation is empty"),
-    (LanguageModelRun.create(TEXT), ("a", "b"), "2 inputs, expected one sentence"),
-    (RNNSearch.create(rng(), 9, 9, 3, 4), ([4],), "1 input, expected the ids of a source and"),
+    (LanguageModelRun.create(TEXT), ("a", "b"), "2 inputs; expected one sentence"),
+    (RNNSearch.create(rng(), 9, 9, 3, 4), ([4],), "1 input; expected the ids of a source and"),
     (AttentiveLanguageModel.create(rng(), 9, hidden=4), ([],), "the sentence is empty"),
     (None, (np.ones(2),), "model is None; expected a translator, a language model, or an object"),
 ])

@@ -50,7 +50,7 @@ def test_impossible_requests_raise():
     assert len(every) == 14
     with pytest.raises(ValueError, match="make only 14 sequences of 1 to 3"):
         copy(np.random.default_rng(0), 15, vocabulary_size=2, min_length=1, max_length=3)
-    with pytest.raises(ValueError, match="found only 1 different sources, expected 2"):
+    with pytest.raises(ValueError, match="found only 1 different sources; expected 2"):
         distinct(lambda rng: Pair(["a"], ["a"]), np.random.default_rng(0), 2, max_misses=50)
 
 
@@ -110,7 +110,7 @@ def test_only_consecutive_misses_count():
     found = distinct(draw, rng, 4, max_misses=3)
     assert [pair.source for pair in found] == [("a",), ("b",), ("c",), ("d",)] and not left
     draw, left = draw_in_turn("aabbbcd")
-    with pytest.raises(ValueError, match="found only 2 different sources, expected 4"):
+    with pytest.raises(ValueError, match="found only 2 different sources; expected 4"):
         distinct(draw, rng, 4, max_misses=2)
     assert left == ["c", "d"]
 

@@ -81,7 +81,7 @@ def test_entries_are_merged_with_the_base(tmp_path):
 
 @pytest.mark.parametrize("text, message", [
     ("[mine", "Expected"),
-    ("mine = 3", "'mine' is 3, expected a dict"),
+    ("mine = 3", "'mine' is 3; expected a dict"),
     ("mine.metrics = [3]", r"'mine.metrics\[0\]' is 3"),
     ("mine.seting = {}", "recipe mine has the unknown entries seting; expected base, "),
     ("mine.description = ''", "recipe mine has no model or corpus or metrics"),

@@ -191,8 +191,8 @@ def test_string_instead_of_a_word_list_raises(rng):
                       for unit in ("words", "characters"))
     for name, use in (("tokens", words.attend),
                       ("prompt", lambda prompt: words.generate(rng, prompt))):
-        with pytest.raises(TypeError, match=f"^{name} is the string 'a b', expected a list of "
-                                            rf"words; write {name}\.split\(\)"):
+        with pytest.raises(TypeError, match=f"^{name} is the string 'a b'; expected a list of "
+                                            rf"words. Write {name}\.split\(\)"):
             use("a b")
     assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
     with pytest.raises(ValueError, match="^sentences=1 cannot be used with a character model"):

@@ -130,7 +130,7 @@ def test_random_numbers_of_a_model_are_limited():
 
 def test_other_format_names_both_versions(folder):
     rewrite(folder, lambda about: about.update(format=2), "9.1")
-    message = f"format 2, expected 1. .*written by numpy_attention 9.1, and this is {__version__}"
+    message = f"format 2; expected 1. .*written by numpy_attention 9.1, and this is {__version__}"
     with pytest.raises(ValueError, match=message):
         Translator.load(folder)
     with pytest.raises(ValueError, match=message):

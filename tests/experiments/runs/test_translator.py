@@ -131,7 +131,7 @@ def test_invalid_sentences(trained, rng):
         translator.translate([["1"]], batch_size=0)
     with pytest.raises(ValueError, match="beam = 0; expected"):
         translator.measure(reverse("test", 2), 0, found=translator.translate([["1"], ["2"]]))
-    with pytest.raises(TypeError, match=r"sentence 2 is the string '3 1', .* \.split\(\)"):
+    with pytest.raises(TypeError, match=r"sentence 2 is the string '3 1'; .* \.split\(\)"):
         translator.translate([["1"], "3 1"])
     for use in (translator.hypotheses, lambda sentence: translator.sample(sentence, rng)):
         with pytest.raises(TypeError, match="the sentence is the string '3 1'"):

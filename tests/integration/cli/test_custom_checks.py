@@ -53,7 +53,7 @@ def test_code_that_ends_its_process(line, how, tmp_path, capfd):
 @pytest.mark.parametrize("names, message", [
     (["mine.py:A", "GRU"], "cannot check mine.py:A and GRU together; check one user-defined"),
     (["nowhere.py:A"], "nowhere.py does not exist; check the spelling"),
-    (["mine.py", "--seconds", "0"], "got '0', expected seconds from 0.1 to 86,400"),
+    (["mine.py", "--seconds", "0"], "got '0'; expected seconds from 0.1 to 86,400"),
 ])
 def test_errors_before_a_process_starts(names, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

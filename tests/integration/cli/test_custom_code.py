@@ -108,10 +108,10 @@ def test_changed_file(run, text, place, capsys):
 @pytest.mark.parametrize("words, message", [
     ([*COPY, "--attention", "past.py"], "past.py has no suitable class; expected one with the "
      "methods of an attention"),
-    ([*COPY, "--attention", "past.py:Past"], "past.py:Past is a score of a language model, "
-     "expected an attention; derive it from SoftmaxAttention"),
-    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "is an attention, expected a cell; "),
-    ([*LM, "--attention", "mine.py:Mine"], "is an attention, expected a score of a language model"),
+    ([*COPY, "--attention", "past.py:Past"], "past.py:Past is a score of a language model; "
+     "expected an attention. Derive it from SoftmaxAttention"),
+    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "is an attention; expected a cell. "),
+    ([*LM, "--attention", "mine.py:Mine"], "is an attention; expected a score of a language model"),
     ([*COPY, "--attention", "nowhere.py:Mine"], "nowhere.py does not exist"),
     ([*COPY, "--attention", "mine.py:Yours"], "mine.py does not define 'Yours': it defines Mine"),
     ([*LM, "--cell", "cell.py", "--forget-bias", "1"], "--forget-bias has no effect with --cell"),
@@ -131,10 +131,10 @@ def test_invalid_commands(words, message, place, capsys):
     (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in "
      "Mine.create: AttributeError: "),
     (changed("memory), (query, p)", "memory)"), "line 23 of broken.py, in Mine.score: score "
-     "returns a float32 array of shape (24, 5), expected (scores, cache)"),
+     "returns a float32 array of shape (24, 5); expected (scores, cache)"),
     (changed("return dp @", "dp @"), "line 30 of broken.py, in Mine.score_backward: score_backward "
-     "returns None, expected the array dquery (B, Q)"),
-    (MINE + READ, "line 33 of broken.py, in Mine.read: read returns None, expected a Memory"),
+     "returns None; expected the array dquery (B, Q)"),
+    (MINE + READ, "line 33 of broken.py, in Mine.read: read returns None; expected a Memory"),
     (MINE + READ_BACKWARD, "line 33 of broken.py, in Mine.read_backward: dvalues (B, S, D) has "),
     (MINE + SHORT_STEP, "line 33 of broken.py, in Mine.step: not enough values to unpack "),
     (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py raises ZeroDivision"),

@@ -35,7 +35,7 @@ def test_translate(capsys, tmp_path):
     out, error = capsys.readouterr()
     assert len(out.splitlines()) == 1 and "read as <unk>: 77\n" in error
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert "--heatmap plots one sentence, got 2" in failure(
+    assert "got 2 sentences; --heatmap plots only one" in failure(
         capsys, "translate", "copy", "3", "4", "--heatmap", picture)
 
 

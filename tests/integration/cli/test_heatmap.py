@@ -36,7 +36,7 @@ def test_heatmap_of_a_pair(among, capsys, tmp_path):
     assert main(["heatmap", "copy", source, target, "--output", str(second)]) == 0
     assert "sure link" not in second.read_text()
     for words, message in ((["--index", "120"], "--index 120 is out of range; the test split"),
-                           (["3"], "got 1 sentence, expected a source and a target"),
+                           (["3"], "got 1 sentence; expected a source and a target"),
                            (["3", "4", "5"], "3 sentences"), (["", "3"], "a sentence is empty")):
         assert message in failure(capsys, "heatmap", "copy", *words, "--output", third)
     assert not third.exists()
@@ -71,7 +71,7 @@ def test_heatmap_of_a_sentence(among, capsys, tmp_path):
     assert main(["heatmap", "sentences", *third]) == 0
     assert len(capsys.readouterr().out.splitlines()[0].split()) == 6
     for words, message in ((["plain", "red"], "no attention weights"),
-                           (["attentive", "red", "blue"], "got 2 sentences, expected one"),
+                           (["attentive", "red", "blue"], "got 2 sentences; expected one"),
                            (["attentive", "--index", "5"], "valid split has 5 sentences, numbered"),
                            (["letters", "--index", "0"], "pass your own sentence")):
         assert message in failure(capsys, "heatmap", *words, "--output", other)
@@ -122,7 +122,7 @@ def test_trace_of_a_language_model_warns_of_unknown_words(among, capsys):
 
 @pytest.mark.parametrize("words, message", [
     ("copy", "required: SENTENCE"), ("copy 1 2 3", "got 3 sentences"),
-    ("single red blue", "got 2 sentences, expected one sentence"),
+    ("single red blue", "got 2 sentences; expected one sentence"),
     ("copy 1 2 --step 7", "nothing matches step 7; choose from 0, 1"),
     ("copy 1 2 --layer decodr", "choose from decoder"),
     ("copy 1 2 --names a,,b", "expected names such as weights,dx"),
@@ -204,7 +204,7 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
 @pytest.mark.parametrize("words, message", [
     ("nowhere", "no checkpoint at nowhere"),
     ("copy single", "copy is a translator and single is a language model; pass"),
-    ("copy luong --checkpoints a.npz", "but 2 runs are given; pass one run"),
+    ("copy luong --checkpoints a.npz", "are given for 2 runs; expected one run only"),
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "belongs to another run: its parameters differ"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),
