@@ -151,7 +151,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
 # We measure these gradients as in lesson 01. There, the measured loss began at the array that we
-# nudged. Here, `loss` computes a_1, h_1 and a_2 anew on every call, which would overwrite a nudge.
+# nudged. Here, `loss` computes a_1, h_1 and a_2 again on every call, which would overwrite a nudge.
 # So it takes the nudge as an argument, and adds it to the freshly computed value.
 
 # %%

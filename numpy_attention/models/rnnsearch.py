@@ -297,7 +297,7 @@ class RNNSearch(TeacherForced):
     def next(self, tokens, state):
         """Predict the next word: last tokens (B,) → log p (B, V), weights (B, S), state."""
         check_kind("state", state, DecoderState, "a state returned by this model's `start`")
-        check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "one for each row")
+        check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "pass one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
         steps = self._begin(y, state.states, None)
         context, weights, _ = self.attention.step(steps.hs[0], state.memory, state.i)   # (B, D)
