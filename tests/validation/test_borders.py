@@ -114,8 +114,8 @@ MESSAGES = {
     "a window that does not fit": (
         lambda: create(LuongTranslator, attention="multi-head"), ValueError,
         "attention = 'multi-head' cannot be combined with window = 'local-p': local-p "
-        "multiplies the weights of one sum by a Gaussian, but multi-head attention has several "
-        "sums; choose window 'global' or 'local-m', or another score"),
+        "multiplies one set of weights by a Gaussian, but multi-head attention has one set per "
+        "head. Choose window 'global' or 'local-m', or another score"),
     "a size": (
         lambda: create(RNNSearch, hidden=0), ValueError,
         "hidden = 0; expected an integer of at least 1"),

@@ -40,7 +40,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
     """Return the path of the user's file. Raises FileNotFoundError if the file does not exist."""
     file = folder.of(exercise)
     if not exists(file):
-        here = f"; for the {file.name} in this folder, use --folder ." if exists(file.name) else ""
+        here = f", or use ./{file.name} with --folder ." if exists(file.name) else ""
         raise FileNotFoundError(f"{short_path(file)} does not exist; create it with "
                                 f"`numpy-attention exercise start {exercise.name}`{here}")
     return file

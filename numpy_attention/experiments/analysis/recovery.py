@@ -129,7 +129,7 @@ class Recovery:
         check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
             raise ValueError(f"the two results cover different passages ({len(self.rows):,} and "
-                             f"{len(first.rows):,}, which may differ in length); pass the same "
+                             f"{len(first.rows):,}, possibly of other lengths); pass the same "
                              "Passages to both calls of recover()")
         return _intervals(self.rows - first.rows, rng)
 

@@ -122,7 +122,7 @@ class Translator(Trained):
         if settings.get("window") == "local-m" and backwards != training.reverse_source:
             raise ValueError(
                 f"local-m with backwards={backwards} and reverse_source={training.reverse_source} "
-                "would move the window from the wrong end; set both settings, or neither")
+                "would start the window at the wrong end; set both to True, or both to False")
         if vocabularies is None:
             vocabularies = vocabularies_of(pairs, training)
         check_list("vocabularies", vocabularies, "two vocabularies")

@@ -93,7 +93,7 @@ def test_commands_from_within_the_folder(say, tmp_path, monkeypatch):
     say("start", "attend")
     assert "next: numpy-attention exercise check attend" in say("progress")[1]
     monkeypatch.chdir(tmp_path / "exercises")
-    assert "for the softmax.py in this folder, use --folder ." in say("check", "softmax")[1]
+    assert "or use ./softmax.py with --folder ." in say("check", "softmax")[1]
     assert "softmax_backward is not implemented" in say("check", "softmax", "--folder", ".")[1]
 
 
