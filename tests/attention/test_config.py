@@ -71,7 +71,7 @@ def test_every_valid_combination_can_be_built():
     for score in registry.SCORES:
         for window in registry.WINDOWS:
             if (score, window) in REFUSED:
-                with pytest.raises(ValueError, match=f"{score}.* cannot .*{window}.*choose window"):
+                with pytest.raises(ValueError, match=f"{score}.* cannot .*{window}.*Choose window"):
                     AttentionConfig(score, window)
             else:
                 built = create(score, window, query_size=8, value_size=8)
@@ -86,7 +86,7 @@ def test_invalid_settings_raise_in_the_config():
             (dict(attention="cosine"), "attention 'cosine'; expected one of dot, general, concat"),
             (dict(window="wide"), "window 'wide'; expected one of global, local-m, local-p"),
             (dict(attention="location", window="local-p"), "a window has nothing to select"),
-            (dict(attention="multi-head", window="local-p"), "the weights of one sum"),
+            (dict(attention="multi-head", window="local-p"), "one set of weights"),
             (dict(alignment=0), "alignment = 0; expected an integer of at least 1")):
         with pytest.raises(ValueError, match=message):
             AttentionConfig(**settings)

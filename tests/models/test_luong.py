@@ -79,7 +79,7 @@ def test_invalid_arguments(rng):
             ({"attention": "cosine"}, "expected one of dot"),
             ({"window": "wide"}, "one of global"),
             ({"attention": "location", "window": "local-p"}, "a window has nothing to select"),
-            ({"attention": "multi-head", "window": "local-p"}, "the weights of one sum"),
+            ({"attention": "multi-head", "window": "local-p"}, "one set of weights"),
             ({"cell": "elman"}, "expected one of rnn"),
             ({"bidirectional": True, "hidden": 5}, "must be even"),
             ({"window": "local-m", "width": 0}, "width = 0"),
