@@ -71,7 +71,7 @@ def test_every_valid_combination_can_be_built():
     for score in registry.SCORES:
         for window in registry.WINDOWS:
             if (score, window) in REFUSED:
-                with pytest.raises(ValueError, match=f"{score}.* cannot .*{window}.*[cC]hoose window"):
+                with pytest.raises(ValueError, match=f"{score}.* cannot .*{window}.*hoose window"):
                     AttentionConfig(score, window)
             else:
                 built = create(score, window, query_size=8, value_size=8)
