@@ -670,8 +670,8 @@ print(f"norm of dU's last 5 terms: {recent:.2f}; of those 20 or more steps back:
 # reaches the first symbol? We measure this before training. Then we train as before. Guess: what is
 # the largest n at which the network learns the task now?
 #
-# (One thing differs besides U. Drawing the orthogonal matrix takes more random numbers, so the
-# training sequences, which are drawn next, are different ones.)
+# (The training sequences differ, too. They are drawn after U, and an orthogonal matrix uses more
+# random numbers.)
 
 
 # %% tags=["training"]

@@ -499,7 +499,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
-# directions that it needs (question 1). Two conjectures, which we will judge at the end:
+# directions that it needs (question 1). Two conjectures, which we will judge with ten seeds:
 #
 # - **Conjecture 1.** Much of what the parts seemed to gain came from the longer state.
 # - **Conjecture 2.** 16 numbers do better without a cut, because each role can read all of them.
@@ -673,9 +673,9 @@ if yours:
 # can use *now*, to rule the question out.)
 #
 # So query and value can share a part, and the key gets the other one. We put predict with the key,
-# where only two roles share 8 numbers: *query, value | key, predict*. (Question 3 tries the other
-# place.) This *cut by content* should beat every cut that you have seen: in each of those, some
-# part must hold both *now* and *before*.
+# where only two roles share 8 numbers: *query, value | key, predict*. (With ten seeds, we will also
+# try the other place.) This *cut by content* should beat every cut that you have seen: in each of
+# those, some part must hold both *now* and *before*.
 
 # %% tags=["training"]
 by_content = "query, value | key, predict"
