@@ -1,6 +1,7 @@
 """Helpers of lesson 02: texts in windows, and the recall task."""
 
 import numpy as np
+from matplotlib import pyplot as plt
 
 from numpy_attention.data.batching import TextBatch, TextBatches
 from numpy_attention.data.datasets.corpora import load_text
@@ -51,6 +52,18 @@ def write(model, vocabulary, begin, length, rng, temperature=1.0):
         p[:4] = 0                               # ids below 4 are special, not letters
         written.append(int(rng.choice(len(p), p=p / p.sum())))
     return "".join(vocabulary.decode(written)).replace("\n", " / ")
+
+
+def draw_letters(verse, share):
+    """A bar for each letter of verse: the share of the gradient that reaches it."""
+    figure, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+    ax.bar(range(len(verse)), share, color="tab:blue")
+    ax.set_xticks(range(len(verse)), verse.replace("\n", "/"), fontsize=13)
+    ax.tick_params(axis="x", length=0)
+    reached = int((share > 0.1).sum())
+    ax.set(ylabel="share of the gradient", xlim=(-0.6, len(verse) - 0.4),
+           title=f"More than a tenth of the gradient reaches only the last {reached} letters")
+    return figure
 
 
 class Recall:

@@ -14,7 +14,7 @@ GLOSSARY = (ROOT / "docs/site/glossary.md").read_text(encoding="utf-8")
 TERMS = {
     "00": ["query"],
     "01": ["upstream gradient"],
-    "02": ["Jacobian", "singular value"],
+    "02": ["Jacobian"],
     "05": ["teacher forcing"],
     "06": ["alignment"],
     "07": ["global attention", "local attention"],
