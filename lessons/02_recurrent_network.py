@@ -144,15 +144,14 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (For a batch, lesson 01 wrote z = h Wᵀ and found dh = dz W. The matrix that was called Wᵀ there is
-# called U here, so a = h U gives dh = da Uᵀ.)
+# (With U = Wᵀ, lesson 01's z = h Wᵀ becomes a = h U, and its dh = dz W becomes dh = da Uᵀ.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
-# `loss` computes a_1, h_1 and a_2 itself, so nudging the arrays above would change nothing. It
-# takes the nudge as an argument instead, and adds it to the value that it has just computed.
+# the function `loss` below computes a_1, h_1 and a_2 itself, so nudging the arrays above would not
+# affect it. Instead, we pass it the nudge, and it adds it to the value that it has just computed.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -434,26 +433,18 @@ print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(
 # How much is the memory worth, as a number? We measure the perplexity on **held-out** text, which
 # the model did not see in training. Lesson 01 defined it as exp(L), where L is the mean loss. We
 # print its log2, the *bits per letter*. The number to beat comes from counting pairs of letters, as
-# in lesson 01. For comparison, we have also trained models that do not carry the state: every
-# window starts with zeros. We train them on windows of 50 letters, like ours, but test them on
-# windows of 20, so that they can remember at most 20 letters.
+# in lesson 01.
 
 # %% tags=["training"]
 pairs = bigram_bits(ids, held_out, V)
 carried = bits(model, held_out, carried=True)
-# measured before (code: answer 3): the state is zeros at the start of every window, of 50 letters
-# in training and of 20 in testing; seeds 5, 6 and 7
-SHORT_MEMORY = (2.30, 2.31, 2.31)
 print(f"bits per letter on held-out text after {trainer.step} steps:")
 print(f"  {pairs:.2f} by counting pairs")
-print(f"  {min(SHORT_MEMORY):.2f} to {max(SHORT_MEMORY):.2f} with a memory of at most 20 letters")
-print(f"  {carried:.2f} with the state carried from window to window")
-assert carried < min(SHORT_MEMORY) < pairs
+print(f"  {carried:.2f} with the recurrent network")
+assert carried < pairs - 0.9
 
 # %% [markdown]
-# The memory is worth having: it saves about one bit per letter. But most of this bit comes from the
-# last 20 letters. The models of the middle line remember nothing older, and they already save most
-# of the bit.
+# The memory saves about one bit per letter. But how old are the letters that it remembers?
 #
 # > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
 # > has a mask, because later lessons fill up short sentences with padding, which does not count.)
@@ -560,7 +551,7 @@ assert verse.endswith("flowing with mi") and share[12] < 0.02
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
 # without drawing a single vector. Number j of v U is Σ_i v_i U_ij. In its square, v_i² has the mean
-# 1 / H, and the product of two different numbers of v averages to 0:
+# 1 / H, and each product of two different numbers of v averages to 0:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -661,23 +652,21 @@ show(ax, "02_gradient_flow")
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
 # is left. (We have measured only after training. Earlier, more may have arrived.)
 #
-# ## Clipping
+# ## A better start
 #
-# Can we repair the length of a gradient? If it explodes, yes. Now and then a gradient is many times
-# longer than usual, and a single step along it can spoil what was learnt. **Clipping** (Pascanu et
-# al. 2013) takes the norm of the *whole* gradient, of all parameters together. If the norm is above
-# a limit, the gradient is scaled down until its norm is the limit. Its direction stays the same.
+# A gradient that explodes can be repaired. Now and then a gradient is many times longer than usual,
+# and a single step along it can spoil what was learnt. **Clipping** (Pascanu et al. 2013) takes the
+# norm of the *whole* gradient, of all parameters together. If the norm is above a limit, the
+# gradient is scaled down until its norm is the limit. Its direction stays the same.
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
-# But clipping cannot bring back the parts of the gradient that have vanished, and lengthening the
-# gradient cannot either. Take the loss of one time step: its dU is a sum over this step and all
-# earlier ones. If we multiply dU by 1,000, all terms grow by the same factor, and the distant ones
-# remain as small a part of the sum.
+# A gradient that has vanished cannot be repaired in this way. Take the loss of one time step: its
+# dU is a sum over this step and all earlier ones. If we scale dU up, all terms grow by the same
+# factor, and the distant ones are as small a part of it as before. The remedy must begin in the
+# network.
 #
-# ## A better start
-#
-# What can we do about a gradient that vanishes? Back to the task at which you saw the network fail.
+# So back to the task at which you saw the network fail.
 # There, U started *small*, with numbers between −0.1 and 0.1, and its gain was far below 1. Now U
 # starts *orthogonal* (Saxe et al. 2014): it leaves the length of every vector unchanged, so only
 # the factors 1 − h² can shrink the gradient. How much of the gradient reaches the first symbol? We
@@ -751,17 +740,18 @@ assert near < far and orthogonal[-1] < 0.35
 # symbol. More of the gradient arrives, too: more than half of it at n = 8, instead of almost
 # nothing.
 #
-# But the share of the gradient is not everything. With U small, 0.0036 of it was enough at n = 4.
-# With U orthogonal, 0.23 was not enough at n = 16. So for one start, a smaller share goes with
-# failure, but between two starts it does not decide. Sixteen symbols of noise also write into the
-# state, and may bury the one that counts (we have not tested this). Time matters, too: of five
-# networks that failed at n = 16, four learn it with 4,000 training steps instead of 400. Even at
-# n = 32, where 0.074 of the gradient arrives, one of five does. Lesson 03 comes back to this.
+# But this is not the only obstacle. With U small, 16 of 20 networks learn n = 4, where only 0.0036
+# of the gradient arrives. With U orthogonal, 5 of 20 learn n = 16, where 0.23 arrives. So for a
+# given start, a smaller share goes with failure, but the share cannot tell which of two starts will
+# succeed. The noise also writes into the state, and sixteen symbols of it may bury the one that
+# counts. (We have not tested this.) Time matters, too: of five networks that failed at n = 16, four
+# learn it with 4,000 training steps instead of 400.
 #
 # How far back, then, can a recurrent network learn? In principle as far as its window reaches. In
-# practice, a product of Jacobians vanishes or explodes: in our model of letters, about a
-# two-thousandth of the gradient is left after 20 letters. Lesson 03 builds a path on which the
-# gradient hardly shrinks. With this path and a good start, all twenty of its networks learn n = 32.
+# practice, it meets two obstacles. The gradient that should teach it vanishes, or explodes: in our
+# model of letters, about a two-thousandth is left after 20 letters. And the state that should
+# remember is overwritten at every step. Lesson 03 deals with both. There, with a good start, all
+# twenty networks learn n = 32.
 
 # %% [markdown]
 # ## What others call it
