@@ -4,7 +4,7 @@
 # **You will be able to** split one state into a key, a value and a predict part, and test a
 # suspicion about the gradients that meet in it.
 #
-# **Needs:** lesson 11. **Time:** 55 minutes to read, about a minute to run.
+# **Needs:** lesson 11. **Time:** 50 minutes to read, about a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
 # the next word. At later steps, as part of the memory, it was *found* and *fetched*. Is that too
@@ -24,8 +24,8 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
-                         possible, print_cosines, print_ten_seeds, print_wikitext, terms_of,
-                         text_of, train_pairs, without_predict)
+                         possible, print_cosines, print_suspects, print_ten_seeds, print_wikitext,
+                         terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -425,17 +425,19 @@ for row in range(3):
 # %% [markdown]
 # On top of its LSTM, every model has a layer that reads the states, its *reader*. Here attention
 # has no window: it sees all earlier states. In our versions of the paper's models, every part has 8
-# numbers. The tanh layer and the vector of 16 are not in the paper: they are our controls. The tanh
-# layer is that of lesson 11, y = tanh(h W), which sees no past. A model with a cut state is named
-# by which roles share a part: *query, key | value, predict*, or `q k | v p` for short.
+# numbers. A cut state is named by the initials of the roles, with a bar between the parts: in
+# `q k | v p`, query and key read the first part, and value and predict the second.
 #
-# | model | in the paper | its state | who reads what |
-# |---|---|---|---|
-# | tanh layer | | 24 | the layer reads all 24 |
-# | one vector of 8 | attention | 8 | all four roles read all 8 |
-# | query, key \| value, predict | key-value | 2 · 8 = 16 | `q k`: 8 numbers, `v p`: 8 |
-# | query, key \| value \| predict | key-value-predict | 3 · 8 = 24 | `q k`, `v` and `p`: 8 each |
-# | one vector of 16 | | 16 | all four roles read all 16 |
+# | model | in the paper | numbers in its state |
+# |---|---|---|
+# | tanh layer | | 24 |
+# | one vector of 8 | attention | 8, which all four roles read |
+# | `q k \| v p` | key-value | 2 · 8 = 16 |
+# | `q k \| v \| p` | key-value-predict | 3 · 8 = 24 |
+# | one vector of 16 | | 16, which all four roles read |
+#
+# The tanh layer and the vector of 16 are our controls. The tanh layer is that of lesson 11,
+# y = tanh(h W), which sees no past.
 #
 # A model that knows only which five letters are second in a pair, and guesses among them, is right
 # one time in five. (It is about one in four if the model also rules out earlier answers.) Guess
@@ -446,8 +448,8 @@ SEEDS = (1, 2, 3)
 MODELS = {
     "tanh layer": ("projection", 24),
     "one vector of 8": ("attention", 8),
-    "query, key | value, predict": ("key-value", 16),
-    "query, key | value | predict": ("key-value-predict", 24),
+    "q k | v p": ("key-value", 16),
+    "q k | v | p": ("key-value-predict", 24),
     "one vector of 16": ("attention", 16),
 }
 
@@ -472,7 +474,7 @@ def answers_of(name, create_one):
     for model, seed in zip(models[name], SEEDS):
         train_pairs(model, seed)
     right[name] = np.array([answered(model, test) for model in models[name]])
-    print(f"  {name:<28} {models[name][0].size:,} parameters: "
+    print(f"  {name:<16} {models[name][0].size:,} parameters: "
           + ", ".join(f"{share:.0%}" for share in right[name]), flush=True)
 
 
@@ -484,8 +486,8 @@ print("predictions of the tanh layer that are one of the five second letters of 
 
 # %% tags=["training"]
 small = right["one vector of 8"]
-assert (right["query, key | value, predict"] > small).all()
-assert (right["query, key | value | predict"] > small).all()
+assert (right["q k | v p"] > small).all()
+assert (right["q k | v | p"] > small).all()
 assert all((right["one vector of 16"] > right[name]).all() for name in list(MODELS)[:-1])
 title = "With every seed, both cut states beat one vector of 8, and one vector of 16 beats all"
 print(title)
@@ -499,13 +501,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
-# directions that it needs (question 1). Two conjectures, which we will judge with ten seeds:
-#
-# - **Conjecture 1.** Much of what the parts seemed to gain came from the longer state.
-# - **Conjecture 2.** 16 numbers do better without a cut, because each role can read all of them.
-#
-# Before we judge them, we look for roles that disturb each other, test what we find by cutting the
-# state in other ways, and then repeat the comparison with ten seeds.
+# directions that it needs (question 1). So did the parts help because they separate the roles, or
+# only because they make the state longer? We begin with the roles. The length comes at the end,
+# with a fairer control.
 #
 # ## Do the roles pull against each other?
 #
@@ -554,47 +552,37 @@ title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
-# In the vector of 8, only the cosine of query and predict is far below 0. Key and value, which you
-# may have suspected, are nearly at right angles. In the vector of 16, query and predict disagree
-# mostly before step 500. Why these two? Compare the matrices through which the last layer reads c
-# and p.
-
-# %% tags=["training"]
-print("\ncosine of W_x and W_r, each read as one long vector:")
-for name in seen:
-    readers = [model.reader for model in models[name]]
-    cosines = [cosine_of(one.W_x.reshape(1, -1), one.W_r.reshape(1, -1)) for one in readers]
-    print(f"  {name:<28} " + ", ".join(f"{cosine:.2f}" for cosine in cosines))
-    assert max(cosines) < -0.5
-
-# %% [markdown]
-# W_x points roughly against W_r. So predict *subtracts*: y is very roughly tanh((c − λ h_t) W_r)
-# with some λ > 0. That is sensible, because the present letter, the question, is never the answer.
-# It may also be why query and predict disagree: the query's gradient comes back through W_r, and
-# that of predict through W_x. But this is only a guess, because the query's gradient also passes
-# through the values and the score, which can change its sign. And why do they disagree less in the
-# vector of 16? We do not know. Perhaps there is more room: in 16 numbers, query and predict share
-# fewer directions than in 8 (question 5). Or perhaps the vector of 16 has solved the task by then,
-# and what is left of the gradients comes from a few hard cases.
+# In the vector of 8, only the cosine of query and predict is far below 0. Key and value are nearly
+# at right angles. In the vector of 16, query and predict disagree mostly before step 500.
 #
-# Is this disagreement why one vector of 8 does so badly? Query and predict are accused. Take a
-# state of 16, and cut it into two parts of 8 in two ways:
+# ## Two suspects
 #
-# - *query, key, value | predict* (`q k v | p`) separates the accused: predict has its own part;
-# - *query, key, predict | value* (`q k p | v`) leaves them together.
+# Which conflict holds one vector of 8 back? There are two suspects, and each is a pair of roles:
 #
-# If the two are guilty, the first cut is better. This test is not clean: the second cut also
-# separates key and value, and could win for that reason.
+# - **Query and predict.** Their cosine, about −0.3, accuses them.
+# - **Key and value.** Their cosine is about 0. But think of the example: a state is found by the
+#   letter *before*, and what is fetched from it is the letter *now*. So the key needs one letter,
+#   and the value another.
+#
+# To test them, we cut a state of 16 into two parts of 8, in two new ways. Each cut separates one
+# suspect pair and leaves the other together:
+#
+# - `k v p | q` separates query and predict;
+# - `q k p | v` separates key and value.
+#
+# The better cut points to the guilty pair. Guess, then run. For comparison, the table repeats one
+# vector of 8, which separates no roles, and the paper's `q k | v p`, which separates both pairs.
+# Its last column has the means of ten seeds, recorded before.
 
 
 # %% tags=["training"]
 def cut(name, seed):
     """An untrained model with two parts, its roles divided at the | in the name."""
-    in_first, in_second = (part.split(", ") for part in name.split(" | "))
-    assert sorted(in_first + in_second) == sorted(ROLES), f"write all of {ROLES} in {name!r}"
+    first, second = (part.split() for part in name.split(" | "))
+    assert sorted(first + second) == list("kpqv"), f"write each of q k v p once in {name!r}"
 
     class Cut(KeyValueReadout):             # read_by says which part the library gives to a role
-        read_by = {role: int(role in in_second) for role in ROLES}     # part 0 or part 1
+        read_by = {role: int(role[0] in second) for role in ROLES}     # part 0 or part 1
 
     model = create("key-value", 16, seed)
     reader = model.reader
@@ -603,82 +591,66 @@ def cut(name, seed):
 
 
 # %% tags=["training"]
-apart = "query, key, value | predict"
-together = "query, key, predict | value"
 print("\ntwo parts of 8, with the roles divided in other ways: right answers")
-for name in (apart, together):
+for name in ("k v p | q", "q k p | v"):
     answers_of(name, partial(cut, name))
-print("printed above, for comparison:")
-for name in ("query, key | value, predict", "one vector of 8", "tanh layer"):
-    print(f"  {name:<28} " + ", ".join(f"{share:.0%}" for share in right[name]))
-
-# %% [markdown]
-# The opposite happens: with every seed, `q k p | v` is far ahead, although its query and predict
-# share a part. Perhaps it gains because it separates key and value. For a cleaner test, compare it
-# with the paper's `q k | v p`. Both separate key and value, but only the paper's also separates the
-# accused. And yet `q k p | v` is ahead with two of these three seeds.
-#
-# *query, key, value | predict* is the real surprise. Its query, key and value share 8 numbers, as
-# in one vector of 8, and predict has 8 more of its own. Yet it answers less than a tenth of the
-# questions, no more than the tanh layer, which has no attention. One vector of 8 answers about a
-# third. In the cut, the gradient of predict no longer reaches the 8 numbers that the others share.
-# Is that what hurts? To test it, we take predict away from the vector of 8: W_x is 0 and stays 0.
-# Guess: will the share rise or fall?
+print_suspects(right)
+apart = [look(model)["query", "predict"] for model in models["q k p | v"]]
+print("cosine of query and predict in q k p | v: " + ", ".join(f"{one:.2f}" for one in apart))
 
 # %% tags=["training"]
-assert (right[apart] < right[together]).all()
-muted = "one vector of 8, no predict"
-answers_of(muted, lambda seed: without_predict(create("attention", 8, seed)))
+assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"]) < 0.1
+assert (right["q k p | v"] > small).all()
+assert np.ptp(right["k v p | q"]) > 0.3
+assert np.abs(apart).max() < 0.1
 
 # %% [markdown]
-# It falls. So predict, the accused, *helps* one vector of 8 to learn. But in `q k v | p`, where
-# predict reads 8 numbers of its own, it does not help: this cut does no better than the vector
-# without predict. These runs do not show why.
+# With `k v p | q`, the three seeds differ widely, so ten seeds must decide. Their means are clear:
+# it helps far more to separate key and value (93 %) than query and predict (46 %). The paper's
+# cut, which separates both pairs, does no better than `q k p | v`. So the cosines accused the
+# wrong pair.
 #
-# Why did the cosines mislead us? We do not know, but a mean cosine can miss two kinds of
-# competition:
+# Look at the last line, too. In `q k p | v`, query and predict still share a part, but after
+# training they hardly disagree. So their disagreement in one vector of 8 looks more like a symptom
+# than like the cause.
 #
-# - **Between states.** A cosine compares two roles *in the same state*, and query and key meet in
-#   only 1,000 of the 7,500 states. But the same LSTM weights write all states, and in these weights
-#   the two roles can compete unseen.
-# - **Between cases that cancel.** Key and value meet in 7,000 states, almost at right angles on
-#   average. Suppose that the two share one number of the state. The key wants to keep the letter
-#   *before* in it, and the value the letter *now*, each written as 1 or −1. If both letters happen
-#   to be 1, or both −1, the gradients agree. If not, they are opposite. If both cases are equally
-#   frequent, the mean cosine is 0, yet half of the time no single value of this number can serve
-#   both roles.
+# And how can key and value be in conflict, if their cosine is about 0? The cosine is a mean, and
+# cases can cancel. Suppose that the two share one number of the state. The key wants to keep the
+# letter *before* in it, and the value the letter *now*, each written as 1 or −1. If both letters
+# are written the same way, the gradients agree. If not, they are opposite. If both cases are
+# equally frequent, the mean cosine is 0. Yet half of the time, no single value of this number can
+# serve both roles.
 #
-# Which letter must each role *read* in the state: *now*, *before* or none? Roles that read the same
-# letter can share a part. Fill in the second row, write your cut into the next cell, and guess its
-# share of right answers before you run it:
+# ## Your cut
+#
+# So ask instead what each role must *read* in the state: the letter *now*, the letter *before*, or
+# none? Roles that read the same letter can share a part. Replace the two question marks, and choose
+# the best cut. Write it into the next cell, and guess its share of right answers before you run it:
 #
 # | role | query | key | value | predict |
 # |---|---|---|---|---|
-# | letter | ? | ? | ? | ? |
+# | letter | ? | before | now | ? |
 #
-# Hint: in the example, k_i = (before, now, 1). If queries had their own part, which number could
-# k_i drop?
+# Hint: in the example, a key holds *now*, too. Which role needs it there?
 
 # %% tags=["training"]
 cuts = [name for name in right if " | " in name]        # those that you have seen
-yours = ""                                              # such as "query, key | value, predict"
+yours = ""                                              # such as "q k | v p"
 if yours:
     print("\nyour cut: right answers")
     answers_of(yours, partial(cut, yours))
 
 # %% [markdown]
-# In the example, *now* could go. W_s does not read it, as the zero column of dK shows: k_i holds it
-# only because the query shares its part. So the query needs *now*, the question, and the key needs
-# *before*. The value needs *now*, the answer. Predict needs neither: the answer comes with c. (It
-# can use *now*, to rule the question out.)
+# The query needs *now*, the question. In the example, a key holds *now* only because the query
+# shares its part. (W_s does not read it, as the zero column of dK shows.) Predict needs neither
+# letter, because the answer comes with c. (It can use *now*, to rule the question out.)
 #
-# So query and value can share a part, and the key gets the other one. We put predict with the key,
-# where only two roles share 8 numbers: *query, value | key, predict*. (With ten seeds, we will also
-# try the other place.) This *cut by content* should beat every cut that you have seen: in each of
-# those, some part must hold both *now* and *before*.
+# So query and value can share a part, and the key gets the other one. Predict could go to either
+# part. We put it with the key, to have two roles in each: `q v | k p`. This *cut by content* should
+# beat every cut that you have seen: in each of those, some part must hold both *now* and *before*.
 
 # %% tags=["training"]
-by_content = "query, value | key, predict"
+by_content = "q v | k p"
 print("\nthe cut by content: right answers")
 answers_of(by_content, partial(cut, by_content))
 beaten = [name for name in cuts if (right[by_content] > right[name]).all()]
@@ -686,60 +658,33 @@ print(f"with each of these seeds, it answers more questions than {len(beaten)} o
       "cuts above")
 
 # %% [markdown]
-# With these three seeds, it does beat them. But three seeds are few, and 800 steps are short. Here
-# are ten seeds, and a longer run (recorded before; the code is in answers 2 to 4). They cover all
-# seven ways to divide four roles between two parts, and a new control: one vector of 13, the
-# longest with no more parameters than two parts of 8. Will it beat the cuts? And does one vector of
-# 8 lack room, or is it only slow? (In the figure, each strip is a state, with a cell for each part.
-# The initials in a cell name the roles that read this part.)
+# ## The verdict of ten seeds
+#
+# With three seeds, it does. But three are few. Here are ten for every model, recorded before (the
+# code is in answers 2 to 4). One model is new: one vector of 13, the longest with no more
+# parameters than two parts of 8. It is the fairer control for the length. Will it beat the cuts?
+# In the figure, each state is a strip with one cell for each part.
 
 # %% tags=["training"]
-assert (right[muted] < small).all()
 assert beaten == cuts
-assert all(right["one vector of 16"].mean() >= right[name].mean() for name in (*cuts, by_content))
 print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# All cuts with their means, in %:
+# - **Key and value** should be apart. The cuts between them have means from 82 to 93 %, and all
+#   other cuts from 7 to 63 %. (This includes the three cuts that the figure leaves out.)
+# - **Query and predict** can share a part: `q k p | v` does at least as well as the paper's two
+#   models, which separate them.
+# - **The cut by content** usually wins: with eight of ten seeds, no other cut is better. But with
+#   one seed it falls far behind, so its mean is only as high as that of `q k p | v`.
+# - **A longer vector** does better than any cut. One vector of 13 has fewer parameters than two
+#   parts of 8, and a mean of 98 %.
+# - **Speed, not room.** With four times as many steps, one vector of 8 answers nearly everything,
+#   too (three seeds). So it has room for all four roles. It only learns more slowly.
 #
-# | query and predict | key and value apart | key and value together |
-# |---|---|---|
-# | apart | `q k \| v p` 83, `q k \| v \| p` 89, `q v \| k p` 93 | `q k v \| p` 7, `k v p \| q` 46 |
-# | together | `q v p \| k` 82, `q k p \| v` 93 | `q p \| k v` 63 |
-#
-# **Key and value.** The two columns differ clearly. This fits the letters: the key needs *before*,
-# and the value needs *now*. (By the same argument, key and query should be apart, too. That did not
-# clearly help: `q v p | k` has 82.)
-#
-# **The accused.** The two rows show no such difference: it did not help to separate query and
-# predict. And predict even helps one vector of 8, with nine of ten seeds. So they are not guilty,
-# although their gradients disagree most.
-#
-# **The cut by content** usually wins: with nine of ten seeds it beats `q k p | v`, and with eight
-# it is at least as good as one vector of 13. But with one seed it falls far behind, so on average
-# it wins neither comparison. Our prediction held only in part.
-#
-# **Conjecture 1: much of the gain came from the longer state.** Only if all roles can read the new
-# numbers. Then length gains the most: one vector of 13, with fewer parameters than two parts of 8,
-# has a mean of 98 %. But all cuts into two have 16 numbers, and their means go from 7 to 93 %.
-#
-# **Conjecture 2: 16 numbers do better without a cut, because each role can read all of them.** They
-# do better on average, but the reason is doubtful: in the cut by content, each role reads only 8
-# numbers, and nine of ten seeds reach at least 96 %.
-#
-# **Room or speed?** With four times as many steps, one vector of 8 answers nearly everything, too
-# (three seeds). So all this is about speed, not room.
-#
-# How can an uncut vector do so well? Perhaps it separates its roles by itself. The last lines of
-# the output show the *overlap* of the key's gradients with those of the other roles: 1 if they use
-# the same directions of the state, 0 if they share none (question 5). In the vector of 16, the key
-# hardly overlaps with any other role. In the vector of 8, it overlaps more. (But after 800 steps,
-# the vector of 16 has solved the task, and the vector of 8 has not. That may be the reason, too.)
-#
-# So use a cut to separate roles that need different letters, or train a longer vector, which can
-# separate them by itself. For a fair comparison, give the uncut vector as many parameters as the
-# cut one.
+# So both answers to our question were right: the parts help if they separate the right roles, and a
+# longer state helps, too. If you cut a state, put roles together that need the same content. Then
+# compare the result with an uncut vector that has as many parameters.
 #
 # ## Without attention: the last few states
 #
@@ -795,38 +740,22 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 # ## Real text
 #
 # The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
-# from Wikipedia, WikiText-2. There are seven models: the LSTM alone (y = h); attention with one,
-# two and three parts; the 4-gram; and two controls whose reader sees no past, the tanh layer and a
-# linear layer, y = h W_x. Each has 7 million parameters. Nearly all of these are in the word
-# vectors and the output layer. Both are only as wide as *one* part of the state, so further parts
-# cost little: one vector has 102 numbers, two parts have 200 together, and three have 291.
+# from Wikipedia, WikiText-2. There are five models: the LSTM alone (y = h), attention with one, two
+# and three parts, and the 4-gram. Each has 7 million parameters. Nearly all of these are in the
+# word vectors and the output layer. Both are only as wide as *one* part of the state, so further
+# parts cost little: the table shows how long each state is.
 #
-# Guess: do three parts beat the LSTM? Do they beat the linear layer? And does the 4-gram, which has
-# no attention, keep up with them?
+# Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
+# them?
 
 # %% tags=["training"]
 print_wikitext()
 
 # %% [markdown]
-# Compare models with the same seed, which read the articles in the same order. Another seed changes
-# the perplexity by up to 30, another test text by about 4.
-#
-# 1. **The LSTM alone beats every attention model with every seed.** In the paper, each of them
-#    beats the LSTM.
-# 2. **It is unclear whether looking back helps.** Attention beats the tanh layer in eight of nine
-#    comparisons (three models, three seeds), but loses to the linear layer in eight of nine. (On
-#    pairs it was clear: the tanh layer stayed below chance.)
-# 3. **Three parts beat one vector with every seed**, but they also have the longer state. On the
-#    Penn Treebank, one vector wins, but there the parts are smaller (lesson 11, question 8).
-# 4. **The 4-gram beats three parts with two of three seeds**, although it has no attention. With
-#    the third seed, it loses clearly. In the paper, it is only slightly worse than three parts. In
-#    our runs on the Penn Treebank, the two are about equal.
-#
-# One puzzle remains: with W_x = I, the linear layer would be the LSTM, and yet it loses to the
-# LSTM. Training did not find so good a solution. We do not know why.
-#
-# So on real text, the paper's claims remain open. On pairs, where we know what each role needs, we
-# could test them: it helped to keep key and value apart, and a longer vector helped more.
+# The LSTM alone beats every attention model with every seed, while in the paper it loses to all of
+# them. Three parts beat one vector with every seed, but they also have the longer state. The 4-gram
+# beats three parts with two of three seeds, although it has no attention. So on real text, the
+# paper's claims remain open.
 
 # %% [markdown]
 # ## What others call it
@@ -859,16 +788,17 @@ print_wikitext()
 # ## Questions
 #
 # 1. Let h be a state of 3n numbers, cut into three parts of n. Prove that one vector of 3n numbers
-#    can give the same y: which *rows* of its larger W_s, W_q, W_r and W_x do you set to 0?
+#    can give the same y: which *rows* of its larger W_s, W_q, W_r and W_x do you set to 0? Does it
+#    follow that training finds a solution as good?
 # 2. Replace one vector of 8 by three parts of 8. By what factor does the number of parameters grow
 #    in the reader, and in the LSTM? Then show that 13 is the longest vector with no more parameters
 #    than two parts of 8. What does the cut save, and what does it cost? In the WikiText-2 models,
 #    why does three times the state cost so little?
-# 3. The order of the parts in the state should not matter. Does it? Write *query, predict | key,
-#    value* the other way round, with the seeds 1 and 2. What does this say about differences of ten
-#    points between cuts?
-# 4. One vector of 8 was only slow. Is the cut with a part only for predict slow, too? Train it four
-#    times as long. What does a comparison after 800 steps compare?
+# 3. The order of the parts in the state should not matter. Does it? Write `q p | k v` the other way
+#    round, with the seeds 1 and 2. What does this say about differences of ten points between cuts?
+# 4. The cut `q k v | p` answers 7 % of the questions, less than one vector of 8, although its
+#    predict part has 8 numbers of its own. Why? Try two experiments: take predict away from one
+#    vector of 8 (`without_predict` in `roles_parts`), and train the cut four times as long.
 # 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine between their two matrices
 #    G, each read as one long vector. First, by hand: take n = 2, two roles and two states. Invent

@@ -131,52 +131,59 @@ def print_cosines(cosines, terms):
 
 # ---- recorded on a Xeon, with the loops of answers 2 to 4 ---------------------------------------
 
+# A cut is named by the initials of the roles, with a bar between parts of 8.
 TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
+    "k v p | q": (13, 81, 90, 78, 9, 56, 30, 27, 39, 32),
+    "q k | v p": (92, 82, 81, 95, 22, 83, 95, 99, 94, 91),
+    "q k | v | p": (98, 96, 88, 98, 98, 84, 81, 67, 95, 86),
+    "q k p | v": (83, 90, 93, 96, 80, 97, 98, 98, 98, 94),
+    "q v | k p": (100, 99, 100, 100, 96, 100, 99, 100, 100, 35),
     "one vector of 8": (34, 28, 33, 9, 6, 12, 56, 44, 31, 25),
-    "one vector of 8, no predict": (21, 6, 5, 7, 5, 33, 5, 5, 6, 7),
-    "query, key, value | predict": (8, 7, 7, 8, 8, 8, 10, 6, 6, 6),
-    "key, value, predict | query": (13, 81, 90, 78, 9, 56, 30, 27, 39, 32),
-    "query, key | value, predict": (92, 82, 81, 95, 22, 83, 95, 99, 94, 91),
-    "query, key | value | predict": (98, 96, 88, 98, 98, 84, 81, 67, 95, 86),
-    "query, key, predict | value": (83, 90, 93, 96, 80, 97, 98, 98, 98, 94),
-    "query, value | key, predict": (100, 99, 100, 100, 96, 100, 99, 100, 100, 35),
-    "query, value, predict | key": (99, 65, 100, 15, 98, 98, 95, 99, 50, 99),
-    "query, predict | key, value": (54, 20, 99, 98, 76, 37, 67, 95, 7, 74),
     "one vector of 13": (94, 96, 100, 99, 99, 98, 99, 98, 100, 98),
     "one vector of 16": (100, 100, 100, 100, 100, 99, 100, 100, 100, 100),
 }
+OTHER_CUTS = {      # the same, for the cuts that the lesson's figure leaves out
+    "q v p | k": (99, 65, 100, 15, 98, 98, 95, 99, 50, 99),
+    "q p | k v": (54, 20, 99, 98, 76, 37, 67, 95, 7, 74),
+    "q k v | p": (8, 7, 7, 8, 8, 8, 10, 6, 6, 6),
+}
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
-# the overlap of the key's gradients with those of query, value and predict, seeds 1 to 3 (answer 5)
-OVERLAPS = {
-    8: (0.06, 0.36, 0.20, 0.18, 0.38, 0.28, 0.09, 0.35, 0.20),
-    16: (0.03, 0.03, 0.01, 0.05, 0.03, 0.07, 0.02, 0.03, 0.03),
+SEPARATED = {       # which of two pairs, query and predict or key and value, have separate parts
+    "one vector of 8": "no roles",
+    "k v p | q": "query and predict",
+    "q k p | v": "key and value",
+    "q k | v p": "both pairs",
 }
 
 
+def print_suspects(right):
+    """Print a table of the models in SEPARATED: right {name: one share per seed}, and ten seeds."""
+    print(f"\n  {'model':<16} {'separates':<18} three seeds    mean of ten, recorded")
+    for name, pairs in SEPARATED.items():
+        three = ", ".join(f"{share:3.0%}" for share in right[name])
+        print(f"  {name:<16} {pairs:<18} {three}  {np.mean(TEN_SEEDS[name]):.0f}%")
+
+
 def print_ten_seeds():
-    """Print the mean of each model, how models compare seed by seed, and the longer run."""
-    shares = {name: np.array(one) for name, one in TEN_SEEDS.items()}
+    """Print the mean of each model, in how many seeds q v | k p is the best cut, the longer run."""
     print("\nright answers after 800 steps, mean of ten seeds:")
-    for name, one in shares.items():
-        print(f"  {name:<28} {one.mean():.0f}%")
-    by_content = shares["query, value | key, predict"]
-    above = (by_content > shares["query, key, predict | value"]).sum()
-    at_least = (by_content >= shares["one vector of 13"]).sum()
-    print("the cut by content, compared with another model with the same seed:")
-    print(f"  above query, key, predict | value: {above} of 10")
-    print(f"  at least as good as one vector of 13: {at_least} of 10")
-    helped = (shares["one vector of 8"] > shares["one vector of 8, no predict"]).sum()
-    print(f"one vector of 8, above the same without predict: {helped} of 10")
+    for name, shares in TEN_SEEDS.items():
+        print(f"  {name:<16} {np.mean(shares):.0f}%")
+    print("cuts that are not in the figure:",
+          ", ".join(f"{name} {np.mean(shares):.0f}%" for name, shares in OTHER_CUTS.items()))
+    known = TEN_SEEDS | OTHER_CUTS
+    cuts = np.array([shares for name, shares in known.items()
+                     if " | " in name and name != "q v | k p"])
+    best = (np.array(known["q v | k p"]) >= cuts.max(0)).sum()
+    print(f"seeds with which no other cut is better than the cut by content: {best} of 10")
     print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
           ", ".join(f"{share}%" for share in LONGER))
-    for size, overlaps in OVERLAPS.items():
-        print(f"overlap of the key with other roles, one vector of {size}: {min(overlaps):.2f} to "
-              f"{max(overlaps):.2f}")
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
 
 PART_COLOURS = ["0.85", "0.72", "0.92"]     # greys of a first, second, third part
+NOTES = {"q k | v p": "the paper's", "q k | v | p": "the paper's", "q v | k p": "by content"}
 STRIP = 35      # where the strips of draw_ten_seeds start
 
 
@@ -185,7 +192,7 @@ def draw_answers(right, title):
     _, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
     for place, shares in enumerate(right.values()):
         ax.plot([place] * len(shares), 100 * shares, "o", color=plotting.COLOURS[0], alpha=0.7)
-    ax.set_xticks(range(len(right)), [name.replace(" | ", "\n| ") for name in right])
+    ax.set_xticks(range(len(right)), list(right))
     ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
     ax.legend(loc="upper left")
     ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
@@ -198,9 +205,8 @@ def parts_of(name):
     A name has a bar between parts of 8, or is "one vector of …".
     """
     if " | " in name:
-        return [(" ".join(role[0] for role in part.split(", ")), 8) for part in name.split(" | ")]
-    size = int(name.removeprefix("one vector of ").split(",")[0])
-    return [("q k v" if "no predict" in name else "q k v p", size)]
+        return [(roles, 8) for roles in name.split(" | ")]
+    return [("q k v p", int(name.removeprefix("one vector of ")))]
 
 
 def group_of(name):
@@ -211,17 +217,24 @@ def group_of(name):
     return "key and value together" if together else "key and value apart"
 
 
+def check_verdict(mean):
+    """Check what the figure's title and the lesson say about the mean of each model."""
+    apart = [mean[name] for name in mean if group_of(name) == "key and value apart"]
+    together = [mean[name] for name in mean if group_of(name) == "key and value together"]
+    assert min(apart) > 81.5 > 63.5 > max(together) and min(apart) > mean["one vector of 8"]
+    assert max(apart) < mean["one vector of 13"] < mean["one vector of 16"]
+    assert mean["q k p | v"] > max(mean["q k | v p"], mean["q k | v | p"])
+    assert abs(mean["q k p | v"] - mean["q v | k p"]) < 0.5
+
+
 def draw_ten_seeds():
     """Plot TEN_SEEDS, one row per model, with a strip that shows who reads which part; → Figure."""
     mean = {name: np.mean(shares) for name, shares in TEN_SEEDS.items()}
     groups = {}
     for name in TEN_SEEDS:
         groups.setdefault(group_of(name), []).append(name)
-    cuts = groups["key and value together"] + groups["key and value apart"]
-    # what the title says
-    assert all(mean[name] > mean["one vector of 8"] for name in groups["key and value apart"])
-    assert all(mean[name] < mean["one vector of 13"] for name in cuts)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 6.3), layout="constrained",
+    check_verdict(mean | {name: np.mean(shares) for name, shares in OTHER_CUTS.items()})
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 5), layout="constrained",
                                          sharey=True, width_ratios=(4, 6))
     figure.suptitle("On average, cuts between key and value beat one vector of 8, "
                     "but not one vector of 13")
@@ -233,6 +246,7 @@ def draw_ten_seeds():
         for name in groups[heading]:
             row += 1
             left.text(0, row, name, va="center")
+            left.text(15, row, NOTES.get(name, ""), va="center", color="0.4")
             _draw_parts(left, row, parts_of(name))
             right.plot(mean[name], row, "|", **of_mean)
             right.plot(TEN_SEEDS[name], [row] * 10, "o", **of_seed)
@@ -330,36 +344,21 @@ WIKITEXT = {    # test perplexity and its 95 % interval over the text, of the se
     "two parts": [(231.6, 228.1, 235.4), (217.8, 214.2, 221.4), (216.4, 213.1, 220.0)],
     "three parts": [(220.2, 216.7, 223.8), (203.0, 199.4, 206.4), (209.6, 206.4, 212.9)],
 }
-STATES = {"LSTM": 103, "tanh layer": 103, "linear layer": 103, "4-gram": 291, "one vector": 102,
-          "two parts": 200, "three parts": 291}
+STATES = {"LSTM": 103, "one vector": 102, "two parts": 200, "three parts": 291, "4-gram": 291}
 # In the paper: minus the LSTM, on another part of Wikipedia, with 47 million parameters
 PAPER = {"one vector": "-3.2", "two parts": "-7.0", "three parts": "-9.4",
          "4-gram": "slightly worse than three parts"}
-# Test perplexity, seeds 0, 1 and 2: results/daniluk-4gram.jsonl, daniluk-key-value-predict.jsonl
-TREEBANK = {"4-gram": (125.7, 126.3, 126.0), "three parts": (126.3, 126.5, 126.9)}
 
 
 def print_wikitext():
-    """Print how far the perplexities are from the LSTM's, and how the 4-gram compares."""
+    """Print how far the perplexities are from the LSTM's, without the layers that see no past."""
     value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in WIKITEXT.items()}
-    lstm = value.pop("LSTM")
     print("\nresults/wikitext-*: test perplexity, seeds 0, 1 and 2")
-    known = ", ".join(f"{one:.1f}" for one in lstm)
-    print(f"the LSTM, with a state of {STATES['LSTM']}: {known}")
-    print(f"  {'':<13} state  {'minus the LSTM':<19}  in the paper")
-    for name, perplexities in value.items():
-        known = _signed(perplexities - lstm)
-        print(f"  {name:<13} {STATES[name]:>5}  {known:<19}  {PAPER.get(name, '')}".rstrip())
-    three = value["three parts"]
-    print("three parts minus one vector:", _signed(three - value["one vector"]))
-    print("4-gram minus three parts:    ", _signed(value["4-gram"] - three))
-    means = {name: np.mean(seeds) for name, seeds in TREEBANK.items()}
-    print("on the Penn Treebank, mean of three seeds:",
-          ", ".join(f"{name} {mean:.1f}" for name, mean in means.items()))
-    spread = max(np.ptp(perplexities) for perplexities in (lstm, *value.values()))
-    widest = max(high - low for seeds in WIKITEXT.values() for _, low, high in seeds)
-    print(f"another seed changed a model's perplexity by up to {spread:.0f}; another test text of "
-          f"this size would change it by at most about {widest / 2:.0f} (95% intervals)")
+    print(f"  {'':<13} state  {'perplexity':<22} {'minus the LSTM':<21} in the paper")
+    for name, state in STATES.items():
+        known = ", ".join(f"{one:.1f}" for one in value[name])
+        less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
+        print(f"  {name:<13} {state:>5}  {known:<22} {less:<21} {PAPER.get(name, '')}".rstrip())
 
 
 def _signed(differences):
