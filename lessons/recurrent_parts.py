@@ -32,7 +32,7 @@ def bigram_bits(ids, held_out, V):
     return -np.log2(shares[held_out[:-1], held_out[1:]]).mean()
 
 
-def bits(model, held_out, carried):
+def bits(model, held_out, carried=True):
     """Bits per letter in windows of 20; carried: whether the state goes from one to the next."""
     batches = TextBatches(held_out, batch_size=50, steps=20)
     if not carried:
