@@ -144,8 +144,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (For a batch, lesson 01 had z = h Wᵀ and dh = dz W. Here U stands where its Wᵀ stood, so dh = da
-# Uᵀ.)
+# (For a batch, lesson 01 had z = h Wᵀ and dh = dz W. Here U takes the place of its Wᵀ, so
+# dh = da Uᵀ.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -352,6 +352,7 @@ class OffByOne(PlainRNN):
         return dxs, dh
 
 
+# %%
 report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
@@ -496,8 +497,8 @@ def gradient_back(cell, xs, start, dlast):
 
 # %% [markdown]
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
-# more, along which the gradient goes back. This gradient begins as that of the loss on the next
-# letter.
+# more, along which the gradient goes back. It starts as ∂L/∂h of the
+# last state, where L is the loss on the next letter.
 
 # %% tags=["training"]
 T = 60
@@ -581,7 +582,8 @@ print(f"the gain of the trained model's U: {gain(trained.U):.1f}")
 # %%
 slopes = 1 - np.array([0.1, 0.9])**2
 shortened = np.array([1, 1]) * slopes
-before, after = np.sqrt(2), np.linalg.norm(shortened)
+before = np.sqrt(2)
+after = np.linalg.norm(shortened)
 print(f"(1, 1) becomes {shortened}")
 print(f"its length falls from {before:.2f} to {after:.2f}, by a factor of {after / before:.2f}")
 print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
