@@ -144,8 +144,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (For a batch, lesson 01 had z = h Wᵀ and dh = dz W. Here U takes the place of its Wᵀ, so
-# dh = da Uᵀ.)
+# (In lesson 01, for a batch, z = h Wᵀ gave dh = dz W. Here U takes the place of Wᵀ, so its
+# transpose appears: dh = da Uᵀ.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -395,8 +395,9 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # %% [markdown]
 # The states are the same, because they are carried across the border. But the gradients of the two
 # windows do not add up to the whole gradient. What is missing is the part that the second window
-# would have sent back through h_3, the state at the border. Here this part is small. But a network
-# that is trained like this never learns from a path longer than three steps.
+# would have sent back through h_3, the state at the border. With it, the sum is exact. Here this
+# part is small. But a network that is trained like this never learns from a path longer than three
+# steps.
 #
 # So the window is the first limit to how far back the network can learn: the forward pass can
 # remember further back than the backward pass can reach.
@@ -497,7 +498,7 @@ def gradient_back(cell, xs, start, dlast):
 
 # %% [markdown]
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
-# more, along which the gradient goes back. It starts as ∂L/∂h of the
+# more, along which the gradient goes back. The gradient starts as ∂L/∂h of the
 # last state, where L is the loss on the next letter.
 
 # %% tags=["training"]
@@ -553,8 +554,9 @@ assert verse.endswith("flowing with mi") and share[12] < 0.02
 #
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
-# without drawing a single vector. Number j of v U is Σ_i v_i U_ij. Square it: v_i² averages to 1 /
-# H, because the H squares of v add up to 1, and the cross terms v_i v_k average to 0:
+# without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
+# over all v. The cross terms v_i v_k average to 0. Each v_i² averages to 1 / H, because the H
+# squares of v add up to 1:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -562,7 +564,7 @@ assert verse.endswith("flowing with mi") and share[12] < 0.02
 # (The gradient is multiplied by Uᵀ, which has the same gain.)
 
 
-# %% tags=["training"]
+# %%
 def rms(numbers):
     return np.sqrt((numbers**2).mean())
 
@@ -571,6 +573,7 @@ def gain(U):
     return np.sqrt((U**2).sum() / len(U))
 
 
+# %% tags=["training"]
 print(f"the gain of the trained model's U: {gain(trained.U):.1f}")
 
 # %% [markdown]
@@ -590,9 +593,9 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 
 # %% [markdown]
 # The factor is the rms of the slopes 1 − h², because the gradient is equally large in both units.
-# For H units, too: if the gradient is spread evenly over all of them, the tanh changes its length
-# by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ changes its
-# length by about g. So this is our guess for one step back:
+# The same holds for H units: if the gradient is spread evenly over all of them, the tanh changes
+# its length by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ
+# changes its length by about g. So this is our guess for one step back:
 #
 #     factor = g · rms(1 − h²)
 #
@@ -618,14 +621,15 @@ def compare(name, cell, dlast):
     slope = rms(1 - hs**2)
     guessed = gain(cell.U) * slope
     measured = share[T] ** (1 / T)
-    print(f"{name:<16} {slope:9.2f} {guessed:9.2f} {measured:9.2f}    ",
+    a = read[T + 1:] @ cell.W + hs[:-1] @ cell.U + cell.b
+    print(f"{name:<16} {rms(a):5.2f} {slope:10.2f} {guessed:9.2f} {measured:8.2f}  ",
           *(f"{one:8.0e}" for one in share[places]))
     return np.isclose(measured, guessed, rtol=0.1)
 
 
 # %% tags=["training"]
-print("                            factor per step     share of the gradient left")
-print("                 rms 1 − h²  guessed measured    ",
+print("                       rms         factor per step     share of the gradient left")
+print("                     a     1 − h²  guessed measured  ",
       *(f"{f'{d} back':>8}" for d in places))
 for g in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
@@ -648,9 +652,9 @@ show(ax, "02_gradient_flow")
 # "guessed" and "measured").
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
-# *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes, because its units are
-# saturated: see the rms of 1 − h². As with your pencil, the matrix alone does not decide: the
-# states do, too.
+# *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more
+# saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h². In training, W
+# has grown, too.) As with your pencil, the matrix U alone does not decide: the states do, too.
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
@@ -677,8 +681,8 @@ show(ax, "02_gradient_flow")
 # the gradient. How much of the gradient reaches the first symbol? We measure this before training.
 # Then we train as before. Guess: what is the largest n at which the network learns the task now?
 #
-# (The training sequences differ, too. They are drawn after U, and an orthogonal matrix uses more
-# random numbers.)
+# (The training sequences differ, too. One generator draws U and then the sequences, and an
+# orthogonal U takes more of its random numbers.)
 
 
 # %% tags=["training"]
@@ -752,10 +756,10 @@ assert near < far and orthogonal[-1] < 0.35
 # (We have not tested this.)
 #
 # How far back, then, can a recurrent network learn? In principle, as far as its window reaches. In
-# practice, a gradient that goes back through a product of Jacobians vanishes or explodes: in our
-# model of letters, about a two-thousandth is left after 20 letters. Lesson 03 builds a path on
-# which the gradient hardly shrinks, and lets the network choose when to write into its state.
-# There, with a good start, all twenty networks learn n = 32.
+# practice, as far as its gradient reaches in the time for training. The gradient usually vanishes
+# or explodes: in our model of letters, about a two-thousandth is left after 20 letters. Lesson 03
+# builds a path on which the gradient hardly shrinks, and lets the network choose when to write into
+# its state. There, with a good start, all twenty networks learn n = 32.
 
 # %% [markdown]
 # ## What others call it

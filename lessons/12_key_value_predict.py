@@ -92,11 +92,11 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # How can it find the *u*? The present state has just read a *d*. So it looks for an earlier state
 # that had a *d* just *before* it. Because query and key share a part, k_i must hold two letters:
-# the letter *before*, by which the state is found, and the letter *now*, with which the state asks.
-# We write it as (before, now, 1), where the 1 serves as a bias. The letter d is written as 1 and g
-# as −1. The letters u and s are written as 0, because no question is ever about them. In the first
-# key, *before* is 0 as well, because there is no letter before it. For example, the key of *u* is
-# (1, 0, 1): *d* before, *u* now.
+# the letter *before*, by which later steps find the state, and the letter *now*, with which it
+# asked at its own step. We write it as (before, now, 1), where the 1 serves as a bias. The letter d
+# is written as 1 and g as −1. The letters u and s are written as 0, because no question is ever
+# about them. In the first key, *before* is 0 as well, because there is no letter before it. For
+# example, the key of *u* is (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -513,8 +513,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. (Only predictions after a question count, so only the 1,500
-# states of questions have query and predict terms. The last question of a text is read last, so
-# its state is never found or fetched. That leaves 1,000 with both kinds of terms.)
+# states of questions have query and predict terms. The last question of a text is read last, so its
+# state is never found or fetched. So 1,000 states have all four terms.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -612,8 +612,8 @@ assert np.ptp(right["k v p | q"]) > 0.3
 # cases can cancel. Suppose that the two share one number of the state. The key wants to keep the
 # letter *before* in it, and the value the letter *now*, each written as 1 or −1. If both letters
 # are written the same way, the gradients agree. If not, they are opposite. If both cases are
-# equally frequent, the mean cosine is 0. Yet half of the time, no single value of this number can
-# serve both roles.
+# equally frequent, the mean cosine is 0. Yet half of the time, whatever this number is, it fails
+# one of the two roles.
 #
 # ## Your cut
 #
@@ -641,9 +641,9 @@ if yours:
 # letter, because the answer comes with c.
 #
 # So query and value can share a part, and the key gets the other one. Predict could go to either
-# part. We put it with the key, to have two roles in each: `q v | k p`. (The other place will come
-# with ten seeds.) This *cut by content* should beat every cut that you have seen: in each of those,
-# some part must hold both *now* and *before*.
+# part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
+# k`, will come with ten seeds.) This *cut by content* should beat every cut that you have seen: in
+# each of those, some part must hold both *now* and *before*.
 
 # %% tags=["training"]
 by_content = "q v | k p"
@@ -674,6 +674,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   models, which separate them.
 # - **The two cuts by content** are a good guess, but not a safe one. With eight of ten seeds, no
 #   cut beats `q v | k p`, but with one seed it falls far behind. `q v p | k` does so with three.
+#   And by content, query and key should be apart, too, yet `q k p | v` does as well as `q v | k p`
+#   on average. We do not know why.
 # - **A longer vector** is the safest choice. One vector of 13 has fewer parameters than two parts
 #   of 8, a mean of 98 %, and never less than 94 %.
 # - **Speed, not room.** With four times as many steps, one vector of 8 answers nearly everything,
@@ -731,7 +733,7 @@ print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 check_same(PlainNGram(W), NGramReadout(W), batch)
 
 # %% [markdown]
-# It equals the library's `NGramReadout`, too. On pairs it has hardly a chance: the answer is nearly
+# It equals the library's `NGramReadout`, too. On pairs it hardly has a chance: the answer is nearly
 # always further back than two steps (question 7).
 #
 # ## Real text
@@ -750,9 +752,9 @@ print_wikitext()
 
 # %% [markdown]
 # The LSTM alone beats every attention model with every seed, while in the paper it loses to all of
-# them. Three parts beat the tanh layer, which sees no past, with every seed, but the 4-gram beats
-# them with two of three, without attention. So here attention does not pay. That does not refute
-# the paper, whose text and models were larger.
+# them. With every seed, three parts beat the tanh layer, which sees no past. But with two of three
+# seeds, the 4-gram, which has no attention, beats three parts. So here attention does not pay,
+# compared with the LSTM alone. That does not refute the paper, whose text and models were larger.
 
 # %% [markdown]
 # ## What others call it
