@@ -653,8 +653,8 @@ show(ax, "02_gradient_flow")
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more
-# saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h². In training, W
-# has grown, too.) As with your pencil, the matrix U alone does not decide: the states do, too.
+# saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with your
+# pencil, the matrix U alone does not decide: the states do, too.
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
@@ -670,19 +670,30 @@ show(ax, "02_gradient_flow")
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
 # A gradient that has vanished cannot be repaired by scaling it up. Take the loss of one time step:
-# its dU is a sum over this step and all earlier ones. All terms grow by the same factor, and the
-# distant ones are as small a part of it as before. The remedy must begin in the network.
+# its dU is a sum over this step and all earlier ones. Scaling makes all its terms grow by the same
+# factor, so the distant ones remain as small a part of dU as before. The remedy must begin in the
+# network.
 #
 # ## A better start
 #
 # Back to the task at which you saw the network fail. There, U started *small*, with numbers between
-# −0.1 and 0.1, and its gain was far below 1. Now U starts *orthogonal* (Saxe et al. 2014): it
-# leaves the length of every vector unchanged (its gain is 1), so only the factors 1 − h² can shrink
-# the gradient. How much of the gradient reaches the first symbol? We measure this before training.
-# Then we train as before. Guess: what is the largest n at which the network learns the task now?
+# −0.1 and 0.1. Could you have foreseen the failure? Before training, the states are small, so the
+# slopes 1 − h² are nearly 1, and each step back changes the gradient by a factor of about g. From
+# the question mark back to the first symbol, there are n + 1 steps. Take the gain from the next
+# line, and the pencil: what share of the gradient arrives at n = 4, and at n = 8?
+
+# %% tags=["training"]
+untrained, _ = recall_model(8, is_orthogonal=False)
+print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
+
+# %% [markdown]
+# Now U starts *orthogonal* (Saxe et al. 2014): it leaves the length of every vector unchanged, so
+# its gain is 1, and only the slopes 1 − h² can shrink the gradient. For both starts, we measure the
+# share that arrives before training. Then we train as before. Guess: what is the largest n at which
+# the network learns the task now?
 #
-# (The training sequences differ, too. One generator draws U and then the sequences, and an
-# orthogonal U takes more of its random numbers.)
+# (The training sequences differ, too. The same generator draws first U and then the sequences, and
+# an orthogonal U uses up more random numbers.)
 
 
 # %% tags=["training"]
@@ -701,18 +712,19 @@ def share_at_first(model, n):
 
 
 # %% tags=["training"]
-untrained, _ = recall_model(8, is_orthogonal=False)
-print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 orthogonal = []
 print("share of the gradient that arrives before training, and of right answers after it:")
-print("               U small               U orthogonal")
-print("         gradient  answers      gradient  answers")
+print("                   U small                U orthogonal")
+print("         guessed measured answers      measured answers")
 for n, before in zip(DISTANCES, small):
-    shares = [share_at_first(recall_model(n, kind)[0], n) for kind in (False, True)]
-    model, rng = recall_model(n, is_orthogonal=True)
+    shares = []
+    for kind in (False, True):
+        model, rng = recall_model(n, kind)
+        shares.append(share_at_first(model, n))
+    g = gain(recall_model(n, False)[0].cells.cells[0].U)
     orthogonal.append(train_recall(model, n, rng))
-    print(f"n = {n:<3} {shares[0]:9.2g} {before:8.2f} {shares[1]:13.2g} {orthogonal[-1]:8.2f}",
-          flush=True)
+    print(f"n = {n:<3} {g**(n + 1):9.1g} {shares[0]:8.1g} {before:7.2f} {shares[1]:13.2f} "
+          f"{orthogonal[-1]:7.2f}", flush=True)
 
 # %% tags=["training"]
 far = max(n for n, right in zip(DISTANCES, orthogonal) if right > 0.9)
@@ -743,23 +755,24 @@ show(ax, "02_recall")
 assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
-# With an orthogonal start, the network learns longer distances. The figure shows earlier runs with
-# twenty seeds: at n = 8, 17 of 20 networks learn the task instead of one. So there was room for the
-# symbol. More of the gradient arrives, too: more than half of it at n = 8, instead of almost
-# nothing.
+# With U small, the guess is right: at n = 8, where the network failed, less than a ten-thousandth
+# of the gradient arrives. A pencil would have told us. With an orthogonal start, more than half of
+# it arrives, and the network learns. The figure shows earlier runs with twenty seeds: at n = 8, 17
+# of 20 networks learn the task with U orthogonal, and only one does with U small. So there was room
+# for the symbol.
 #
-# But the share of the gradient alone does not decide. With U small, 0.0036 of it is usually enough
-# at n = 4: 16 of 20 networks learn it. With U orthogonal, 0.23 is usually not enough at n = 16: 5
-# of 20 do. (Each share was measured in one network.) Part of the reason is time. Of five networks
-# that failed at n = 16, four learn it with 4,000 training steps instead of 400, and even at n = 32
-# one of five does. Another part may be the noise, which writes into the same state as the symbol.
-# (We have not tested this.)
+# But the share of the gradient alone does not decide. With U small, a share of 0.004 is usually
+# enough at n = 4: 16 of 20 networks learn it. With U orthogonal, a share of 0.23 is usually not
+# enough at n = 16: 5 of 20 do. (Each share was measured in one network.) Part of the reason is
+# time. Of the first five networks that failed at n = 16, four learn it with 4,000 training steps
+# instead of 400, and even at n = 32 one of five does. Another part may be the noise, which writes
+# into the same state as the symbol. (We have not tested this.)
 #
 # How far back, then, can a recurrent network learn? In principle, as far as its window reaches. In
-# practice, as far as its gradient reaches in the time for training. The gradient usually vanishes
-# or explodes: in our model of letters, about a two-thousandth is left after 20 letters. Lesson 03
-# builds a path on which the gradient hardly shrinks, and lets the network choose when to write into
-# its state. There, with a good start, all twenty networks learn n = 32.
+# practice, only as far back as enough of the gradient arrives, and only if training lasts long
+# enough. In our model of letters, about a two-thousandth is left after 20 letters. Lesson 03 builds
+# a path on which the gradient hardly shrinks, and lets the network choose when to write into its
+# state. There, with a good start, all twenty networks learn n = 32.
 
 # %% [markdown]
 # ## What others call it
