@@ -144,15 +144,15 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (In lesson 01, for a batch, z = h Wᵀ gave dh = dz W. Here U takes the place of Wᵀ, so its
-# transpose appears: dh = da Uᵀ.)
+# (In lesson 01, for a batch, z = h Wᵀ gave dh = dz W. Here U takes the place of Wᵀ, so Uᵀ takes the
+# place of W: dh = da Uᵀ.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
-# We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
-# the function `loss` below computes a_1, h_1 and a_2 itself, so nudging the arrays above would not
-# affect it. So we pass the nudge to `loss`, which adds it to the a_1, h_1 or a_2 that it computes.
+# We measure these gradients as in lesson 01, by nudging an array and computing the loss again. The
+# function `loss` below computes a_1, h_1 and a_2 afresh, so we cannot nudge the arrays above.
+# Instead, we pass the nudge to `loss`, which adds it to what it computes.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -424,6 +424,7 @@ text = ids[:16 * 50 * 1200 + 1]
 model = LanguageModel.create(np.random.default_rng(5), V, hidden=128, layers=1, cell="rnn",
                              embedding=32)
 batches = TextBatches(text, batch_size=16, steps=50)        # 16 streams, in windows of 50 letters
+first_U = model.cells.cells[0].U.copy()                     # before training
 trainer = Trainer(model, Adam(3e-3), batches, rng=np.random.default_rng(6), average="token",
                   clip=1.0, progress=False)
 print(f"{model.size:,} parameters, {len(text):,} letters to learn from ...", flush=True)
@@ -470,7 +471,7 @@ for h in (0.1, 0.9):
 
 # %% [markdown]
 # If the factor is above 1, the gradient *explodes*; if it is below 1, the gradient *vanishes*. Here
-# the same u does both, because h decides, too. Keep these two numbers in mind, u = 1.8 and h = 0.9.
+# the same u does both, because h decides, too. Remember the second case, u = 1.8 with h = 0.9.
 #
 # For H units, the factor becomes a matrix, the **Jacobian** of the step: the derivatives of all
 # numbers of h_t with respect to all numbers of h_{t−1}. It combines the two operations that we
@@ -574,7 +575,9 @@ def gain(U):
 
 
 # %% tags=["training"]
-print(f"the gain of the trained model's U: {gain(trained.U):.1f}")
+g = gain(first_U)
+print(f"gain of U before training: {g:.2f}, so 20 letters back at most about {g**20:.0e} is left")
+print(f"gain of U after training: {gain(trained.U):.1f}")
 
 # %% [markdown]
 # So U *lengthens* a typical vector, nearly twofold, as your u did. It is the tanh that shortens the
@@ -658,7 +661,8 @@ show(ax, "02_gradient_flow")
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (We have measured only after training. Earlier, more may have arrived.)
+# is left. (At the start of training, it was even less: g was smaller, as the output says. We have
+# not measured the time between.)
 #
 # ## Clipping
 #
@@ -679,8 +683,8 @@ show(ax, "02_gradient_flow")
 # Back to the task at which you saw the network fail. There, U started *small*, with numbers between
 # −0.1 and 0.1. Could you have foreseen the failure? Before training, the states are small, so the
 # slopes 1 − h² are nearly 1, and each step back changes the gradient by a factor of about g. From
-# the question mark back to the first symbol, there are n + 1 steps. Take the gain from the next
-# line, and the pencil: what share of the gradient arrives at n = 4, and at n = 8?
+# the question mark back to the first symbol, there are n + 1 steps. The next cell prints g. With a
+# pencil: what share of the gradient arrives at n = 4, and at n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -755,11 +759,11 @@ show(ax, "02_recall")
 assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
-# With U small, the guess is right: at n = 8, where the network failed, less than a ten-thousandth
-# of the gradient arrives. A pencil would have told us. With an orthogonal start, more than half of
-# it arrives, and the network learns. The figure shows earlier runs with twenty seeds: at n = 8, 17
-# of 20 networks learn the task with U orthogonal, and only one does with U small. So there was room
-# for the symbol.
+# With U small, the pencil predicts the size of the share: at n = 8, where the network failed, less
+# than a ten-thousandth of the gradient arrives. So you could have foreseen it. With an orthogonal
+# start, more than half of it arrives, and the network learns. The figure shows earlier runs with
+# twenty seeds: at n = 8, 17 of 20 networks learn the task with U orthogonal, and only one does with
+# U small. So there was room for the symbol.
 #
 # But the share of the gradient alone does not decide. With U small, a share of 0.004 is usually
 # enough at n = 4: 16 of 20 networks learn it. With U orthogonal, a share of 0.23 is usually not

@@ -357,6 +357,7 @@ def print_wikitext():
         known = ", ".join(f"{one:.1f}" for one in value[name])
         less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
         print(f"  {name:<13} {state:>5}  {known:<22} {less:<21} {PAPER.get(name, '')}".rstrip())
+    print("three parts minus the tanh layer:", _signed(value["three parts"] - value["tanh layer"]))
 
 
 def _signed(differences):
