@@ -17,7 +17,7 @@ import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
 from numpy_attention.bootstrap import DRAWS, ends
-from numpy_attention.data.pairs import Pair, as_set, check_pairs
+from numpy_attention.data.pairs import Pair, as_set, check_links, check_pairs
 from numpy_attention.module import Array
 from numpy_attention.validation.arguments import (
     as_list,
@@ -253,13 +253,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
     hits = 0
     total = 0
     for n, (A, pair) in enumerate(zip(found, pairs)):
-        sources = len(pair.source)
-        targets = len(pair.target)
-        for i, j in A:
-            if not (0 <= i < sources and 0 <= j < targets):
-                raise ValueError(f"pair {n}: link ({i}, {j}) is out of range for {sources} source "
-                                 f"and {targets} target words; "
-                                 "links are (source position, target position), counted from 0")
+        check_links(f"pair {n}: link", A, len(pair.source), len(pair.target))
         hits += len(A & pair.sure) + len(A & pair.possible)
         total += len(A) + len(pair.sure)
     return 1 - hits / _some_links(total)
@@ -280,10 +274,12 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
         if not S or not T:
             raise ValueError(f"pair {n} has an empty {'target' if S else 'source'} sentence; "
                              "leave it out")
-        if matrix.shape not in ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1)):
+        shapes = ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1))
+        if matrix.shape not in shapes:
+            advice = "Use matrix.T" if matrix.shape[::-1] in shapes else "Cut off padding"
             raise ValueError(f"pair {n}: weights have shape {matrix.shape}; "
                              f"expected (target, source) = ({T}, {S}), where each "
-                             "size may be larger by 1, for </s>. Cut off padding, or use matrix.T")
+                             f"size may be larger by 1, for </s>. {advice}")
         if not np.isfinite(matrix).all():
             raise ValueError(f"pair {n}: weights contain NaN or infinity; "
                              "check the model that computed them")
@@ -334,8 +330,8 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
            references: Sequence[Sentence], rng: np.random.Generator | None) -> Score:
     if rng is not None:
         check_generator(rng)
-    found = [_text(sentence) for sentence in hypotheses]
-    wanted = [[_text(sentence) for sentence in references]]
+    found = [_text(one, f"hypotheses[{n}]") for n, one in enumerate(hypotheses)]
+    wanted = [[_text(one, f"references[{n}]") for n, one in enumerate(references)]]
     result = metric.corpus_score(found, wanted)
     score = Score(name, float(result.score), str(metric.get_signature()))
     if rng is None or len(found) == 1:
@@ -366,19 +362,19 @@ def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
     return ""
 
 
-def _text(sentence: Sentence) -> str:
+def _text(sentence: Sentence, name: str = "a sentence") -> str:
     """Join tokens by spaces. White space within a token, as in a character model, becomes ␣."""
     if isinstance(sentence, str):
         return sentence
     if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):
-        raise ValueError(f"a sentence is {short_repr(sentence)}; expected a string or a list of "
-                         "str tokens. Decode ids first")
+        raise ValueError(f"{name} is {short_repr(sentence)}; expected a string or a list of "
+                         "strings. Decode ids first")
     return " ".join(re.sub(r"\s", "␣", token) for token in sentence)
 
 
 def _same_count(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
     if len(first) != len(second):
-        raise ValueError(f"got {len(first)} {first_name} but {len(second)} {second_name}; "
-                         "pass the same number of both")
+        raise ValueError(f"the numbers of {first_name} ({len(first)}) and {second_name} "
+                         f"({len(second)}) differ; pass the same number of both")
     if not len(first):
         raise ValueError(f"there are no {first_name} to measure: the list is empty")

@@ -168,8 +168,8 @@ class Module:
         elif isinstance(current, np.ndarray):
             if describe_array(value) != describe_array(current):
                 raise ValueError(f"{type(self).__name__}.{name} is set to {describe_array(value)}; "
-                                 f"expected {describe_array(current)}. Convert it, or build a new "
-                                 "model")
+                                 f"expected {describe_array(current)}. For another shape or "
+                                 "dtype, build a new model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "

@@ -118,7 +118,7 @@ def test_chrf_by_hand():
 
 @pytest.mark.parametrize("measure", [metrics.bleu, metrics.chrf, metrics.exact_match])
 def test_text_metrics_raise_for_unequal_or_empty_lists(measure):
-    with pytest.raises(ValueError, match="2 hypotheses but 1 references"):
+    with pytest.raises(ValueError, match=r"hypotheses \(2\) and references \(1\) differ"):
         measure([["a"], ["b"]], [["a"]])
     with pytest.raises(ValueError, match="no hypotheses to measure"):
         measure([], [])
@@ -180,7 +180,7 @@ def test_intervals_by_length(rng):
 
 
 @pytest.mark.parametrize("lengths, edges, message", [
-    ([1], (1, 5), "2 hypotheses but 1 lengths"),
+    ([1], (1, 5), r"hypotheses \(2\) and lengths \(1\)"),
     ([1, 5], (1, 5), r"lengths\[1\] is 5"),
     ([0, 2], (1, 5), r"lengths\[0\] is 0"),
     ([1, 2], (5, 1), "increasing"),
@@ -244,9 +244,9 @@ def test_alignment_error_rate_by_hand():
 
 
 def test_alignment_error_rate_raises():
-    with pytest.raises(ValueError, match="1 link sets but 2 pairs"):
+    with pytest.raises(ValueError, match=r"numbers of link sets \(1\) and pairs \(2\) differ"):
         metrics.alignment_error_rate([set()], [SWAPPED, LONG])
-    message = r"pair 0: link \(2, 4\) is out of range for 5 source and 3 target"
+    message = r"pair 0: link \(2, 4\) has target position 4, .* the target has 3 tokens"
     with pytest.raises(ValueError, match=message):
         metrics.alignment_error_rate([{(2, 4)}], [LONG])
     with pytest.raises(ValueError, match="no gold alignment"):
@@ -255,7 +255,7 @@ def test_alignment_error_rate_raises():
 
 @pytest.mark.parametrize("link", [(5, 0), (0, 3), (-1, 0), (0, -1)])
 def test_links_out_of_range_raise(link):
-    with pytest.raises(ValueError, match="is out of range for 5 source and 3 target words"):
+    with pytest.raises(ValueError, match="has (source|target) position (-1|3|5), which is out of"):
         metrics.alignment_error_rate([{link}], [LONG])
 
 
@@ -294,7 +294,7 @@ def test_diagonal_pointing_by_hand():
     metrics.links_from_weights,
 ])
 @pytest.mark.parametrize("weights, pairs, message", [
-    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "1 weight matrices but 2 pairs;"),
+    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], r"weight matrices \(1\) and pairs \(2\)"),
     ([], [], "no weight matrices to measure"),
     ([pointing_at([0, 1, 2], 5).T], [LONG],
      r"shape \(5, 3\); expected \(target, source\) = \(3, 5\)"),
@@ -340,11 +340,11 @@ def test_arguments_that_are_not_lists_raise(measure, name):
 
 
 @pytest.mark.parametrize("measure, name, message", [
-    (metrics.bleu, "hypotheses", "2 hypotheses but 1 references;"),
-    (metrics.exact_match, "references", "1 hypotheses but 2 references;"),
-    (metrics.bleu_by_length, "references", "1 hypotheses but 2 references;"),
-    (metrics.bleu_by_length, "lengths", "1 hypotheses but 2 lengths;"),
-    (metrics.alignment_error_rate, "pairs", "1 link sets but 2 pairs;"),
+    (metrics.bleu, "hypotheses", r"hypotheses \(2\) and references \(1\) differ;"),
+    (metrics.exact_match, "references", r"hypotheses \(1\) and references \(2\) differ;"),
+    (metrics.bleu_by_length, "references", r"hypotheses \(1\) and references \(2\) differ;"),
+    (metrics.bleu_by_length, "lengths", r"hypotheses \(1\) and lengths \(2\) differ;"),
+    (metrics.alignment_error_rate, "pairs", r"link sets \(1\) and pairs \(2\) differ;"),
 ])
 def test_unequal_list_lengths_raise(measure, name, message):
     with pytest.raises(ValueError, match=message):

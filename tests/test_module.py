@@ -227,7 +227,7 @@ def test_load_requires_exactly_the_same_parameters():
     parameters = dict(other.named_parameters())
     for change, message in (
         ({"words.E": np.zeros((5, 2))}, r"words.E has shape \(5, 2\); expected \(5, 3\)"),
-        ({"more": np.zeros(1)}, r"unknown more"),
+        ({"more": np.zeros(1)}, r"unknown 'more'"),
     ):
         with pytest.raises(ValueError, match=message):
             model.load(parameters | change)
@@ -238,7 +238,7 @@ def test_load_requires_exactly_the_same_parameters():
     with pytest.raises(TypeError, match="^parameters is .*; expected a dict of arrays by dot"):
         model.load(list(parameters))
     del parameters["scale"]
-    with pytest.raises(ValueError, match=r"missing scale"):
+    with pytest.raises(ValueError, match=r"missing 'scale'"):
         model.load(parameters)
     assert (model.vector == 3).all()                                # a failed load changes nothing
 

@@ -85,8 +85,9 @@ class Cell(Module):
     def __post_init__(self):
         check_parameters(self, W="IG", U="HG", b="G")
         if self.gates and self.gates_size != self.gates * self.hidden_size:
-            raise ValueError(f"U (H, G) has shape {self.U.shape}, but the class "
-                             f"{type(self).__name__} needs G = {self.gates} · H columns")
+            expected = self.hidden_size, self.gates * self.hidden_size
+            raise ValueError(f"U has shape {self.U.shape}; expected {expected}, because "
+                             f"{type(self).__name__} needs {self.gates} · H columns")
 
     @property
     def hidden_size(self):

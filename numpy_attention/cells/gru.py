@@ -9,8 +9,8 @@ from numpy_attention.initializers import check_initial, glorot, orthogonal
 from numpy_attention.kernels import gates as kernels
 from numpy_attention.module import Array
 from numpy_attention.registry import RESETS, UPDATES
+from numpy_attention.validation.arguments import check_name
 from numpy_attention.validation.arrays import as_rows, check_parameters, check_sizes
-from numpy_attention.validation.messages import short_repr
 
 
 @dataclass
@@ -61,11 +61,11 @@ class GRU(Cell):
 
     def __post_init__(self):
         super().__post_init__()
-        given = _check_convention(self.reset, self.update)
+        _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
             problem = ("needs b_n, for r ∘ (h U_n + b_n); pass b_n" if self.b_n is None else
                        "does not use b_n, which occurs only with reset='after'; omit b_n")
-            raise ValueError(f"{given} {problem}")
+            raise ValueError(f"a GRU with reset={self.reset!r} {problem}")
         check_parameters(self, U="HG", b_n="H")
 
     @classmethod
@@ -152,11 +152,6 @@ class GRU(Cell):
 
 
 def _check_convention(reset, update):
-    """Return "GRU(reset=…, update=…)", for messages. Raises ValueError for unknown values."""
-    given = f"GRU(reset={short_repr(reset)}, update={short_repr(update)})"
-    if not (isinstance(reset, str) and reset in RESETS
-            and isinstance(update, str) and update in UPDATES):
-        raise ValueError(f"{given} is not supported; reset must be 'after' or 'before', to apply r "
-                         "after or before the recurrent product, and update must be 'old' or "
-                         "'new', to let z multiply the old or the new state")
-    return given
+    """Raise ValueError for an unknown `reset` or `update`."""
+    check_name("reset", reset, RESETS)
+    check_name("update", update, UPDATES)

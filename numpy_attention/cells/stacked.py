@@ -207,8 +207,9 @@ class Stacked(Module):
         if state is None:
             return (None,) * len(self.cells)
         if not isinstance(state, tuple) or len(state) != len(self.cells):
-            raise ValueError(f"state is {typed_repr(state)}; expected a tuple of {len(self.cells)} "
-                             "states, one for each layer")
+            given = f"a tuple of {len(state)}" if isinstance(state, tuple) else typed_repr(state)
+            raise ValueError(f"state is {given}; expected a tuple of {len(self.cells)} states, one "
+                             "for each layer")
         return state
 
 

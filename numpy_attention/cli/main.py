@@ -184,8 +184,8 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
     except NO_MEMORY as error:
         return report(memory_message(error, options, values), options)
     except ImportError as error:
-        return report(f"a library cannot be loaded ({error}); install it, or free memory for it",
-                      options)
+        advice = "; install this library, or free some memory if it is installed"
+        return report(f"{error}{advice * bool(error.name)}", options)
     except Exception as error:
         return report(text_of(error), options)
     finally:

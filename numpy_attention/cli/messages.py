@@ -18,7 +18,7 @@ ADVICE = {
     "it is for translators": "it is for numpy-attention train",
     "files as source and target": "files with --source and --target",
     "files as text": "files with --text",
-    "pass force=True to overwrite them": "overwrite them with --force",
+    "pass force=True to overwrite": "use --force to overwrite",
     "skip_blank=True": "--skip-blank",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",

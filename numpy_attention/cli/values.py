@@ -34,18 +34,15 @@ def seeds(text: str) -> tuple[int, ...]:
     Raises ValueError if there are no seeds or more than MOST_SEEDS, or if a seed is repeated.
     """
     found: list[int] = []
-    try:
-        for part in text.split(","):
-            low, dash, high = part.partition("-")
-            first, last = seed(low), seed(high if dash else low)
-            if last < first:
-                raise ValueError(part)
-            found += range(first, last + 1)[:MOST_SEEDS + 1]
-    except ValueError:
-        found = []
-    if not 0 < len(set(found)) == len(found) <= MOST_SEEDS:
-        raise ValueError(f"got {short_repr(text)}; expected seeds such as 0-2 or 0,3,5: up to "
-                         f"{MOST_SEEDS:,} different integers, at least 0 and below 2⁶⁴")
+    for part in text.split(","):
+        low, dash, high = part.partition("-")
+        first, last = seed(low), seed(high if dash else low)
+        if last < first:
+            raise ValueError(f"got {short_repr(part)}; expected the smaller seed first")
+        found += range(first, last + 1)[:MOST_SEEDS + 1]
+    if len(set(found)) < len(found) or len(found) > MOST_SEEDS:
+        rule = "each seed once" if len(found) <= MOST_SEEDS else f"at most {MOST_SEEDS:,} seeds"
+        raise ValueError(f"got {short_repr(text)}; expected {rule}")
     return tuple(found)
 
 

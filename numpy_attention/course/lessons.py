@@ -91,7 +91,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
     if there and not force:
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         raise FileExistsError(f"{short_path(folder)} already contains {', '.join(there[:3])}{more}"
-                              "; choose another folder, or pass force=True to overwrite them")
+                              "; choose another folder, or pass force=True to overwrite files")
     write = notebook_writer() if notebooks else shutil.copyfile
     make_folder(folder)
     with path_errors(folder, "written"):

@@ -155,7 +155,7 @@ def read(path: str | Path) -> Code:
         raise ValueError(f"{short_path(file)} is not a Python file; its name must end with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
         raise ValueError(f"{short_path(file)} is not a supported file name; use at most 103 "
-                         "characters, and only letters, digits, _, ., + and -")
+                         "characters: a letter, and then letters, digits, or any of _ . + -")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:
@@ -180,8 +180,8 @@ def custom_class_of(kind: type) -> CustomClass:
     check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
-        raise ValueError(f"{kind.__qualname__} belongs to {package}; pass its name instead of the "
-                         "class")
+        raise ValueError(f"{kind.__qualname__} belongs to {package}; instead of the class, pass "
+                         "the name that the command line has for it, such as 'dot' or 'lstm'")
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):

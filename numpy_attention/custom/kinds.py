@@ -49,9 +49,8 @@ def mechanism_kind(one: type) -> str:
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
-            raise ValueError(f"{one.__name__} derives from {base.__name__}, but does not define "
-                             f"{' and '.join(missing)}; define "
-                             f"{'them' if len(missing) > 1 else 'it'}")
+            raise ValueError(f"{one.__name__} derives from {base.__name__}, so it must define "
+                             f"{' and '.join(missing)}")
     has = {kind: [name for name in names if callable(getattr(one, name, None))]
            for kind, names in METHODS.items()}
     whole = [kind for kind, names in METHODS.items() if len(has[kind]) == len(names)]
@@ -85,17 +84,20 @@ def check_part(one: type, kind: str) -> None:
     """
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
-                         f"declare class {one.__name__}(Module), from numpy_attention.module")
+                         "import Module from numpy_attention.module, and write class "
+                         f"{one.__name__}(Module)")
     own = get_annotations(one)
     if own and "__dataclass_fields__" not in vars(one):
         raise ValueError(f"{one.__name__} is not a dataclass, so {', '.join(own)} would not be "
-                         "parameters; write @dataclass(eq=False) above the class")
+                         "trained; write @dataclass(eq=False) above the class")
     if not is_dataclass(one):
         raise ValueError(f"{one.__name__} is not a dataclass; write @dataclass(eq=False) above the "
                          "class, even if it has no parameters")
     if one.__hash__ is None:
-        raise ValueError(f"{one.__name__} is not hashable, because @dataclass compares instances "
-                         "by their fields; write @dataclass(eq=False)")
+        why = "@dataclass compares instances by their fields; write @dataclass(eq=False)"
+        if not getattr(one, "__dataclass_params__").eq:
+            why = "it defines __eq__ without __hash__; remove __eq__, or define both"
+        raise ValueError(f"{one.__name__} is not hashable, because {why}")
     if issubclass(one, Cell):
         check_cell(one)
     if kind in OFFERED:
@@ -152,7 +154,7 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
     """
     one = code.found(name) if name else only_one(code, wanted)
     if not isclass(one):
-        raise ValueError(f"{code.name}:{name} is not a class; {classes(code)}")
+        raise ValueError(f"{code.name}:{name} is not a class; {classes(code, name)}")
     kind = mechanism_kind(one)
     if wanted is not None and wanted != kind:
         other = "" if wanted not in BASES else (f". Derive it from {BASES[wanted][0].__name__}, "
@@ -186,10 +188,10 @@ def a(kind: str) -> str:
     return f"{'an' if kind == ATTENTION else 'a'} {kind}"
 
 
-def classes(code: Code) -> str:
-    """Return the names of the classes of a file, for a message."""
+def classes(code: Code, name: str) -> str:
+    """Return the names of the classes of a file for a message, or else advice to define `name`."""
     names = [name for name, one in code.defined().items() if isclass(one)]
-    return f"expected one of {', '.join(names)}" if names else f"{code.name} defines no class"
+    return f"expected one of {', '.join(names)}" if names else f"define a class {name}"
 
 
 def cases(code: Code) -> list[str]:

@@ -83,8 +83,8 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             source, kind, target = found.groups()
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:
-        raise ValueError(f"{path} has {len(lines):,} lines for {count:,} sentence pairs; expected "
-                         "one line for each pair, left blank if the pair has no links")
+        raise ValueError(f"{path} has {len(lines):,} lines; expected {count:,}, one for each "
+                         "sentence pair, left blank if the pair has no links")
     return links
 
 
@@ -136,7 +136,7 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("Pass the links of these files, line by line. The numbers in a link must count the "
+    reason = ("Check that the links belong to these sentences, and that their numbers count the "
               "run's tokens")
     if _fits(links, pairs, other):
         reason = f"Every link fits if words are numbered from {other}; set count_from = {other}"

@@ -27,8 +27,8 @@ from numpy_attention.validation.arguments import (
     check_generator,
     check_kind,
     check_list,
+    check_text,
     check_tokens,
-    encodable,
 )
 from numpy_attention.validation.arrays import check_sizes, check_whole
 from numpy_attention.validation.messages import plural, short_repr
@@ -64,11 +64,11 @@ class Question:
         check_list("context", self.context, "sentences, which are lists of tokens")
         for n, sentence in enumerate(self.context):
             check_tokens(f"context[{n}]", sentence)
+            if not len(sentence):
+                raise ValueError(f"context[{n}] is empty; expected at least one token")
         object.__setattr__(self, "context", tuple(map(tuple, self.context)))
         if not len(self.context):
             raise ValueError("context is empty; expected at least one sentence")
-        if not all(map(len, self.context)):
-            raise ValueError("a sentence of the context is empty; expected at least one token")
         for name in ("before", "after", "candidates"):
             check_tokens(name, getattr(self, name))
             object.__setattr__(self, name, tuple(getattr(self, name)))
@@ -134,9 +134,9 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
             questions.append(question)
         if len(questions) == number:
             return questions
-    raise ValueError(f"number = {number}, but this text yields only {len(questions)} questions "
-                     f"with {sentences} context sentences and {candidates} candidates each; use "
-                     "more text, or ask for fewer questions")
+    raise ValueError(f"number = {number}, but with {plural(sentences, 'context sentence')} and "
+                     f"{candidates} candidates, this text yields only "
+                     f"{plural(len(questions), 'question')}; use more text, or ask for fewer")
 
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
@@ -212,17 +212,18 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     last line, split at tabs: the answer, an empty column, and the candidates.
     """
     if len(columns) != 3:
-        raise ValueError(f"{where} has {len(columns) + 1} columns; expected query TAB answer TAB "
-                         "TAB candidates")
+        raise ValueError(f"{where} has {len(columns) + 1} columns; expected 4: query TAB answer "
+                         "TAB TAB candidates")
     if not context:
         raise ValueError(f"{where}: the query has no context; expected sentences before it")
     if query.count(GAP) != 1:
         raise ValueError(f"{where}: the query contains {GAP} {query.count(GAP)} times; expected "
                          "once")
     fields = [field.split() for field in columns[2].split("|")]
-    if max(map(len, fields)) > 1:
-        raise ValueError(f"{where}: a candidate has several words; expected single words separated "
-                         "by |")
+    longest = max(fields, key=len)
+    if len(longest) > 1:
+        raise ValueError(f"{where}: the candidate {short_repr(' '.join(longest))} has several "
+                         "words; separate candidates by |")
     words = tuple(dict.fromkeys(_in_case([field[0] for field in fields if field], lowercase)))
     answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:
@@ -263,14 +264,16 @@ def _lines_of(question: Question) -> str:
     """Return the lines of a question in a file, and the blank line after them, as one string."""
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
-        if token.split() != [token] or "\0" in token or not encodable(token):
-            raise ValueError(f"the token {short_repr(token)} cannot be written to a file; expected "
-                             "text without spaces, which separate tokens")
+        check_text("a token", token)
+        if token.split() != [token] or "\0" in token:
+            raise ValueError(f"the token {short_repr(token)} cannot be written to a file of "
+                             "questions; expected text without white space and NUL characters")
     if query.count(GAP) > 1:
         raise ValueError(f"the query contains the token {GAP}, which marks the gap in the file; "
                          "replace this token")
-    if any("|" in word for word in question.candidates):
-        raise ValueError("a candidate contains |, which separates candidates in the file; replace "
-                         "this character")
+    for word in question.candidates:
+        if "|" in word:
+            raise ValueError(f"the candidate {short_repr(word)} contains |, which separates "
+                             "candidates in the file; replace this character")
     numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
     return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

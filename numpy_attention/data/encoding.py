@@ -80,8 +80,11 @@ MARKUP = (
      "XML", SENTENCES),
     (r'[\[\s]*\{\s*"[^"\n]*"\s*:', "JSON",
      "extract the text of the entry that has it: jq -r .ENTRY FILE > NEW"),
-    (r"(?-i:WEBVTT)(\n| -)|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->|\[script info\]", "a subtitle file",
-     "remove numbers and times: sed '/-->/d; /^[0-9]*[[:space:]]*$/d; /^WEBVTT/d' FILE > NEW"),
+    (r"(?-i:WEBVTT)(\n| -)|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->", "a subtitle file",
+     "remove the cue numbers and timestamps, for example with: "
+     "sed '/-->/d; /^[0-9]*[[:space:]]*$/d; /^WEBVTT/d' FILE > NEW"),
+    (r"\[script info\]", "a SubStation subtitle file",
+     "extract its dialogue: sed -nE 's/^Dialogue:([^,]*,){9}//p' FILE > NEW"),
     (r'(#[^\n]*\n|\s)*msgid "', "a PO catalogue",
      "write its msgid and msgstr texts to two files, one per line"),
     (r"(#[^\n]*\n)*1(-\d+)?\t([^\t\n]*\t){8}", "a CoNLL-U treebank",

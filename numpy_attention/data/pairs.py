@@ -7,7 +7,7 @@ sure link is also possible.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from numpy_attention.validation.arguments import as_list, check_all, check_list, check_tokens
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.messages import plural, typed_repr
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,6 @@ class Pair:
     possible: frozenset[tuple[int, int]] = frozenset()
 
     def __post_init__(self) -> None:
-        if isinstance(self.source, str) or isinstance(self.target, str):
-            raise TypeError("a Pair takes sequences of tokens, not a string; split the string "
-                            "first, for instance with text.split()")
         for name in ("source", "target"):
             tokens = getattr(self, name)
             check_tokens(name, tokens)
@@ -44,11 +41,7 @@ class Pair:
         possible = sure.union(as_set("possible", self.possible))
         object.__setattr__(self, "sure", sure)
         object.__setattr__(self, "possible", possible)
-        for i, j in self.possible:
-            if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
-                raise ValueError(f"link ({i}, {j}) is outside a pair with {len(self.source)} "
-                                 f"source and {len(self.target)} target tokens; links are (source "
-                                 "position, target position), counted from 0")
+        check_links("link", self.possible, len(self.source), len(self.target))
 
     def reversed(self) -> "Pair":
         """Return the pair with source and target exchanged."""
@@ -68,9 +61,18 @@ def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
         whole = isinstance(link, tuple) and len(link) == 2 and all(
             isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in link)
         if not whole:
-            raise TypeError(
-                f"a link is {typed_repr(link)}; expected (source position, target position)")
+            raise TypeError(f"a link is {typed_repr(link)}; expected two integers, (source "
+                            "position, target position)")
     return frozenset(links)
+
+
+def check_links(name: str, links: Iterable[tuple[int, int]], S: int, T: int) -> None:
+    """Raise ValueError unless all links are in sentences of S and T tokens. name: for messages."""
+    for i, j in links:
+        if not (0 <= i < S and 0 <= j < T):
+            side, place, size = ("target", j, T) if 0 <= i < S else ("source", i, S)
+            raise ValueError(f"{name} ({i}, {j}) has {side} position {place}, which is out of "
+                             f"range; the {side} has {plural(size, 'token')}, counted from 0")
 
 
 def check_pairs(pairs: Any) -> None:

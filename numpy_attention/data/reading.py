@@ -93,8 +93,8 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
         counts = ", and ".join(
             f"{path} has {plural(len(lines), 'empty line')} (the first is line {lines[0]})"
             for path, lines in zip(paths, blank) if lines)
-        raise ValueError(f"{counts}; fill them in, or leave out these {len(rows) - len(kept):,} of "
-                         f"{len(rows):,} pairs with skip_blank=True")
+        raise ValueError(f"{counts}; add the missing sentences, or pass skip_blank=True to leave "
+                         f"out {len(rows) - len(kept):,} of {len(rows):,} pairs")
     if not kept:
         raise ValueError(f"every pair in {source_path} and {target_path} has an empty line; "
                          "expected a sentence in both files")

@@ -132,8 +132,8 @@ def _selection(kind: Any, saved: dict[str, Any], folder: Path | None = None) -> 
     missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
     unknown = sorted(saved.keys() - {one.name for one in known})
     if missing or unknown:
-        raise ValueError("the run's record of its training text is invalid "
-                         f"({missing_and_unknown(missing, unknown)}); name a corpus, or pass files")
+        raise ValueError("the run's record of its training text has wrong fields: "
+                         f"{missing_and_unknown(missing, unknown)}. Name a corpus, or pass files")
     selection = kind(**saved)
     if folder is not None:
         selection.folder = folder

@@ -154,8 +154,8 @@ def _vector(path: Path, number: int, numbers: bytes) -> Array:
     try:
         vector = np.array([float(one) for one in numbers.split(b" ")], np.float32)
     except ValueError as error:
-        raise ValueError(
-            f"{path}, line {number}: {error}; expected numbers after the word") from None
+        bad = str(error).rpartition(": b")[2]       # could not convert string to float: b'x'
+        raise ValueError(f"{path}, line {number} has {bad} in place of a number") from None
     if not np.isfinite(vector).all():
         raise ValueError(f"{path}, line {number} has a number that is not finite; remove this line")
     return vector

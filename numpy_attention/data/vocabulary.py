@@ -45,9 +45,8 @@ class Vocabulary:
             if not isinstance(token, str):
                 raise TypeError(f"token {index} is {typed_repr(token)}; a vocabulary holds strings")
             if not token or "\0" in token:
-                raise ValueError(
-                    f"token {index} is {token!r}; empty tokens and NUL characters cannot be stored"
-                )
+                fault = "contains a NUL character" if token else "is empty"
+                raise ValueError(f"token {index}, {token!r}, {fault}; leave it out")
             if token in SPECIAL_TOKENS:
                 raise ValueError(f"token {index}, {token!r}, is reserved, because every "
                                  "vocabulary has it; leave it out")
@@ -170,7 +169,7 @@ def check_id(id: Any, vocabulary: Sized) -> None:
     if not isinstance(id, (int, np.integer)) or isinstance(id, bool):
         raise TypeError(f"an id is {typed_repr(id)}; expected an integer")
     if not 0 <= id < len(vocabulary):
-        raise ValueError(f"id {id} is not in this vocabulary, whose ids are 0 to "
+        raise ValueError(f"id {id} is not in this vocabulary; ids run from 0 to "
                          f"{len(vocabulary) - 1}")
 
 

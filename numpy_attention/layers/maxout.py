@@ -19,6 +19,9 @@ class Maxout(Module):
 
         Raises ValueError if the last axis of x has odd length.
         """
+        if x.shape[-1] % 2:
+            raise ValueError(f"the last axis of x has length {x.shape[-1]}; expected an even "
+                             "length, because maxout takes the larger element of each pair")
         pairs = x.reshape(x.shape[:-1] + (x.shape[-1] // 2, 2))             # (…, l, 2)
         first = pairs[..., 0]                                               # (…, l)
         second = pairs[..., 1]                                              # (…, l)

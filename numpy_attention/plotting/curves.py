@@ -45,8 +45,9 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
     curves = {name: [_perplexity(line, name) for line in history] for name in ("train", "valid")}
     curves = {name: curve for name, curve in curves.items() if not np.isnan(curve).all()}
     if not curves:
+        why = "did training diverge?" if history else "train for at least one epoch first"
         raise ValueError("the history has no finite train_perplexity, valid_perplexity, "
-                         "train_loss or valid_loss; train for at least one epoch first")
+                         f"train_loss or valid_loss; {why}")
 
     ax = ax or new_axes(6, 4)
     smoothed = ", labels smoothed" if any(line.get("smoothing") for line in history) else ""

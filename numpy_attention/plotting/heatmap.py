@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike
 
-from numpy_attention.data.pairs import as_set
+from numpy_attention.data.pairs import as_set, check_links
 from numpy_attention.module import Array
 from numpy_attention.plotting.base import (
     LETTER,
@@ -87,7 +87,7 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
     S = len(source_tokens)
     T = len(target_tokens)
     if not S or not T:
-        raise ValueError(f"got {S} source and {T} target tokens; a heatmap needs both kinds")
+        raise ValueError(f"{'target' if S else 'source'}_tokens is empty; expected at least one")
     if weights.shape != (T, S):
         advice = ("Transpose the weights" if weights.shape == (S, T) else
                   "Add '</s>' to the tokens, or remove the weights of '</s>'")
@@ -160,10 +160,7 @@ def legend_below(ax: Axes, patches: Sequence[Patch]) -> None:
 
 def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]:
     inside = as_set(name, () if links is None else links)
-    for i, j in inside:
-        if not (0 <= i < S and 0 <= j < T):
-            raise ValueError(f"{name} link ({i}, {j}) is outside {S} source and {T} target "
-                             "tokens; links are (source position, target position), counted from 0")
+    check_links(f"{name} link", inside, S, T)
     return set(inside)
 
 

@@ -86,6 +86,6 @@ def _check(weights: Array, visible: Array) -> None:
     hidden = np.argwhere(~visible & (np.nan_to_num(weights) != 0))
     if len(hidden):
         t, s = map(int, hidden[0])
-        raise ValueError(f"weights[{t}, {s}] is {weights[t, s]:.4g}, but token {s} is hidden from "
-                         f"row {t}; if the row does see it, pass `visible`, a boolean array of "
-                         "the same shape as weights that is True where a row sees a token")
+        raise ValueError(f"weights[{t}, {s}] is {weights[t, s]:.4g}, but row {t} does not see "
+                         f"token {s}. Pass `visible`, a boolean array that is True where a row "
+                         "sees a token, or set the weights of hidden tokens to 0")

@@ -57,9 +57,9 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         name = member.filename
         if not name.endswith(".npy"):
-            raise InvalidArchive(path, name, "is not an array; expected a name that ends with .npy")
+            raise InvalidArchive(path, name, "is not a .npy file")
         if name in seen:
-            raise InvalidArchive(path, name, "occurs twice; expected each name once")
+            raise InvalidArchive(path, name, "occurs twice")
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise InvalidArchive(path, name, "is compressed or encrypted; expected a plain array")
         if member.file_size != member.compress_size or member.file_size > size:

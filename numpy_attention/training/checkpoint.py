@@ -50,7 +50,7 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(
-                f"{path}: the array {name} contains NaN or infinity; use an earlier checkpoint")
+                f"{path}: the array {name!r} contains NaN or infinity; use an earlier checkpoint")
     if "best" in arrays:        # an older file has one vector, in the order of its own parameters
         arrays |= _split(path, arrays.pop("best"), arrays)
     return arrays, about
@@ -65,10 +65,13 @@ def load_about(path: str | Path) -> dict[str, Any]:
 
 
 def versions(about: dict[str, Any]) -> str:
-    """Return a text that names the version that wrote a checkpoint, and the current version."""
-    wrote = about.get("version", "before 0.2.0")
+    """Return advice that names the version that wrote a checkpoint, and the current version."""
+    if "version" not in about:
+        return "It does not say which version wrote it; try another version of numpy_attention"
+    wrote = about["version"]
     wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
-    return f"It was written by numpy_attention {wrote}, and this is {__version__}"
+    return (f"It was written by version {wrote}, and you are running {__version__}; load it with "
+            f"version {wrote}")
 
 
 @contextmanager
@@ -86,8 +89,7 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
                          "model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error), REASON)
-        advice = (f"{versions(about)}; load it with that version"
-                  if about.get("version") != __version__ else "Use another copy")
+        advice = versions(about) if about.get("version") != __version__ else "Use another copy"
         raise ValueError(f"{path} cannot be loaded ({reason}). {advice}, or train again in another "
                          "folder") from None
 
@@ -119,22 +121,20 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
                          "pass the checkpoint.npz of a run")
     try:
         about = json.loads(bytes(arrays.pop("about")))
-        deep = too_deep(about)
+        wrong = "too deeply nested" if too_deep(about) else ""
     except RecursionError:
-        deep = True
+        wrong = "too deeply nested"
     except ValueError:                              # including numbers with thousands of digits
-        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is not valid JSON; use "
-                         "another copy, or train again") from None
-    if deep:
-        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is too deeply nested; use "
-                         "another copy, or train again")
-    if not isinstance(about, dict):
-        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is {short_json(about)}; "
-                         "expected a dict. Use another copy, or train again")
+        wrong = "not valid JSON"
+    if not wrong and not isinstance(about, dict):
+        wrong = f"{short_json(about)}; expected a dict"
+    if wrong:
+        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is {wrong}. Use another "
+                         "copy, or train again")
     if about.get("format") != FORMAT:
         given = short_json(about.get("format"))
         raise ValueError(f"{path} has checkpoint format {given}; expected {FORMAT}. "
-                         f"{versions(about)}; load it with the version that wrote it")
+                         f"{versions(about)}, or train again")
     with understood(path, about):
         check(about, HEADER)
     return arrays, about

@@ -18,12 +18,12 @@ def first_bad(model: Model, batch: Batch, grads: Model) -> str:
     """Return the name of the first parameter, activation or gradient that is not finite.
 
     The activations come from a new forward pass over the batch, without dropout, and are checked in
-    the order of the pass. Returns "the loss alone" if everything is finite.
+    the order of the pass. Returns "the loss" if everything else is finite.
     """
     for name, array in _in_order(model, batch, grads):
         if not np.isfinite(array).all():
             return name
-    return "the loss alone"
+    return "the loss"
 
 
 def _in_order(model: Model, batch: Batch, grads: Model) -> Iterator[tuple[str, Array]]:

@@ -46,9 +46,9 @@ def read(trainer: Any, path: str | Path) -> None:
     saved = about["trainer"]
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
-        raise ValueError(f"{path} was trained with the optimizer and the schedule "
-                         f"{cut(about['optimizer'], 200)}, but this trainer has {optimizer}; "
-                         "resume with the same ones, or choose another path")
+        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, but this "
+                         f"trainer has {optimizer}; resume with the same optimizer and schedule, "
+                         "or choose another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         if saved[name] != now:
@@ -94,8 +94,8 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     for name, array in like.items():
         given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
         if given != expected:
-            raise ValueError(f"{path}: the array {name} has shape and dtype {given}; expected "
-                             f"{expected}. Resume the run that wrote the checkpoint")
+            raise ValueError(f"{path}: the array {name!r} has shape and dtype {given}; "
+                             f"expected {expected}. Resume the run that wrote the checkpoint")
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
@@ -111,7 +111,7 @@ def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:
         wrong = (f"'trainer.position' is {position}; expected at most {batches}, the number "
                  "of batches in an epoch")
     elif position and not (saved["epoch_tokens"] and saved["epoch_seconds"]):
-        wrong = f"it counts {position} batches, but 0 tokens or 0 seconds"
+        wrong = f"'trainer.position' is {position}, but no tokens or seconds are recorded"
     if wrong:
         raise ValueError(f"{path} is not a valid checkpoint: {wrong}. Use another copy")
 

@@ -314,9 +314,8 @@ class Trainer:
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise NonFiniteError(
                 f"step {self.step + 1} of epoch {self.epoch + 1} has loss {loss} and gradient norm "
-                f"{norm}; the first value that is not finite is in "
-                f"{first_bad(self.model, batch, grads[0])}. The last checkpoint is untouched; "
-                "try a smaller learning rate, or check the batch")
+                f"{norm}; NaN or inf first occurs in {first_bad(self.model, batch, grads[0])}. "
+                "The last checkpoint is untouched; try a smaller learning rate, or check the batch")
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         update(pool, self.optimizer, self.model.vector, grads[0].vector, self.vectors, self.step,

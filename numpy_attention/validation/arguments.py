@@ -28,8 +28,10 @@ def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: 
 def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
     """Raise TypeError unless a value is an instance that has these methods or attributes."""
     if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
+        *others, last = methods
+        names = f"s {', '.join(others)} and {last}" if others else f" {last}"
         raise TypeError(f"{name} is {typed_repr(value)}; expected {expected} with the "
-                        f"attribute{'s' * (len(methods) > 1)} {' and '.join(methods)}")
+                        f"attribute{names}")
 
 
 def check_function(name: str, value: Any, expected: str) -> None:
@@ -147,7 +149,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     except ValueError:                      # lists of unequal length
         array = np.empty(0, object)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} is {typed_repr(values)}; expected an array of numbers")
+        raise TypeError(f"{name} is {typed_repr(values)}; expected an array of real numbers")
     return array.astype(float)
 
 

@@ -43,24 +43,25 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
     expected shape and the advice.
     """
     if type(array) is not np.ndarray:
-        check_array(f"{name} {axes}", array)
+        check_array(name, array, f" of shape {axes}")
     given = array.shape
     if given == shape:                                          # the common case is cheap
         return
     if len(given) != len(shape) or any(size not in (None, had) for size, had in zip(shape, given)):
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        wanted += "," * (len(shape) == 1)
         raise ValueError(f"{name} {axes} has shape {given}; expected ({wanted}). "
                          f"{advice[0].upper()}{advice[1:]}")
 
 
-def check_array(name, array):
-    """Raise TypeError unless a value is a plain array.
+def check_array(name, array, shape=""):
+    """Raise TypeError unless a value is a plain array. shape: for messages, as " of shape (B, S)".
 
     Operators have other meanings for masked arrays, matrices and subclasses of other libraries.
     """
     if type(array) not in (np.ndarray, np.memmap):
-        raise TypeError(f"{name} is {type_name(array)}; expected a NumPy array. "
-                        "Convert it with np.asarray")
+        advice = "" if array is None else ". Convert it with np.asarray"
+        raise TypeError(f"{name} is {type_name(array)}; expected a NumPy array{shape}{advice}")
 
 
 def type_name(thing):
@@ -179,9 +180,8 @@ def check_whole(name, number, low, high=math.inf):
     """Raise ValueError unless a value is an integer from low to high. A bool is not allowed."""
     whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not (whole and low <= number <= high):
-        most = "" if high == math.inf else f" and at most {high:,}"
-        raise ValueError(f"{name} = {short_repr(number)}; expected an integer of at least "
-                         f"{low}{most}")
+        limits = f"of at least {low}" if high == math.inf else f"from {low} to {high:,}"
+        raise ValueError(f"{name} = {short_repr(number)}; expected an integer {limits}")
 
 
 def check_mask(mask, shape, axes, name="mask"):
@@ -189,7 +189,7 @@ def check_mask(mask, shape, axes, name="mask"):
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
         given = mask.dtype if isinstance(mask, np.ndarray) else type_name(mask)
         raise TypeError(f"{name} {axes} is {given}; expected booleans, True where there is a "
-                        f"token. Use {name}.astype(bool), or ids != PAD")
+                        f"token. Use np.asarray({name}, bool), or ids != PAD")
     check_shape(name, mask, shape, axes, "a mask must match the sequences it masks")
 
 

@@ -15,7 +15,8 @@ def short_repr(value: Any) -> str:
         text = " ".join(repr(value).split())
     except ValueError:                      # a whole number of thousands of digits
         text = f"a {type(value).__name__}"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST - 1]}…"
+    end = "" if text[-1:].isalnum() else text[-1:]       # a quote or a bracket
+    return text if len(text) <= LONGEST else f"{text[:LONGEST - 1 - len(end)]}…{end}"
 
 
 def typed_repr(value: Any) -> str:
@@ -34,9 +35,9 @@ def plural(number: int, what: str) -> str:
 
 
 def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
-    """Return "missing a, b; unknown c", with four names each, then …. Empty lists are left out."""
-    return "; ".join(f"{what} {', '.join([*names[:4], '…'][:len(names)])}" for what, names in
-                     (("missing", missing), ("unknown", unknown)) if names)
+    """Return "missing 'a', 'b'; unknown 'c'", with four names each, then …. Omit empty lists."""
+    return "; ".join(f"{what} {', '.join([*map(repr, names[:4]), '…'][:len(names)])}"
+                     for what, names in (("missing", missing), ("unknown", unknown)) if names)
 
 
 def format_error(error: Exception) -> str:

@@ -60,9 +60,9 @@ def test_update_new_is_update_old_with_z_negated(rng):
 
 def test_invalid_convention_or_bias_raises(rng):
     cell = GRU.create(rng, I, H)
-    with pytest.raises(ValueError, match="reset must be 'after' or 'before'"):
+    with pytest.raises(ValueError, match="^reset = 'later'; expected one of before, after$"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "later", "old")
-    with pytest.raises(ValueError, match="update must be 'old' or 'new'"):
+    with pytest.raises(ValueError, match="^update = 'older'; expected one of old, new$"):
         GRU(cell.W, cell.U, cell.b, cell.b_n, "after", "older")
     with pytest.raises(ValueError, match="needs b_n, for .*; pass b_n"):
         GRU(cell.W, cell.U, cell.b, None, "after", "old")

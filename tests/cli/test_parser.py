@@ -131,8 +131,8 @@ def test_values_are_parsed(read, text, value):
     (whole(2), "1", "an integer of at least 2"), (whole(0), "1.5", "an integer"),
     (positive, "nan", "a positive number"), (share, "1", "below 1"),
     (not_negative, "inf", "at least 0"), (share_kept, "0", "above 0"),
-    (seeds, "2-0", "such as 0-2 or 0,3,5"), (seeds, "0-2,1", "different integers"),
-    (seeds, "0-18446744073709551615", "up to 1,000"),
+    (seeds, "2-0", "the smaller seed first"), (seeds, "0-2,1", "expected each seed once"),
+    (seeds, "0-18446744073709551615", "at most 1,000 seeds"),
     (picture, "a.gif", ".png"), (picture, "no/folder.png", "the folder no does not exist"),
 ])
 def test_invalid_values_are_errors(read, text, expected):
@@ -278,8 +278,9 @@ def test_messages_name_only_flags_of_the_command():
     (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory: 9 TiB; choose a smaller "
                               "--batch-size or --hidden or --embedding, or use a machine with "
                               "more memory\n"),
-    (ImportError("no x"), 2, "numpy-attention: error: a library cannot be loaded (no x); install "
-                             "it, or free memory for it\n"),
+    (ImportError("no x; install x"), 2, "numpy-attention: error: no x; install x\n"),
+    (ImportError("no x", name="x"), 2, "numpy-attention: error: no x; install this library, or "
+                                       "free some memory if it is installed\n"),
     (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
     (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
     (ValueError("a" * 5000), 2, f"numpy-attention: error: {'a' * 40}…{'a' * 20}\n"),

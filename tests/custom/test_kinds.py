@@ -38,10 +38,11 @@ def test_file_with_one_class(text, kind, tmp_path):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("def score(", "def sore(", "^Mine derives from Softmax.*, but does not define score; define"),
+    ("def score(", "def sore(", "^Mine derives from Softmax.*, so it must define score$"),
     ("(SoftmaxAttention)", "", "^Mine is not a complete score; derive it from SoftmaxAttention, f"),
-    ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be parameters; write @datacla"),
+    ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be trained; write @datacla"),
     ("(eq=False)", "", r"^Mine is not hashable, because .* write @dataclass\(eq=False\)"),
+    ("    @classm", "    def __eq__(self, a): pass\n    @classm", "remove __eq__, or define both"),
     ("def create", "def made", r"^Mine has no create; .* create\(cls, rng, query_size, value_size"),
     ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which the lib"),
 ])
@@ -57,10 +58,10 @@ def test_incomplete_classes(old, new, message, tmp_path):
      "A is not a complete attention: it has read, step, but no step_backward, read_backward; def"),
     ("class A:\n    def forward(self): pass", "A is not a complete layer: it has forward, but no "),
     ("class A:\n    def forward(self): pass\n    def backward(self): pass",
-     r"A is not a Module, so its arrays are not parameters; declare class A\(Module\), from"),
+     r"A is not a Module, so its arrays are not parameters; import Module from"),
     (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A has no U: a Cell needs the fields W"),
     (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell needs the fields W"),
-    ("def A(): pass", r"mine\.py:A is not a class; mine\.py defines no class"),
+    ("def A(): pass", r"mine\.py:A is not a class; define a class A$"),
 ])
 def test_unsuitable_classes(text, message, tmp_path):
     with pytest.raises(ValueError, match=message):
@@ -94,7 +95,7 @@ def test_file_with_several_classes(tmp_path):
 
 def test_only_class_is_reported_if_incomplete(tmp_path):
     path = str(written(tmp_path, changed("def score(", "def sore(")))
-    with pytest.raises(ValueError, match="not define score"):
+    with pytest.raises(ValueError, match="must define score"):
         custom_class(path, kinds.ATTENTION)
 
 

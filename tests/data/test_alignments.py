@@ -45,7 +45,7 @@ def test_ambiguous_file_counts_as_its_format_does(read):
 
 
 @pytest.mark.parametrize("text, how, message", [
-    ("0-0\n\n", {}, "links has 2 lines for 3 sentence pairs"),
+    ("0-0\n\n", {}, "links has 2 lines; expected 3, one for each sentence pair"),
     ("0-0\n\n0-0 0:1\n", {}, "links, line 3: '0:1' is not a word link.*0-0 1p2.*1 1 2 S"),
     ("1 1 1 S\n1 1 X\n", {}, "links, line 2: '1 1 X' is not a word link"),
     ("4 1 1 S\n", {}, "links, line 1: sentence pair 4 does not exist; expected a number"),
@@ -55,7 +55,7 @@ def test_ambiguous_file_counts_as_its_format_does(read):
     ("0-0\n\n\n", {"count_from": 1}, "line 1: source word 0 .* count_from = 0"),
     ("0-0\n2-0\n\n", {}, "line 2: source word 2 .* target-source.*sed"),
     ("0p0\n\n\n", {}, "links has no sure links"),
-    ("", {}, "links has 0 lines"),
+    ("", {}, "links has 0 lines; expected 3"),
     ("0-0\n\n\n", {"count_from": 2}, "count_from"),
 ])
 def test_invalid_files(read, text, how, message):

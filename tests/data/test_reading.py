@@ -46,7 +46,7 @@ def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
     [
         ("a\nb\nc\n", "x\n", r"a.txt has 3 lines but .*b.txt has 1, so line 2 has no partner"),
         ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt has 2 empty lines \(the first is line 2\), and "
-         r".*b.txt has 1 empty .*is line 3.; .*these 3 of 4 pairs with skip_blank=True"),
+         r".*b.txt has 1 empty .*is line 3.; .*skip_blank=True to leave out 3 of 4 pairs"),
         ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt has 3 tab-separated .*cut -f1"),
         ("", "", "are empty; expected one sentence per line"),
         (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
@@ -61,7 +61,7 @@ def test_bad_parallel_files(tmp_path, source, target, message):
 
 MARKUP = {
     "<!DOCTYPE html>\n": "HTML", '<?xml version="1.0"?>\n<tmx>': "XML", '{"text": "a"}\n': "JSON",
-    "1\n00:00:01,000 --> 00:00:02,000\nHi\n": "a subtitle file", "WEBVTT\n": "subtitle",
+    "1\n0:00:01,0 --> 0:00:02,0\n": "a subtitle", "WEBVTT\n": "subtitle", "[Script Info]\n": "SubS",
     '<refset setid="a">\n': "SGML", '# x\nmsgid ""\n': "PO", "en,de\nI see,ja\n": "CSV",
 }
 
@@ -157,7 +157,7 @@ def test_columns_of_one_file_and_skipped_blank_lines(tmp_path):
     path = write(tmp_path / "a.tsv", "7\tthe cat\tel gato\tCC0\r\n8\ta dog\t\tCC0\n9\tno\tno\n")
     pairs = read_pairs(path, path, columns=(2, 3), skip_blank=True)
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
-    with pytest.raises(ValueError, match="leave out these 1 of 3 pairs with skip_blank=True"):
+    with pytest.raises(ValueError, match="pass skip_blank=True to leave out 1 of 3 pairs"):
         read_pairs(path, path, columns=(2, 3))
     with pytest.raises(ValueError, match=r"a.tsv, line 3 has 3 columns; expected at least 4"):
         read_pairs(path, path, columns=(4, 1))

@@ -88,10 +88,10 @@ def test_unknown_names_and_kinds_raise():
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, r"text is invalid \(missing target\); name a corpus"),
-    (PAIRS | {"fertility": 2}, "is invalid .unknown fertility"),
-    (TEXT | {"part": "x"}, "is invalid .unknown part"),
-    ({"name": "bible-en", "part": "x"}, "is invalid .unknown part"),
+    ({"source": "a", "digest": "-"}, "wrong fields: missing 'target'. Name a corpus"),
+    (PAIRS | {"fertility": 2}, "wrong fields: unknown 'fertility'"),
+    (TEXT | {"part": "x"}, "wrong fields: unknown 'part'"),
+    ({"name": "bible-en", "part": "x"}, "wrong fields: unknown 'part'"),
     ({"name": "copy", "split": "test"}, "cannot have the argument 'split', because its"),
     ({"name": "copy", "rng": 7}, "cannot have the argument 'rng', because its"),
 ])

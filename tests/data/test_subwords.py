@@ -95,7 +95,7 @@ def test_errors(subwords, monkeypatch):
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
     for size in (4, 2**31):
-        message = f"size = {size}; expected an integer of at least 5 and at most 2,147,483,647"
+        message = f"size = {size}; expected an integer from 5 to 2,147,483,647"
         with pytest.raises(ValueError, match=message):
             Subwords.build(TEXT, size)
     with pytest.raises(ValueError, match="the text is empty"):

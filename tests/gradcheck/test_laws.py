@@ -461,7 +461,7 @@ def test_line_of_a_missing_mask(rng):
     law, message = single_law(rng, *masked_case(rng, Unmasked), MASK)
     assert law.place is None
     line = 'e = np.einsum("bd,bsd->bs", p, values)'
-    assert f"Dot.forward\n    {line}\n  right when it is changed in this line" in message
+    assert f"Dot.forward\n    {line}\n  the check passes if this line is changed" in message
     assert "\n  a mask: `np.einsum(" in message
 
 

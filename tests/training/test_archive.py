@@ -78,7 +78,7 @@ def test_members_that_numpy_does_not_write_raise(tmp_path):
     with pytest.raises(ValueError, match="'x.npy' is compressed or encrypted"):
         archive.read(path)
     written(path, good, "x")
-    with pytest.raises(ValueError, match="'x' is not an array"):
+    with pytest.raises(ValueError, match="'x' is not a .npy file"):
         archive.read(path)
     written(path, good)
     with pytest.warns(UserWarning), zipfile.ZipFile(path, "a") as made:

@@ -70,9 +70,9 @@ def test_threads_end_with_the_pool():
 
 
 def test_pool_without_threads_raises():
-    with pytest.raises(ValueError, match="threads = 1025; expected .*at least 1"):
+    with pytest.raises(ValueError, match="threads = 1025; expected .* from 1 to 1,024"):
         Threads(1025)
-    with pytest.raises(ValueError, match="threads = 0; expected an integer of at least 1"):
+    with pytest.raises(ValueError, match="threads = 0; expected an integer from 1 to 1,024"):
         Threads(0)
 
 

@@ -285,10 +285,10 @@ def test_thread_counts_that_ranks_cannot_share_raise():
 
 @pytest.mark.parametrize("changed, error, message", [
     ({"model": None}, TypeError,
-     "^model is None; expected a model with the attributes vector and loss and loss_and_grad$"),
+     "^model is None; expected a model with the attributes vector, loss and loss_and_grad$"),
     ({"optimizer": None}, TypeError, "^optimizer is None; .* with the attributes slots and "),
     ({"train": None}, TypeError,
-     "^train is None; expected batches such as PairBatches with the attributes order and batch"),
+     "^train is None; expected batches such as PairBatches with the attributes order, batch and"),
     ({"average": "mean"}, ValueError, "^average = 'mean'; expected"),
     ({"path": "."}, IsADirectoryError, r"^path is the folder \.; expected the name of a file"),
 ])

@@ -137,7 +137,7 @@ MESSAGES = {
         "init is 0.1, of type float; expected a function init(rng, shape, dtype), such as glorot"),
     "parameters that do not fit each other": (
         lambda: Linear(np.ones((2, 3)), np.ones(4)), ValueError,
-        "b (O) has shape (4,); expected (3). See the fields of Linear for the shapes of its "
+        "b (O) has shape (4,); expected (3,). See the fields of Linear for the shapes of its "
         "parameters"),
     "time-major values": (
         lambda: attentions["concat"].read(np.zeros((6, 2), F), np.ones((6, 2), bool)), ValueError,
@@ -148,7 +148,7 @@ MESSAGES = {
     "a mask of integers": (
         lambda: cells["gru"].forward(np.zeros((5, 2, 3), F), None, np.ones((5, 2), int)), TypeError,
         "mask (T, B) is int64; expected booleans, True where there is a token. Use "
-        "mask.astype(bool), or ids != PAD"),
+        "np.asarray(mask, bool), or ids != PAD"),
     "an LSTM's state without its cell": (
         lambda: cells["lstm"].forward(np.zeros((5, 2, 3), F), np.zeros((2, 4), F)), ValueError,
         "state has 1 array; expected 2. An LSTM has the state (h, c), and other cells have "
@@ -170,7 +170,7 @@ MESSAGES = {
         "model.zeros_like() returns"),
     "a beam": (
         lambda: beam_search(translator, pairs.source, pairs.source_mask, 0), ValueError,
-        "beam = 0; expected an integer of at least 1 and at most 10,000"),
+        "beam = 0; expected an integer from 1 to 10,000"),
     "what is not a Reading": (
         lambda: sample(translator, None, generator()), TypeError,
         "start is None; expected a Reading, as returned by `read`"),

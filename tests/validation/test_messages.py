@@ -8,7 +8,7 @@ from numpy_attention.validation.messages import LONGEST, cut, plural, short_repr
 
 @pytest.mark.parametrize("value, text", [
     (7, "7"), ("a\nb", r"'a\nb'"), (np.zeros((2, 2)), "array([[0., 0.], [0., 0.]])"),
-    ("x" * 100, "'" + "x" * 58 + "…"), ("\ud800", r"'\ud800'"),
+    ("x" * 100, "'" + "x" * 57 + "…'"), ("\ud800", r"'\ud800'"),
 ])
 def test_short_repr(value, text):
     assert short_repr(value) == text and len(text) <= LONGEST

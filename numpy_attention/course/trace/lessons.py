@@ -137,7 +137,7 @@ def reference_cell(lesson: Lesson) -> int:
             if test(cell):
                 return number
     raise ValueError(f"{lesson.path.name} has no reference implementation to step through: no cell "
-                     "is tagged plain, and none defines a backward pass")
+                     'has tags=["plain"], and none defines a backward pass')
 
 
 def has_backward(cell: Cell) -> bool:

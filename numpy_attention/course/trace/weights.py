@@ -18,7 +18,6 @@ from numpy_attention.course.trace.subjects import (
     tokens_read,
 )
 from numpy_attention.course.trace.table import GIVEN
-from numpy_attention.data.batching import TextBatch
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translation import in_source_order
 from numpy_attention.experiments.runs.translator import Translator
@@ -59,7 +58,8 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
         return of_writer(run, *sentence)
     if isinstance(run, Translator):
         return of_translator(run, *sentence)
-    raise TypeError(f"run is of type {type(run).__name__}; expected Translator or LanguageModelRun")
+    raise TypeError(f"run is of type {type(run).__name__}; expected a Translator or a "
+                    "LanguageModelRun, not the model in it")
 
 
 def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGradients:
@@ -79,7 +79,7 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGra
 def of_writer(run: LanguageModelRun, sentence: Any) -> WeightGradients:
     tokens = tokens_read(run, sentence)
     attended = run.attend(tokens)
-    batch: TextBatch = text_of(run.vocabulary.encode(tokens))
+    batch = text_of(run.vocabulary.encode(tokens))
     weights = run.model.weights(batch)[0][:, 0]
     gradients = gradients_of(run, (tokens,), weights)
     return WeightGradients(attended, gradients, ~np.isnan(attended), [END, *tokens], [*tokens, END])

@@ -87,8 +87,8 @@ def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
     check_ids_in("sources", sources)
     check_ids_in("targets", targets)
     if len(sources) != len(targets):
-        raise ValueError(f"got {len(sources)} sources and {len(targets)} targets; expected one "
-                         "target for each source")
+        raise ValueError(f"the numbers of sources ({len(sources)}) and targets ({len(targets)}) "
+                         "differ; expected one target for each source")
     if not len(sources):
         raise ValueError("no pairs; is the corpus empty, or did a length limit drop every pair?")
 
@@ -138,8 +138,8 @@ class PairBatches:
         array = as_integers("indices", indices)
         count = len(self.sources)
         if array.size and not 0 <= array.min() <= array.max() < count:
-            raise ValueError(f"indices range from {array.min()} to {array.max()}; expected 0 to "
-                             f"{count - 1}")
+            bad = array.min() if array.min() < 0 else array.max()
+            raise ValueError(f"indices contain {bad}; expected integers from 0 to {count - 1}")
         sources = [self.sources[i] for i in indices]
         targets = [self.targets[i] for i in indices]
         return pair_batch(sources, targets, self.reverse_source)

@@ -112,9 +112,9 @@ def read_shipped(corpus: str, split: str) -> str:
                                 "reinstall the package") from None
     found = hashlib.sha256(data).hexdigest()
     if found != CHECKSUMS[name]:
-        raise ValueError(f"{path} is damaged: its SHA-256 is {found}; expected {CHECKSUMS[name]}. "
-                         "Reinstall numpy_attention, or rebuild the file with "
-                         "tools/build_corpora.py")
+        raise ValueError(f"{path} is damaged: its SHA-256 begins with {found[:12]}; expected "
+                         f"{CHECKSUMS[name][:12]}. Reinstall numpy_attention, or rebuild the file "
+                         "with tools/build_corpora.py")
     return lzma.decompress(data).decode("utf-8")
 
 

@@ -57,9 +57,9 @@ class Corpus:
         if name is None:
             return self
         if not isinstance(name, str) or name not in self.parts:
-            known = ", ".join(map(str, (*self.parts, None)))
-            raise ValueError(f"the corpus {self.name!r} has no part {short_repr(name)}; expected "
-                             f"one of {known}")
+            choice = f"choose one of {', '.join(self.parts)}, or " if self.parts else ""
+            raise ValueError(f"the corpus {self.name!r} has no part {short_repr(name)}; "
+                             f"{choice}omit the part")
         return replace(self, **self.parts[name])
 
 

@@ -74,9 +74,9 @@ def _local_file(file: RemoteFile) -> Path:
         raise FileNotFoundError(f"{path} is missing; save {origin} under this name, or unset "
                                 f"{ENVIRONMENT} to download the file automatically")
     if file.sha256 is not None and _sha256(path) != file.sha256:
-        raise ValueError(f"{path} is damaged or is a different edition: its SHA-256 is "
-                         f"{_sha256(path)}; expected {file.sha256}. Replace it with {origin}, or "
-                         f"unset {ENVIRONMENT} to download the file automatically")
+        raise ValueError(f"{path} is damaged or is a different edition: its SHA-256 begins with "
+                         f"{_sha256(path)[:12]}; expected {file.sha256[:12]}. Replace it "
+                         f"with {origin}, or unset {ENVIRONMENT} to download the file")
     return path
 
 
@@ -94,8 +94,8 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
     )
     known = None if file.sha256 is None else f"sha256:{file.sha256}"
     saved = f"{file.member} from this archive" if file.member else "the file"
-    remedy = (f"try again later, or save {saved} as FOLDER/{file.path} and set {ENVIRONMENT} "
-              "to FOLDER")
+    remedy = (f"try again later, or save an intact copy of {saved} as FOLDER/{file.path} and set "
+              f"{ENVIRONMENT} to FOLDER")
     try:
         pooch.retrieve(
             file.url, known, fname=target.name, path=target.parent, downloader=downloader
@@ -107,8 +107,8 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
             reason = f"cannot be downloaded, because the server answered {status};"
         raise ConnectionError(f"{file.url} {reason} {remedy}") from None
     except ValueError:
-        raise ValueError(f"the file at {file.url} was discarded, because its SHA-256 is not the "
-                         f"expected one; {remedy}") from None
+        raise ValueError(f"the file at {file.url} was discarded, because its SHA-256 does not "
+                         f"begin with {str(file.sha256)[:12]}; {remedy}") from None
     finally:
         logger.setLevel(level)
 

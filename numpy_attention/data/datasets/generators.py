@@ -49,9 +49,9 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
             continue
         misses += 1
         if misses == max_misses:
-            raise ValueError(f"found only {len(pairs):,} different sources; expected {count:,}. "
-                             "Ask for fewer pairs, or allow a larger vocabulary or longer "
-                             "sentences")
+            raise ValueError(f"{count:,} different sources were requested, but only "
+                             f"{len(pairs):,} could be found; ask for fewer pairs, or allow a "
+                             "larger vocabulary or longer sentences")
     return pairs
 
 
@@ -72,9 +72,9 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
                          f"1 ≤ min_length ≤ max_length ≤ {LONGEST:,}")
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:
-        raise ValueError(f"{count:,} different sequences were requested, but {vocabulary_size} "
-                         f"tokens make only {space:,} sequences of {min_length} to {max_length} "
-                         "tokens; ask for fewer sequences, or for longer ones")
+        raise ValueError(f"{count:,} different sequences were requested, but only {space:,} exist "
+                         f"for vocabulary_size = {vocabulary_size}, min_length = {min_length} and "
+                         f"max_length = {max_length}; ask for fewer sequences, or for longer ones")
 
     def draw(rng: np.random.Generator) -> Pair:
         length = int(rng.integers(min_length, max_length + 1))

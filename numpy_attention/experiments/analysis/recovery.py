@@ -75,9 +75,10 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
         passages = [one[k:k + shortest] for one in documents
                     for k in range(0, len(one) - shortest + 1, shortest)]
     if not passages:
+        longest = max(map(len, documents))
+        what = f"`words` to at most {longest - 2}" if at_once else "`past` or `following`"
         raise ValueError(f"this text has no passage of {shortest} tokens, because its longest part "
-                         f"has {max(map(len, documents))}; use a longer text, or reduce "
-                         f"{'`words`' if at_once else '`past` or `following`'}")
+                         f"has {longest}; use a longer text, or reduce {what}")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):
@@ -128,9 +129,8 @@ class Recovery:
         """
         check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
-            raise ValueError(f"the two results cover different passages ({len(self.rows):,} and "
-                             f"{len(first.rows):,}, possibly of other lengths); pass the same "
-                             "Passages to both calls of recover()")
+            raise ValueError("the two results cover different passages; pass the same Passages to "
+                             "both calls of recover()")
         return _intervals(self.rows - first.rows, rng)
 
 

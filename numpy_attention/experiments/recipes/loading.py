@@ -56,8 +56,8 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
             check(table, Fields(optional=ENTRIES), name)
             unknown = table.keys() - ENTRIES
             if unknown:
-                raise ValueError(f"recipe {name} has the unknown entries "
-                                 f"{', '.join(sorted(unknown))}; expected {', '.join(ENTRIES)}")
+                raise ValueError(f"recipe {name} has the unknown entry {min(unknown)!r}; expected "
+                                 f"one of {', '.join(ENTRIES)}")
     except ValueError as error:         # including TOMLDecodeError
         raise ValueError(f"{path}: {error}") from None
     return tables
@@ -76,9 +76,9 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:
-        raise ValueError(f"recipe {name} has no {' or '.join(missing)}; add "
-                         f"{' and '.join(missing)}, or set `base` to another recipe")
-    check_name(f"the model of recipe {name}", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
+        raise ValueError(f"recipe {name} lacks {', '.join(missing)}; add what is missing, or set "
+                         "`base` to another recipe")
+    check_name(f"recipe {name}: model", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
     return Recipe(
         name=name,
         description=", ".join(filter(None, [entries["description"], entries.get("details")])),
@@ -119,8 +119,8 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
     training = entries.get("training", {})
     unknown = training.keys() - {one.name for one in fields(kind)}
     if unknown:
-        raise ValueError(f"the training of recipe {name} has the unknown fields "
-                         f"{', '.join(sorted(unknown))}; expected fields of {kind.__name__}")
+        raise ValueError(f"the training of recipe {name} has the unknown field {min(unknown)!r}; "
+                         f"expected a field of {kind.__name__}")
     return kind(**training)
 
 

@@ -47,8 +47,8 @@ class Recipe:
     def __post_init__(self) -> None:
         strange = [" ".join(figure) for figure in self.baselines if figure not in self.metrics]
         if strange:
-            raise ValueError(f"recipe {self.name} has baselines for figures that are not among its "
-                             f"metrics: {', '.join(strange)}; add them, or remove the baselines")
+            raise ValueError(f"recipe {self.name} has a baseline for {strange[0]!r}, which is not "
+                             "one of its metrics; add the metric, or remove the baseline")
         if self.train_max_length and self.is_language_model:
             raise ValueError(f"recipe {self.name} has train_max_length, which is only for "
                              "translators; use the training setting `cut` for a language model")

@@ -22,7 +22,7 @@ from numpy_attention.data.reading import read_lines
 from numpy_attention.training.schema import FINITE, TEXT
 from numpy_attention.training.settings import Values
 from numpy_attention.validation.arguments import as_list
-from numpy_attention.validation.messages import short_repr, typed_repr
+from numpy_attention.validation.messages import missing_and_unknown, short_repr, typed_repr
 from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
 
 WHOLE = Values(int, "a finite integer", FINITE.holds)
@@ -53,7 +53,9 @@ def check(line: Any) -> Line:
     if not isinstance(line, dict):
         raise ValueError(f"a result is {typed_repr(line)}; expected a JSON object")
     if line.keys() not in (FIELDS.keys(), OLDER):
-        raise ValueError(f"the fields of a result are {short_repr([*line])}; expected {[*FIELDS]}")
+        missing = [name for name in FIELDS if name not in line]
+        unknown = [name for name in line if name not in FIELDS]
+        raise ValueError(f"a result has wrong fields: {missing_and_unknown(missing, unknown)}")
     for name, value in line.items():
         if value not in FIELDS[name]:
             raise ValueError(f"the field {name!r} of a result is {typed_repr(value)}; expected "
@@ -92,10 +94,9 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         recipe, now = line["recipe"], line["settings"]
         there = settings.setdefault(recipe, now)
         if there != now:
-            raise ValueError(f"{path}: the figures of recipe {short_repr(recipe)} have different "
-                             f"settings, {short_repr(there)} and {short_repr(now)}, but a table "
-                             "needs figures with the same settings. Remove the file and measure "
-                             "every seed again, or rename the changed recipe")
+            raise ValueError(f"{path}: recipe {short_repr(recipe)} has figures with the settings "
+                             f"{short_repr(there)} and {short_repr(now)}. Remove the file and "
+                             "measure every seed again, or rename the changed recipe")
     return known
 
 

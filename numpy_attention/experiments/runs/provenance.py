@@ -71,11 +71,10 @@ def check_rank_consistency(
     }
     (place, first), *others = ranks.allgather((host(), mine))
     for rank, (where, theirs) in enumerate(others, 1):
-        found = [f"{name} is {theirs[name]}, not {first[name]}" for name in first
-                 if theirs[name] != first[name]]
+        found = [f"{name} = {theirs[name]} on rank {rank} ({where}), but {first[name]} on rank 0 "
+                 f"({place})" for name in first if theirs[name] != first[name]]
         if found:
-            raise ValueError(f"rank {rank} on {where} differs from rank 0 on {place}: "
-                             f"{'; '.join(found)}. Make these the same on every host")
+            raise ValueError(f"{'; '.join(found)}. Use the same on every host")
 
 
 def digest(data: bytes) -> str:

@@ -132,7 +132,7 @@ class Translator(Trained):
             check_methods("a vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         vectors = [source_vectors, target_vectors]
         if training.subwords and any(vectors):
-            raise ValueError("source_vectors and target_vectors contain vectors of words, but "
+            raise ValueError("source_vectors and target_vectors are word vectors, but "
                              f"subwords = {training.subwords} splits words into pieces; omit the "
                              "vectors or the subwords")
         return cls._built(name, settings, training, corpus, vocabularies, vectors)

@@ -279,15 +279,16 @@ def names(found):
 
 def finding_lines(finding, kinds, report, most=MOST_KINDS):
     place = finding.place
+    unsure = "possibly " if finding.is_forward and report.wrong else ""
     if report.users_class and is_of_package(place.file):
         yield (f"first wrong: what the methods of {report.users_class} give to "
                f"{describe_place(place)}, which is correct")
     else:
-        yield f"first wrong: {describe_place(place)}"
+        yield f"first wrong: {describe_place(place)}{', or its gradient' if unsure else ''}"
     yield f"    {source_line(place)}"
     if finding.is_forward:
-        yield ("  the backward is right for a forward that is changed in this line"
-               if report.wrong else "  right when it is changed in this line")
+        yield ("  the backward would be correct if this line were changed; fix whichever is wrong"
+               if unsure else "  the check passes if this line is changed")
     if finding.of is not None:
         what = finding.of.name or finding.of.text
         doubted = finding.compared is not None or is_unexplained(finding, kinds)
@@ -302,7 +303,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
                    f"made, first wrong at number {finding.first_wrong + 1}")
     for kind in kinds[:most]:
         introduction = INTRODUCTIONS.get(kind.name) if kind.instead else ""
-        yield f"  {introduction}: {kind.text}" if introduction else f"  {kind.text}"
+        yield f"  {unsure}{introduction}: {kind.text}" if introduction else f"  {kind.text}"
     if finding is report.findings[0] and is_unexplained(finding, kinds):
         yield ("  no small change to this line corrects it: its inputs may be wrong, or a term may "
                "be missing")

@@ -99,7 +99,7 @@ def test_damaged_or_missing_file_raises(monkeypatch, tmp_path):
     assert len(bible.load_bible_en("test")) == 49
     for damaged in (data[:-1], data[:100] + bytes([data[100] ^ 1]) + data[101:], b""):
         (tmp_path / "shipped" / name).write_bytes(damaged)
-        message = f"{name} is damaged: its SHA-256 is .* expected {bible.CHECKSUMS[name]}"
+        message = f"{name} is damaged: its SHA-256 .* expected {bible.CHECKSUMS[name][:12]}[.]"
         with pytest.raises(ValueError, match=message):
             bible.load_bible_en("test")
 

@@ -92,9 +92,9 @@ def test_invalid_requests():
         load_parallel("dates", "train", min_length=3)
     with check_error(r"the corpus 'bible-en-es' has no option vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)
-    with check_error("the corpus 'copy' has no part 'verses'; expected one of None"):
+    with check_error("the corpus 'copy' has no part 'verses'; omit the part"):
         load_parallel("copy", "train", part="verses")
-    with check_error("'bible-en-es' has no part 'raw'; expected one of clauses, verses, both"):
+    with check_error("'bible-en-es' has no part 'raw'; choose one of clauses, verses, both, or"):
         load_parallel("bible-en-es", "train", part="raw")
 
 

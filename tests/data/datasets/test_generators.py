@@ -41,16 +41,16 @@ def test_smallest_and_largest_valid_sizes():
     assert copy(rng, 1, vocabulary_size=2**31 - 1)
     with pytest.raises(ValueError, match="vocabulary_size = "):
         copy(rng, 1, vocabulary_size=2**31)
-    with pytest.raises(ValueError, match="make only 10 sequences of 3 to 12"):
+    with pytest.raises(ValueError, match="only 10 exist .* min_length = 3 and "):
         copy(rng, 10_000_000, vocabulary_size=1)
 
 
 def test_impossible_requests_raise():
     every = copy(np.random.default_rng(0), 14, vocabulary_size=2, min_length=1, max_length=3)
     assert len(every) == 14
-    with pytest.raises(ValueError, match="make only 14 sequences of 1 to 3"):
+    with pytest.raises(ValueError, match="only 14 exist for vocabulary_size = 2"):
         copy(np.random.default_rng(0), 15, vocabulary_size=2, min_length=1, max_length=3)
-    with pytest.raises(ValueError, match="found only 1 different sources; expected 2"):
+    with pytest.raises(ValueError, match="2 different .*, but only 1 could be found"):
         distinct(lambda rng: Pair(["a"], ["a"]), np.random.default_rng(0), 2, max_misses=50)
 
 
@@ -110,14 +110,14 @@ def test_only_consecutive_misses_count():
     found = distinct(draw, rng, 4, max_misses=3)
     assert [pair.source for pair in found] == [("a",), ("b",), ("c",), ("d",)] and not left
     draw, left = draw_in_turn("aabbbcd")
-    with pytest.raises(ValueError, match="found only 2 different sources; expected 4"):
+    with pytest.raises(ValueError, match="4 different .*, but only 2 could be found"):
         distinct(draw, rng, 4, max_misses=2)
     assert left == ["c", "d"]
 
 
 def test_distinct_gives_up_after_20_000_misses():
     draw, left = draw_in_turn("a" * 20_010)
-    with pytest.raises(ValueError, match="only 1 different"):
+    with pytest.raises(ValueError, match="only 1 could be"):
         distinct(draw, np.random.default_rng(0), 2)
     assert len(left) == 9
     draw, left = draw_in_turn("a")

@@ -51,7 +51,7 @@ class Nan:
     (lambda: analysis.attention_span(ATTENTIVE, TEXT, 9), "has 9 positions before it"),
     (lambda: analysis.gradient_flow(PLAIN, PADDED), "is padded"),
     (lambda: analysis.gradient_flow(GRU, WHOLE, of="c"), "`of` = 'c' is .* of GRU; expected 'h'$"),
-    (lambda: analysis.disturbed(TEXT, RNG, words=8, past=8), "words = 8; .* at most 7"),
+    (lambda: analysis.disturbed(TEXT, RNG, words=8, past=8), "words = 8; .* from 1 to 7"),
     (lambda: analysis.disturbed(TEXT, RNG, following=0), "following = 0"),
     (lambda: analysis.cloze_test(PLAIN, WORDS, [], RNG), "no questions"),
     (lambda: analysis.cloze_test(PLAIN, WORDS, [QUESTION], RNG, "kept"), "state = 'kept'"),

@@ -21,7 +21,7 @@ def line(**changes):
 
 
 @pytest.mark.parametrize("changes, message", [
-    ({"note": "x"}, "fields .*; expected .'recipe', 'settings', 'seed', 'metric'"),
+    ({"note": "x"}, "a result has wrong fields: missing 'low', 'high'; unknown 'note'"),
     ({"seed": True}, "'seed' of a result is True"), ({"settings": 3}, "result is 3"),
     ({"value": None}, "value"), ({"value": float("nan")}, "finite"),
     ({"seed": 10**400}, "result is 1000.*…, of type int; expected a finite"),
@@ -64,7 +64,7 @@ def test_file_is_closed_and_has_umask_permissions(tmp_path, monkeypatch):
 
 def test_figures_of_other_settings_are_rejected(tmp_path):
     path = tmp_path / "r.jsonl"
-    message = r"r.jsonl: the figures of recipe 'r' have different settings, '0a' and '0b'"
+    message = r"r.jsonl: recipe 'r' has figures with the settings '0a' and '0b'"
     with pytest.raises(ValueError, match=message):
         results.append(path, [line(), line(seed=1, settings="0b")])
     assert not path.exists()
@@ -104,7 +104,7 @@ def test_full_disk_leaves_no_partial_line(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text, message", [
-    (json.dumps(LINE) + "\n{}\n", "line 2: the fields of a result are"),
+    (json.dumps(LINE) + "\n{}\n", "line 2: a result has wrong fields: missing '?recipe"),
     ("{\"recipe\": \"r\n", "line 1"),
     ("[" * 100_000, "line 1: .*; correct or remove"),
 ])

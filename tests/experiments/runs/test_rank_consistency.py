@@ -68,8 +68,8 @@ def test_difference_is_reported_by_name(name):
     with pytest.raises(ValueError) as error:
         check_rank_consistency(Two(**{name: "other"}), made, at_ranks.pairs(5), None, 3)
     assert str(error.value) == (
-        f"rank 1 on there differs from rank 0 on here: {name} is other, not {mine}. "
-        "Make these the same on every host")
+        f"{name} = other on rank 1 (there), but {mine} on rank 0 (here). "
+        "Use the same on every host")
 
 
 def test_order_of_settings_is_ignored():

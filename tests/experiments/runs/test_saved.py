@@ -93,12 +93,12 @@ def unknown_model(about):
     (unknown_training, "momentum", False),
     (unknown_setting, "fertility", True), (unknown_model, "model 'perceptron'", True),
 ])
-@pytest.mark.parametrize("version, named", [(None, "before 0.2.0"), ("9.1", "9.1")])
+@pytest.mark.parametrize("version, named", [
+    (None, "try another version"), ("9.1", f"version 9.1, and you are running {__version__}")])
 def test_unknown_contents_name_both_versions(
         folder, change, reason, resumes, version, named):
     rewrite(folder, change, version)
-    versions = f"It was written by numpy_attention {named}, and this is {__version__}"
-    message = f"(?s)cannot be loaded.*{reason}.*{versions}"
+    message = f"(?s)cannot be loaded.*{reason}.*{named}"
     with pytest.raises(ValueError, match=message) as error:
         Translator.load(folder)
     assert "\n" not in str(error.value)
@@ -130,7 +130,7 @@ def test_random_numbers_of_a_model_are_limited():
 
 def test_other_format_names_both_versions(folder):
     rewrite(folder, lambda about: about.update(format=2), "9.1")
-    message = f"format 2; expected 1. .*written by numpy_attention 9.1, and this is {__version__}"
+    message = f"format 2; expected 1. .*written by version 9.1, and you are running {__version__}"
     with pytest.raises(ValueError, match=message):
         Translator.load(folder)
     with pytest.raises(ValueError, match=message):

@@ -21,7 +21,7 @@ def test_copy(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out.splitlines() == copied
     assert main(["lessons", "copy", "mine"]) == 2
     error = capsys.readouterr().err
-    assert "choose another folder, or overwrite them with --force" in error
+    assert "choose another folder, or use --force to overwrite files" in error
     assert main(["lessons", "copy", "mine", "--force"]) == 0
 
 

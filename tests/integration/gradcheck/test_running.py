@@ -213,7 +213,7 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
     ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score returns a float64 "),
     ("memory), (query, p)", "memory)[0], p", "23 of mine.py, Mine.score",
      "scores (B, S) has shape (6,); expected (3, 6)"),
-    ("dot_scores(p, memory),", "list(p),", "23 of mine.py, Mine.score", "scores (B, S) is a list"),
+    ("dot_scores(p, memory),", "list(p),", "23 of mine.py, Mine.score", "scores is a list"),
     ("self, query, memory", "self, query", "21 of mine.py, Mine.score",
      "Mine.score() takes 2 positional arguments but 3 were given"),
     ("return dp @", "dp @", "30 of mine.py, Mine.score_backward",

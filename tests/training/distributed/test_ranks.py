@@ -228,12 +228,12 @@ def test_ranks_that_differ_raise(what, change):
         check_rank_consistency(ranks, made, train, at_ranks.pairs(3), count)
 
     on_ranks(3, agree)
-    with pytest.raises(ValueError, match=r"rank 2 on \S+ differs from rank 0 on \S+: "
-                                         rf"{what} is \S+, not \S+. Make these the same on"):
+    with pytest.raises(ValueError, match=rf"{what} = \S+ on rank 2 \(\S+\), but \S+ "
+                                         r"on rank 0 \(\S+\)\. Use the same on every host"):
         on_ranks(3, lambda ranks: agree(ranks, change if ranks.rank == 2 else lambda made: None))
-    with pytest.raises(ValueError, match="training text is .*, not"):
+    with pytest.raises(ValueError, match="training text = .*, but"):
         on_ranks(2, lambda ranks: agree(ranks, train=at_ranks.pairs(9, 1 + ranks.rank)))
-    with pytest.raises(ValueError, match="threads is 2, not 1"):
+    with pytest.raises(ValueError, match="threads = 2 on rank 1 .*, but 1 on"):
         on_ranks(2, lambda ranks: agree(ranks, count=1 + ranks.rank))
 
 
