@@ -2,7 +2,7 @@
 # # Lesson 02: the recurrent network
 #
 # **You will be able to** derive back-propagation through time, measure how much of a gradient
-# arrives k steps back, and say what clipping can and cannot do.
+# arrives k steps back, and foresee how much will.
 #
 # **Needs:** lesson 01. **Time:** 50 minutes to read, about a minute to run.
 #
@@ -431,28 +431,19 @@ print(f"{model.size:,} parameters, {len(text):,} letters to learn from ...", flu
 trainer.fit(epochs=1)
 print("it writes:", write(model, vocabulary, "the ", 160, np.random.default_rng(10)))
 
+# %% tags=["training"]
+network = bits(model, held_out)
+pairs = bigram_bits(ids, held_out, V)
+print(f"bits per letter: {network:.2f}, and {pairs:.2f} by counting pairs, as in lesson 01")
+assert network < pairs - 0.9
+
 # %% [markdown]
 # Many of these are words, and most of the others could be: you can pronounce them. Sense is another
 # matter. Spelling needs a memory of a few letters, but sense needs much more.
 #
-# How much is the memory worth, as a number? We measure the perplexity on **held-out** text, which
-# the model did not see in training. Lesson 01 defined it as exp(L), where L is the mean loss. We
-# print its log2, the *bits per letter*. The number to beat comes from counting pairs of letters, as
-# in lesson 01.
-
-# %% tags=["training"]
-pairs = bigram_bits(ids, held_out, V)
-network = bits(model, held_out)
-print(f"bits per letter on held-out text after {trainer.step} steps:")
-print(f"  {pairs:.2f} by counting pairs")
-print(f"  {network:.2f} with the recurrent network")
-assert network < pairs - 0.9
-
-# %% [markdown]
-# The memory saves about one bit per letter. But how old are the letters that it remembers?
-#
-# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
-# > has a mask, because later lessons fill up short sentences with padding, which does not count.)
+# The last line measures both models on **held-out** text, which they did not see in training. The
+# *bits per letter* are the log2 of lesson 01's perplexity. The network's memory saves about one bit
+# per letter. But how old are the letters that it remembers?
 #
 # ## How much of the gradient arrives
 #
@@ -811,6 +802,9 @@ assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
 # ## Questions
+#
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
+# > has a mask, because later lessons fill up short sentences with padding, which does not count.)
 #
 # 1. Set r_1 = 0, so that L reads h_2 only. Which of the gradients in the section "Backward" change?
 #    Is dW_1 then 0?

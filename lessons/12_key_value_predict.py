@@ -248,19 +248,19 @@ print("all four equal their central differences")
 # *before* (−1) and the *now* of k_t (1) add up to 0, where the score has its minimum and its slope
 # is 0. (The third number is not 0: changing it raises or lowers both units together.)
 #
-# That was one step. Now follow one state, h_s, through a whole text. (From here, s is a step, not a
-# letter.) At its own step s it is the h_t of the equations above, which asks and predicts. At later
-# steps it is one of the h_i, which are found and fetched. With one part, k_s, v_s and p_s are the
-# same numbers, and the gradients of the four roles are *added*:
+# That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
+# and fetched, as above. But first, at its own step, it was the present state: it asked the states
+# before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
+# gradients of the four roles are *added*:
 #
-#     dh_s =   Σ_i dz_si W_qᵀ    query: at step s, it asks all earlier states i
-#            + Σ_t dz_ts W_sᵀ    key: at the later steps t that see it, it is found
-#            + Σ_t α_ts dc_t     value: at the same steps t, it is fetched
-#            + da_s W_xᵀ         predict: at step s, it predicts
+#     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
+#            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
+#            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
+#            + da_i W_xᵀ         predict: at step i, it predicts
 #
-# The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
-# two: query and key still share a part. (A fifth term comes from the LSTM, which reads h_s at the
-# next step. It reads all parts.)
+# (Of two indices, the first is the step that asks.) The paper calls such a vector *overloaded*.
+# Three parts separate these terms, except the first two: query and key still share a part. (A fifth
+# term comes from the LSTM, which reads h_i at the next step. It reads all parts.)
 #
 # ## All words at once
 #
