@@ -55,8 +55,9 @@ np.set_printoptions(precision=4, suppress=True)
 #     it answers                C
 #
 # Guessing is right a quarter of the time. The network's state has 32 numbers, plenty of room for
-# one symbol. For each n we train a new network, for 400 steps of training. It *learns* the task if
-# more than nine of ten answers are right. Guess: what is the largest n at which it does?
+# one symbol. For each n from 1 to 32, doubled each time, we train a new network, for 400 steps of
+# training. It *learns* the task if more than nine of ten answers are right. Guess: what is the
+# largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -144,8 +145,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (In lesson 01, for a batch, z = h Wᵀ gave dh = dz W. Here U takes the place of Wᵀ, so Uᵀ takes the
-# place of W: dh = da Uᵀ.)
+# (The rule is that y = h M gives dh = dy Mᵀ. In lesson 01, for a batch, M was Wᵀ. Here it is U.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -227,8 +227,8 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
 # the gradient that h_t receives directly from the loss (r_t in our example), and dlast the gradient
-# that the last state receives from whatever comes after it. Then go from the last step to the
-# first:
+# that the last state receives from whatever else reads it later (if nothing does, zeros). Then go
+# from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -443,11 +443,11 @@ assert network < pairs - 0.9
 #
 # The last line measures both models on **held-out** text, which they did not see in training. The
 # *bits per letter* are the log2 of lesson 01's perplexity. The network's memory saves about one bit
-# per letter. But how old are the letters that it remembers?
+# per letter. But how far back did it learn to look?
 #
 # ## How much of the gradient arrives
 #
-# From how far back did this model learn? Its windows let the gradient go back up to 50 steps, but
+# Its windows let the gradient go back up to 50 steps, but
 # how much of it arrives? We put a loss on the last state only, and follow its gradient back. Guess:
 # what share of the gradient is left after 20 letters?
 #
@@ -511,7 +511,7 @@ places = [1, 10, 20, 60]
 
 
 def measure(cell, dlast):
-    """→ the share of dlast (B, H) that arrives after each number of steps; the last 60 states."""
+    """→ a pair: the share of dlast (B, H) that arrives after each number of steps; the last 60 states."""
     start = cell.forward(read[:T], np.zeros((B, H)))[1]
     return gradient_back(cell, read[T:], start, dlast)
 
@@ -520,7 +520,7 @@ trained_share, hs = measure(plain, dlast_true)
 for d in places:
     print(f"{d:2} letters back, {trained_share[d]:.1e} of the gradient is left")
 flat = (np.abs(hs) > 0.9).mean()
-print(f"{flat:.0%} of the trained model's states are above 0.9 or below −0.9")
+print(f"{flat:.0%} of the numbers in the trained model's states are above 0.9 or below −0.9")
 assert trained_share[20] < 0.001
 
 # %% [markdown]
@@ -566,9 +566,7 @@ def gain(U):
 
 
 # %% tags=["training"]
-g = gain(first_U)
-print(f"gain of U before training: {g:.2f}, so 20 letters back at most about {g**20:.0e} is left")
-print(f"gain of U after training: {gain(trained.U):.1f}")
+print(f"gain of U: {gain(trained.U):.1f} after training, {gain(first_U):.2f} before it")
 
 # %% [markdown]
 # So U *lengthens* a typical vector, nearly twofold, as your u did. It is the tanh that shortens the
@@ -642,7 +640,7 @@ show(ax, "02_gradient_flow")
 
 # %% [markdown]
 # The lines of the figure are nearly straight on a log scale: the gradient shrinks or grows
-# exponentially. Our guess predicts all five factors per step within a tenth (compare the columns
+# exponentially. Our guess predicts all five factors *per step* within a tenth (compare the columns
 # "guessed" and "measured").
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
@@ -652,8 +650,8 @@ show(ax, "02_gradient_flow")
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (At the start of training, it was even less: g was smaller, as the output says. We have
-# not measured the time between.)
+# is left. (Before training, g was only 0.66, so at most about 0.66²⁰ was left, which is even less.
+# We have not measured the time between.)
 #
 # ## Clipping
 #
@@ -672,7 +670,7 @@ show(ax, "02_gradient_flow")
 # ## A better start
 #
 # Back to the task at which you saw the network fail. There, U started *small*, with numbers between
-# −0.1 and 0.1. Could you have foreseen the failure? Before training, the states are small, so the
+# −0.1 and 0.1. Before training, the states are small, so the
 # slopes 1 − h² are nearly 1, and each step back changes the gradient by a factor of about g. From
 # the question mark back to the first symbol, there are n + 1 steps. The next cell prints g. With a
 # pencil: what share of the gradient arrives at n = 4, and at n = 8?
@@ -708,7 +706,7 @@ def share_at_first(model, n):
 
 # %% tags=["training"]
 orthogonal = []
-print("share of the gradient that arrives before training, and of right answers after it:")
+print("before training: share of the gradient that arrives; after training: share of right answers")
 print("                   U small                U orthogonal")
 print("         guessed measured answers      measured answers")
 for n, before in zip(DISTANCES, small):
@@ -751,10 +749,11 @@ assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
 # With U small, the pencil predicts the size of the share: at n = 8, where the network failed, less
-# than a ten-thousandth of the gradient arrives. So you could have foreseen it. With an orthogonal
-# start, more than half of it arrives, and the network learns. The figure shows earlier runs with
-# twenty seeds: at n = 8, 17 of 20 networks learn the task with U orthogonal, and only one does with
-# U small. So there was room for the symbol.
+# than a ten-thousandth of the gradient arrives. So you could have foreseen the share. How small is
+# too small, only the experiment tells. With an orthogonal start, more than half of it arrives, and
+# the network learns. The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20 networks
+# learn the task with U orthogonal, and only one does with U small. So there was room for the
+# symbol.
 #
 # But the share of the gradient alone does not decide. With U small, a share of 0.004 is usually
 # enough at n = 4: 16 of 20 networks learn it. With U orthogonal, a share of 0.23 is usually not
@@ -804,7 +803,7 @@ assert near < far and orthogonal[-1] < 0.35
 # ## Questions
 #
 # > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
-# > has a mask, because later lessons fill up short sentences with padding, which does not count.)
+# > has a mask, because later lessons pad short sentences, and padding does not count.)
 #
 # 1. Set r_1 = 0, so that L reads h_2 only. Which of the gradients in the section "Backward" change?
 #    Is dW_1 then 0?

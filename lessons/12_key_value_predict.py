@@ -438,7 +438,7 @@ for row in range(3):
 # | one vector of 16 | | 16, which all four roles read |
 #
 # The tanh layer and the vector of 16 are our controls. The tanh layer is that of lesson 11,
-# y = tanh(h W), which sees no past.
+# y = tanh(h W), which reads no earlier state. It has as many numbers as three parts.
 #
 # A model that knows only which five letters are second in a pair, and guesses among them, is right
 # one time in five. (It is about one in four if the model also rules out earlier answers.) Guess
@@ -515,7 +515,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. (Only predictions after a question count, so only the 1,500
 # states of questions have query and predict terms. The last question of a text is read last, so its
-# state is never found or fetched. So 1,000 states have all four terms.)
+# state is never found or fetched. So 1,000 states have all four terms, and 7,000 have those of key
+# and value.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -555,7 +556,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
-# and value is nearly 0. In the vector of 16, query and predict disagree mostly before step 500.
+# and value is nearly 0. In the vector of 16, query and predict disagree nearly as much at first,
+# but not after step 500.
 #
 # ## Two suspects
 #
@@ -573,9 +575,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # - `q k p | v` separates key and value.
 #
 # The better cut points to the guilty pair. (It only points: each cut separates two other pairs,
-# too. All seven cuts come later.) Guess, then run. For comparison, the table repeats one vector of
-# 8, which separates no roles, and the paper's `q k | v p`, which separates both pairs. Its last
-# column has the means of ten seeds, recorded before.
+# too. Later, we compare all seven ways to cut.) Guess, then run. For comparison, the table repeats
+# one vector of 8, which separates no roles, and the paper's `q k | v p`, which separates both
+# pairs. Its last column has the means of ten seeds, recorded before.
 
 
 # %% tags=["training"]
@@ -628,8 +630,8 @@ assert max(sizes) < 1.1 * by_chance
 # %% [markdown]
 # No, the cases do not cancel: these cosines are not farther from 0 than those of two random
 # directions. So hardly anything in these gradients accuses key and value. A gradient only says what
-# a small change of today's state would do. It does not say whether *any* state of 8 numbers would
-# serve both roles, nor how long training takes to find one. To know that, we had to cut.
+# a small change of today's state would do. It says nothing about states that are far away, nor how
+# long training takes to reach them. So we had to cut.
 #
 # ## Your cut
 #
@@ -673,9 +675,9 @@ print(f"with each of these seeds, it beats {len(beaten)} of the {len(cuts)} cuts
 #
 # With these three seeds, the cut by content beats every cut above. But three are few. Here are ten,
 # for all seven ways to divide four roles between two parts (recorded before; the code is in answers
-# 2 to 4). One model is new: one vector of 13. It has no more parameters than two parts of 8, so it
-# is a fairer control than the vector of 16. Will it beat the cuts? In the figure, each state is a
-# strip with one cell for each part.
+# 2 to 4). Three cuts are new, and so is one uncut model: a vector of 13. It has 3,245 parameters,
+# fewer than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat
+# the cuts? In the figure, each state is a strip with one cell for each part.
 
 # %% tags=["training"]
 assert beaten == cuts
@@ -691,10 +693,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   models, which separate them.
 # - **The two cuts by content** are a good guess, but not a safe one. With eight of ten seeds, no
 #   cut beats `q v | k p`, but with one seed it falls far behind, and `q v p | k` falls far behind
-#   with three. And by content, query and key should be apart, too, yet `q k p | v` does as well as
-#   `q v | k p` on average. We do not know why.
-# - **A longer vector** is the safest choice. One vector of 13 has fewer parameters than two parts
-#   of 8, a mean of 98 %, and never less than 94 %.
+#   with three. Judged by content, query and key should be apart, too, yet `q k p | v` does as well as `q v | k p` on average. We do not know why. (Question 4 is about the worst cut.)
+# - **A longer vector** is the safest choice. One vector of 13 has a mean of 98 %, and never less than 94 %.
 # - **Speed, not room.** With four times as many steps, one vector of 8 answers nearly everything,
 #   too (three seeds). So 8 numbers can serve all four roles. It only takes longer to learn how.
 #
@@ -702,6 +702,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # can help. Among cuts of the same length, 16, it matters much which roles share a part: 7 to 93 %.
 # And a longer vector helps without separating any roles: 28 % with 8 numbers, 98 % with 13, and
 # 100 % with 16. So if you cut a state, compare it with an uncut vector that has as many parameters.
+#
+# That was the main story. Two shorter sections follow.
 #
 # ## Without attention: the last few states
 #
@@ -760,7 +762,7 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 # from Wikipedia, WikiText-2. There are six models: the LSTM alone (y = h), attention with one, two
 # and three parts, the 4-gram, and the tanh layer. Each has 7 million parameters. Nearly all of
 # these are in the word vectors and the output layer. Both are only as wide as *one* part of the
-# state, so further parts cost little. (The first column gives the length of each state.)
+# state, so further parts cost little. (The column *state* gives the length of each state.)
 #
 # Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
 # them?
