@@ -511,7 +511,7 @@ places = [1, 10, 20, 60]
 
 
 def measure(cell, dlast):
-    """→ a pair: the share of dlast (B, H) that arrives after each number of steps; the last 60 states."""
+    """→ the share of dlast (B, H) that arrives after each number of steps; the last T states."""
     start = cell.forward(read[:T], np.zeros((B, H)))[1]
     return gradient_back(cell, read[T:], start, dlast)
 

@@ -556,8 +556,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
-# and value is nearly 0. In the vector of 16, query and predict disagree nearly as much at first,
-# but not after step 500.
+# and value is nearly 0. In the vector of 16, query and predict disagree less, and hardly at all
+# after step 500.
 #
 # ## Two suspects
 #
@@ -693,8 +693,10 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   models, which separate them.
 # - **The two cuts by content** are a good guess, but not a safe one. With eight of ten seeds, no
 #   cut beats `q v | k p`, but with one seed it falls far behind, and `q v p | k` falls far behind
-#   with three. Judged by content, query and key should be apart, too, yet `q k p | v` does as well as `q v | k p` on average. We do not know why. (Question 4 is about the worst cut.)
-# - **A longer vector** is the safest choice. One vector of 13 has a mean of 98 %, and never less than 94 %.
+#   with three. Judged by content, query and key should be apart, too, yet `q k p | v` does as well
+#   as `q v | k p` on average. We do not know why. (Question 4 is about the worst cut.)
+# - **A longer vector** is the safest choice. One vector of 13 has a mean of 98 %, and never less
+#   than 94 %.
 # - **Speed, not room.** With four times as many steps, one vector of 8 answers nearly everything,
 #   too (three seeds). So 8 numbers can serve all four roles. It only takes longer to learn how.
 #

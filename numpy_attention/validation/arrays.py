@@ -55,7 +55,7 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
 
 
 def check_array(name, array, shape=""):
-    """Raise TypeError unless a value is a plain array. shape: for messages, as " of shape (B, S)".
+    """Raise TypeError unless a value is a plain array. shape: a text after "array" in the message.
 
     Operators have other meanings for masked arrays, matrices and subclasses of other libraries.
     """
