@@ -84,8 +84,8 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     interval. Without rng there is no interval.
     """
     if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"unknown tokenizer {short_repr(tokenize)} for BLEU; choose one of "
-                         f"{', '.join(BLEU.TOKENIZERS)}")
+        raise ValueError(f"tokenize = {short_repr(tokenize)}; expected one of "
+                         f"{', '.join(map(repr, BLEU.TOKENIZERS))}")
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
     metric = BLEU(tokenize=tokenize, force=tokenised)       # force: no warning of tokenised text

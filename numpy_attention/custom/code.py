@@ -154,8 +154,8 @@ def read(path: str | Path) -> Code:
     if file.suffix != ".py":
         raise ValueError(f"{short_path(file)} is not a Python file; its name must end with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
-        raise ValueError(f"{short_path(file)} is not a supported file name; use at most 103 "
-                         "characters: a letter, and then letters, digits, or any of _ . + -")
+        raise ValueError(f"{short_path(file)} is not a supported file name; use only letters, "
+                         "digits and _ . + -, and at most 103 characters")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:

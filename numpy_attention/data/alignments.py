@@ -96,7 +96,7 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
         found = NAACL.fullmatch(line)
         if not found:
             raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a word link; "
-                             "expected the format of the first line, such as 1 1 2 S or 1 1 2 P")
+                             "expected PAIR SOURCE TARGET, as in the first line, such as 1 1 2 S")
         pair, source, target = map(int, found.group(1, 2, 3))
         if not 1 <= pair <= count:
             raise ValueError(f"{path}, line {number}: sentence pair {pair} does not exist; "

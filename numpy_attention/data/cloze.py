@@ -188,8 +188,8 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
                                  f"{plural(len(context), 'sentence')} and has no query; expected a "
                                  f"sentence numbered {expected} that contains {GAP}")
         elif place != str(expected):
-            raise ValueError(f"{where} begins with {short_repr(place)}; expected {expected}. The "
-                             "sentences of each question are numbered from 1")
+            raise ValueError(f"{where} begins with {short_repr(place)}; expected the number "
+                             f"{expected}. The sentences of each question are numbered from 1")
         elif columns:
             questions.append(_question(where, context, words, columns, lowercase))
             context = []

@@ -39,10 +39,10 @@ UNPACK = "unpack it, and use the text file in it"
 EXPORT = "export it as plain text (UTF-8)"
 OTHER = "use a plain text file"
 SIGNATURES = (
-    (rb"\x1f\x8b", "gzip data", "unpack it with gunzip or tar xf, or rename it to end with .gz"),
+    (rb"\x1f\x8b", "gzip data", "unpack it: gunzip < FILE > NEW, or rename it to end with .gz"),
     (rb"BZh[1-9]1AY&SY", "bzip2 data",
-     "unpack it with bunzip2 or tar xf, or rename it to end with .bz2"),
-    (rb"\xfd7zXZ\0", "xz data", "unpack it with unxz or tar xf, or rename it to end with .xz"),
+     "unpack it: bunzip2 < FILE > NEW, or rename it to end with .bz2"),
+    (rb"\xfd7zXZ\0", "xz data", "unpack it: unxz < FILE > NEW, or rename it to end with .xz"),
     (rb"\x28\xb5\x2f\xfd", "Zstandard data", "unpack it: unzstd FILE"),
     (rb"\x1f\x9d", "compressed data", "unpack it: uncompress FILE"),
     (rb"\x04\x22\x4d\x18", "LZ4 data", "unpack it: unlz4 FILE"),

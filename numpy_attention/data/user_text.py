@@ -155,7 +155,7 @@ class UserFiles:
         nearby = "" if self.folder is None else (
             f", and {_pure(path).name} is not in {short_path(self.folder.absolute())}, in a folder "
             "above it or in the current folder")
-        advice = "restore the file, or pass its new path to the command that trained the run"
+        advice = "restore the file, or repeat the training command with its new path"
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")
         for file in self._candidates(other)[:1]:

@@ -119,5 +119,5 @@ def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:
     """
     log_probs[..., list(never)] = -np.inf
     if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN
-        what = "NaN" if np.isnan(log_probs).any() else "−inf for every token"
+        what = "NaN" if np.isnan(log_probs).any() else "−inf for every allowed token"
         raise ArithmeticError(f"the model's log p is {what}; did training diverge?")

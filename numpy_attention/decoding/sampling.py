@@ -117,7 +117,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not len(log_p):
-        raise ValueError("log_p is empty; expected log p of at least one token")
+        raise ValueError("log_p is empty; expected the log-probability of at least one token")
     if not (log_p.max(initial=-np.inf) > -np.inf):      # the largest of one with a NaN is NaN
         what = "contains NaN" if np.isnan(log_p).any() else "is −inf for every token"
         raise ArithmeticError(f"log_p {what}; did training diverge?")

@@ -116,7 +116,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
-        raise ValueError(f"nothing to plot; pass a dict with at least one name and its {of}")
+        raise ValueError(f"{name} is empty; pass a dict of at least one name and its {of}")
     return {str(key) if texts else key: value for key, value in values.items()}
 
 

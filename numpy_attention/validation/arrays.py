@@ -202,8 +202,8 @@ def check_integers(name, array, shape, axes, advice="check the order of the axes
 def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type_name(array)
-        raise TypeError(f"{name} is {what}; expected an integer array. Encode tokens with a "
-                        "Vocabulary")
+        raise TypeError(f"{name} is {what}; expected an integer array, such as np.array(ids) of "
+                        "the ids from Vocabulary.encode")
 
 
 def check_ids(name, ids, size):

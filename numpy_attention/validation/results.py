@@ -94,8 +94,8 @@ def check_deferred(dmemory, name, grads):
         return
     else:
         error = ValueError(
-            f"xᵀ dy for {name} has shape {product}; expected {shape}. Call "
-            f"defer({name!r}, x, dy) with the factors of y = x {name}")
+            f"defer({name!r}, x, dy): xᵀ dy has shape {product}; expected {shape}, the shape of "
+            f"{name}. For y = x {name}, pass x first, and then dy")
     error.place = dmemory.callers[name]
     raise error
 

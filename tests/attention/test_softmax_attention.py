@@ -65,7 +65,7 @@ def test_deferred_product_of_a_wrong_shape_raises(rng):
     memory = attention.read(np.zeros((B, S, D)), MASK)
     dmemory = memory.gradient()
     dmemory.defer("W", np.ones((B, S)), np.ones((B, Q)))
-    message = r"xᵀ dy for W has shape \(6, 3\); expected \(3, 6\). Call defer\('W"
+    message = r"xᵀ dy has shape \(6, 3\); expected \(3, 6\), the shape of W"
     with pytest.raises(ValueError, match=message):
         attention.read_backward(memory, dmemory, attention.zeros_like())
 

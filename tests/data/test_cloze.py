@@ -221,8 +221,8 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
 
 @pytest.mark.parametrize("text, message", [
     ("", "contains no questions; a question consists of numbered"),
-    (GOOD + "2 a\n", "line 4 begins with '2'; expected 1. The sentences of each question are"),
-    ("\tb\t\ta|b\n", "line 1 begins with ''; expected 1"),
+    (GOOD + "2 a\n", "line 4 begins with '2'; expected the number 1. The sentences"),
+    ("\tb\t\ta|b\n", "line 1 begins with ''; expected the number 1"),
     ("1\n", "line 1: the number is not followed by a sentence"),
     (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentence and has no query; "
      "expected a sentence numbered 2 that contains XXXXX"),

@@ -167,7 +167,7 @@ def test_missing_or_changed_text_raises(folder):
         own.load("train")
     os.remove("a.txt.gz")
     with pytest.raises(FileNotFoundError, match=r"a\.txt does not exist, and a\.txt is not in .*"
-                                                "runs, in a folder above .* path to the comm"):
+                                                "runs, in a folder above .* repeat the tr"):
         own.load("train")
 
 

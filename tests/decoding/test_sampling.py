@@ -235,7 +235,7 @@ def test_choose_accepts_one_row_only(shape, rng):
 
 
 def test_choose_from_no_tokens_raises(rng):
-    with pytest.raises(ValueError, match="log_p is empty; expected log p of at least one"):
+    with pytest.raises(ValueError, match="log_p is empty; expected the log-probability"):
         choose(np.zeros(0), rng)
 
 

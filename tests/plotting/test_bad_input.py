@@ -26,7 +26,7 @@ def bands(curves):
     (heatmap, ([[0.5, math.nan]],), "NaN"),
     (partial(heatmap, target_tokens=""), (np.ones((0, 2)),), "target_tokens is empty"),
     (partial(heatmap, gold={(0, 1)}), ([[1, 0]],), r"gold link \(0, 1\) has target"),
-    (grid, ({},), "nothing to plot"),
+    (grid, ({},), "is empty; pass a dict"),
     (grid, ({"a": np.ones((3, 3))},), "expected .target, source. ="),
     (gradients, (ZEROS, ZEROS[:1]), "gradients have shape"),
     (gradients, (ZEROS, ZEROS * math.nan), "gradients contain NaN"),
@@ -55,12 +55,12 @@ def bands(curves):
     (plotting.learning_curves, ([{"train_loss": 1.0}],), "epoch = None; expected a number"),
     (plotting.bleu_by_length_plot, ({"a": [(1, 10, 30, 28.0)]},), "the result of bleu_by_length"),
     (plotting.bleu_by_length_plot, ({"a": [ONE, ONE], "b": [ONE]},), "'b' has .* same edges"),
-    (plotting.diagram, ({}, []), "nothing to plot"),
+    (plotting.diagram, ({}, []), "is empty; pass a dict"),
     (plotting.diagram, ({"a": ("a", 0, 101)}, []), "a place of box 'a' = 101; .* from -100"),
     (plotting.diagram, ({"a": ("a", 0, 0, 7)}, []), "the colour of box 'a' = 7"),
     (plotting.diagram, (BOX, [("h", "x")]), "an arrow's box = 'x'; expected one of h, e"),
     (plotting.diagram, (BOX, [("h", "e", "", 3)]), "the bend of an arrow"),
-    (plotting.course_path, ({}, []), "nothing to plot"),
+    (plotting.course_path, ({}, []), "is empty; pass a dict"),
 ])
 def test_invalid_values(draw, given, message):
     with pytest.raises(ValueError, match=message):

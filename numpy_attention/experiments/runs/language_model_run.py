@@ -209,7 +209,7 @@ class LanguageModelRun(Trained):
         if not hasattr(getattr(self.model, "reader", None), "attention"):
             name = self.settings.get("attention", self.name)
             raise ValueError(f"the model {name!r} has no attention weights to show; train one "
-                             "with an attention such as single, combined or key-value")
+                             "with attention = 'single', 'combined' or 'key-value'")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
         """Return the ids of tokens. Raises TypeError for a string if the model reads words."""
