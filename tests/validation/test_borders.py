@@ -156,8 +156,7 @@ MESSAGES = {
     "a long source": (
         lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),
         ValueError, "the source has 10 positions (</s> included), but location attention has "
-        "weights for only 9; leave out longer sentences, or build the model with a larger "
-        "`longest`"),
+        "weights for only 9; leave out longer sentences, or build it with a larger `longest`"),
     "an unknown word": (
         lambda: translator.start(np.array([[99]]), np.array([[True]])), ValueError,
         "ids contains the id 99; expected 0 to 8. Encode tokens with the model's vocabulary"),
