@@ -151,8 +151,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. The
-# function `loss` below computes a_1, h_1 and a_2 afresh, so we cannot nudge the arrays above.
-# Instead, we pass the nudge to `loss`, which adds it to what it computes.
+# function `loss` below computes a_1, h_1 and a_2 afresh, so nudging the arrays above would have no
+# effect on it. Instead, we pass the nudge to `loss`, which adds it to what it computes.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -447,9 +447,10 @@ assert network < pairs - 0.9
 #
 # ## How much of the gradient arrives
 #
-# Its windows let the gradient go back up to 50 steps, but
-# how much of it arrives? We put a loss on the last state only, and follow its gradient back. Guess:
-# what share of the gradient is left after 20 letters?
+# Its windows let the gradient go back up to 50 steps, but how much of it arrives? We put a loss on
+# the last state only, and follow its gradient back. The *share* that is left after d steps is the
+# length of the gradient at h_{T−d}, divided by its length at h_T. Guess: what share is left after
+# 20 letters?
 #
 # Begin with a pencil, and with a network of one unit. Its U is a single number u, and each step
 # back multiplies the gradient by (1 − h²) u. Let u = 1.8. What is left of the gradient after 20
@@ -525,8 +526,8 @@ assert trained_share[20] < 0.001
 
 # %% [markdown]
 # Here is one of the hundred, letter by letter. (We chose it for its last words.) The model has read
-# "flowing with mi", and the next letter is "l". Each bar shows how much of the gradient reaches the
-# state after that letter.
+# "flowing with mi", and the next letter is "l". The bar above a letter shows what share of the
+# gradient reaches the state just after the model has read this letter.
 
 # %% tags=["training"]
 one = slice(83, 84)
@@ -646,12 +647,13 @@ show(ax, "02_gradient_flow")
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more
 # saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with your
-# pencil, the matrix U alone does not decide: the states do, too.
+# pencil, the matrix U alone does not decide: the states do, too. (Your factor was 0.34, because you
+# took 0.9 for every state. Here, not all units are saturated.)
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (Before training, g was only 0.66, so at most about 0.66²⁰ was left, which is even less.
-# We have not measured the time between.)
+# is left. (Before training, g was only 0.66, so the share after 20 letters was at most about
+# 0.66²⁰, or 1/4,000. We have not measured the time between.)
 #
 # ## Clipping
 #
@@ -706,9 +708,9 @@ def share_at_first(model, n):
 
 # %% tags=["training"]
 orthogonal = []
-print("before training: share of the gradient that arrives; after training: share of right answers")
-print("                   U small                U orthogonal")
-print("         guessed measured answers      measured answers")
+print("                  U small                   U orthogonal")
+print("         share of gradient   right        share of   right")
+print("         guessed  measured   answers      gradient   answers")
 for n, before in zip(DISTANCES, small):
     shares = []
     for kind in (False, True):
@@ -716,8 +718,8 @@ for n, before in zip(DISTANCES, small):
         shares.append(share_at_first(model, n))
     g = gain(recall_model(n, False)[0].cells.cells[0].U)
     orthogonal.append(train_recall(model, n, rng))
-    print(f"n = {n:<3} {g**(n + 1):9.1g} {shares[0]:8.1g} {before:7.2f} {shares[1]:13.2f} "
-          f"{orthogonal[-1]:7.2f}", flush=True)
+    print(f"n = {n:<3} {g**(n + 1):9.1g} {shares[0]:9.1g} {before:9.2f} {shares[1]:13.2f} "
+          f"{orthogonal[-1]:10.2f}", flush=True)
 
 # %% tags=["training"]
 far = max(n for n, right in zip(DISTANCES, orthogonal) if right > 0.9)
@@ -749,11 +751,11 @@ assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
 # With U small, the pencil predicts the size of the share: at n = 8, where the network failed, less
-# than a ten-thousandth of the gradient arrives. So you could have foreseen the share. How small is
-# too small, only the experiment tells. With an orthogonal start, more than half of it arrives, and
-# the network learns. The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20 networks
-# learn the task with U orthogonal, and only one does with U small. So there was room for the
-# symbol.
+# than a ten-thousandth of the gradient arrives. You could have foreseen this. Only the experiment
+# can tell how small is too small. With an orthogonal start, more than half of the gradient arrives
+# at n = 8, and the network learns. The figure shows earlier runs with twenty seeds: at n = 8, 17 of
+# 20 networks learn the task with U orthogonal, and only one does with U small. So there was room
+# for the symbol.
 #
 # But the share of the gradient alone does not decide. With U small, a share of 0.004 is usually
 # enough at n = 4: 16 of 20 networks learn it. With U orthogonal, a share of 0.23 is usually not

@@ -62,7 +62,7 @@ def draw_letters(verse, share):
     ax.tick_params(axis="x", length=0)
     reached = int((share > 0.1).sum())
     ax.set(ylabel="share of the gradient", xlim=(-0.6, len(verse) - 0.4),
-           title=f"Only the last {reached} characters receive more than a tenth of the gradient")
+           title=f"Beyond the last {reached} characters, less than a tenth of the gradient is left")
     return figure
 
 
