@@ -147,7 +147,7 @@ TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
 }
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
 SEPARATED = {       # which of two pairs, query and predict or key and value, have separate parts
-    "one vector of 8": "no roles",
+    "q p | k v": "neither pair",
     "k v p | q": "query and predict",
     "q k p | v": "key and value",
     "q k | v p": "both pairs",
