@@ -70,12 +70,13 @@ near = max(n for n, right in zip(DISTANCES, small) if right > 0.9)
 print(f"the largest n that it learns is {near}")
 
 # %% [markdown]
-# A little noise does no harm. A little more, and the network might as well guess.
+# In this run, a little noise does no harm. A little more, and the network might as well guess.
 #
-# The network *can* do better. At the end of this lesson, it gets further, and almost the only
-# change is where one of its matrices starts. So there is room for the symbol. But to *learn* that
-# the symbol is worth keeping, the network needs a gradient that travels back through time, from the
-# step where a mistake is made to the step that could have prevented it. We follow this gradient.
+# The network *can* do better. At the end of this lesson, it gets further, and almost all that
+# changes is the values with which one of its matrices begins. So the room is there. But to *learn*
+# that the symbol is worth keeping, the network needs a gradient that travels back through time,
+# from the step where a mistake is made to the step that could have prevented it. We follow this
+# gradient.
 #
 # ## Forward
 #
@@ -145,7 +146,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (The rule is that y = h M gives dh = dy Mᵀ. In lesson 01, for a batch, M was Wᵀ. Here it is U.)
+# (For y = h M, dh = dy Mᵀ. Here M is U. In lesson 01, for a batch, M was Wᵀ, so there it was dh =
+# dz W.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -652,8 +654,8 @@ show(ax, "02_gradient_flow")
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (Before training, g was only 0.66, so the share after 20 letters was at most about
-# 0.66²⁰, or 1/4,000. We have not measured the time between.)
+# is left. (It was no better when training began: g was 0.66, so at most about 0.66²⁰, or 1/4,000,
+# was left after 20 letters. We have not measured the time between.)
 #
 # ## Clipping
 #
@@ -695,7 +697,9 @@ print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 
 # %% tags=["training"]
 def share_at_first(model, n):
-    """→ the share that arrives at the state after the first symbol: guessed, and measured."""
+    """→ the share that arrives at the state after the first symbol: guessed, and measured;
+    the rms of the last state.
+    """
     model = model.astype(float)
     task = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     xs, _ = model.embedding.forward(task.inputs)                # (n + 2, 200, 16)
@@ -705,7 +709,7 @@ def share_at_first(model, n):
     zeros = model.output.zeros_like()
     _, dlast = model.output.loss_and_grad(last, task.targets[-1], 1.0, zeros)
     share, hs = gradient_back(cell, xs, start, dlast)
-    return (gain(cell.U) * rms(1 - hs**2)) ** (n + 1), share[n + 1]
+    return (gain(cell.U) * rms(1 - hs**2)) ** (n + 1), share[n + 1], rms(last)
 
 
 # %% tags=["training"]
@@ -714,10 +718,10 @@ print("                  U small                    U orthogonal")
 print("         share of gradient   right     share of gradient   right")
 print("         guessed  measured  answers    guessed  measured  answers")
 for n, before in zip(DISTANCES, small):
-    guess, share = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
+    guess, share, size = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
     print(f"n = {n:<3} {guess:9.1g} {share:9.1g} {before:8.2f}", end=" ")
     model, rng = recall_model(n, is_orthogonal=True)
-    guess, share = share_at_first(model, n)
+    guess, share, larger = share_at_first(model, n)
     assert np.isclose(guess, share, rtol=0.1)
     orthogonal.append(train_recall(model, n, rng))
     print(f"{guess:10.2f} {share:9.2f} {orthogonal[-1]:8.2f}", flush=True)
@@ -725,6 +729,7 @@ for n, before in zip(DISTANCES, small):
 # %% tags=["training"]
 far = max(n for n, right in zip(DISTANCES, orthogonal) if right > 0.9)
 print(f"the largest n learnt: {near} with U small, {far} with U orthogonal")
+print(f"rms of the last state at n = {n}: {size:.2f} with U small, {larger:.2f} with U orthogonal")
 
 # From earlier runs: how many of twenty networks, with seeds 8 to 27, learn n = 4, 8, 16 and 32
 # (code: lesson 03, answer 5).
@@ -751,19 +756,23 @@ show(ax, "02_recall")
 assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
-# Our guess predicts the share for both starts. With U small, less than a ten-thousandth of the
-# gradient arrives at n = 8, where the network failed. You could have foreseen this. Only the
-# experiment can tell how small is too small. With U orthogonal, more than half of the gradient
-# arrives at n = 8, and the network learns. The figure shows earlier runs with twenty seeds: at n =
-# 8, 17 of 20 networks learn the task with U orthogonal, and only one does with U small. So there
-# was room for the symbol.
+# Our guess predicts the share within a tenth with U orthogonal, and its size with U small. There,
+# less than a ten-thousandth of the gradient arrives at n = 8, where the network failed. You could
+# have foreseen this. Only the experiment can tell how small is too small. With U orthogonal, more
+# than half of the gradient arrives at n = 8, and the network learns. The figure shows earlier runs
+# with twenty seeds: at n = 8, 17 of 20 networks learn the task with U orthogonal, and only one does
+# with U small. So there was room for the symbol.
+#
+# Why does even the orthogonal start lose gradient? It forgets little, so the noise piles up in the
+# state. The state is twice as large as with U small (see the last lines), so its slopes are
+# smaller.
 #
 # But the share of the gradient alone does not decide. With U small, a share of 0.004 is usually
 # enough at n = 4: 16 of 20 networks learn it. With U orthogonal, a share of 0.23 is usually not
 # enough at n = 16: 5 of 20 do. (Each share was measured in one network.) Part of the reason is
 # time. Of the first five networks that failed at n = 16, four learn it with 4,000 training steps
-# instead of 400, and even at n = 32 one of five does. Another part may be the noise, which writes
-# into the same state as the symbol. (We have not tested this.)
+# instead of 400, and even at n = 32 one of five does. Another part may be the noise that has piled
+# up in the state, next to the symbol. (We have not tested this.)
 #
 # How far back, then, can a recurrent network learn? In principle, as far as its window reaches. In
 # practice, only as far back as enough of the gradient arrives, and only if training lasts long

@@ -93,10 +93,10 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # How can it find the *u*? The present state has just read a *d*. So it looks for an earlier state
 # that had a *d* just *before* it. Query and key share a part, so k_i must hold two letters. Later
 # steps find the state by the letter *before*. At its own step, the state asked with the letter
-# *now*. We write it as (before, now, 1), where the 1 serves as a bias. The letter d is written as 1
-# and g as −1. The letters u and s are written as 0, because only the first letter of a pair, d or
-# g, is ever asked again. In the first key, *before* is 0 as well, because there is no letter before
-# it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
+# *now*. So we write a key as (before, now, 1), where the 1 serves as a bias. The letter d is
+# written as 1 and g as −1. The letters u and s are written as 0, because only the first letter of a
+# pair, d or g, is ever asked again. In the first key, *before* is 0 as well, because there is no
+# letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -252,7 +252,8 @@ print("all four equal their central differences")
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
 # before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
-# gradients of the four roles are *added*. (Of two indices, the first is the step that asks.)
+# gradients of the four roles are *added*. (In dz_ti and α_ti, the first index is the step that
+# asks, and the second the state that is asked.)
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
@@ -442,8 +443,9 @@ for row in range(3):
 # y = tanh(h W), which reads no earlier state. It has as many numbers as three parts.
 #
 # A model that knows only which five letters are second in a pair, and guesses among them, is right
-# one time in five. (It is about one in four if the model also rules out earlier answers.) Guess
-# before you run: one vector of 16 is as long as two parts of 8. What share will it answer right?
+# one time in five. (If it also rules out the answers already given, it is right about one time in
+# four.) Guess before you run: one vector of 16 is as long as two parts of 8. What share will it
+# answer right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -557,8 +559,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
-# and value is nearly 0. In the vector of 16, query and predict disagree less, and hardly at all
-# after step 500.
+# and value is nearly 0. In the vector of 16, query and predict disagree about as much at first, and
+# hardly at all after step 500.
 #
 # ## Two suspects
 #
@@ -576,9 +578,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # - `q k p | v` separates key and value;
 # - the paper's `q k | v p` separates both.
 #
-# Which suspect is guilty? (It will only be a hint: each cut also separates other pairs. Later, we
-# compare all seven ways to cut.) Guess, then run. The last column of the table has the means of ten
-# seeds, recorded before.
+# Which suspect is guilty? (The result is only a hint: each cut also separates other pairs. Later,
+# we compare all seven ways to cut.) Guess, then run. The last column of the table has the means of
+# ten seeds, recorded before.
 
 
 # %% tags=["training"]
@@ -608,10 +610,10 @@ assert (right["q k p | v"] > small).all()
 assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 
 # %% [markdown]
-# With the first two cuts, the three seeds differ widely, so ten seeds must decide. Their means are
-# clear. It helps to separate key and value: 93 % instead of 63 %. It does not help to separate
-# query and predict: 46 % instead of 63 %, and 83 % instead of 93 % if key and value are separated,
-# too. So it seems that the cosines accused the wrong pair.
+# With the first two cuts, the three seeds differ widely, so ten seeds must decide. It helps to
+# separate key and value: 93 % instead of 63 %, and 83 % instead of 46 %. For query and predict, the
+# means go the wrong way, although less clearly: 46 % instead of 63 %, and 83 % instead of 93 %. So
+# it seems that the cosines accused the wrong pair.
 #
 # But how can key and value be in conflict, if their mean cosine is about 0? Perhaps cases cancel:
 # in half of the states their gradients agree, and in the other half they are opposite. Then most
@@ -631,8 +633,8 @@ assert max(sizes) < 1.1 * by_chance
 # %% [markdown]
 # No, the cases do not cancel: these cosines are not farther from 0 than those of two random
 # directions. So hardly anything in these gradients accuses key and value. A gradient only says what
-# a small change of today's state would do. It says nothing about states that are far away, nor how
-# long training takes to reach them. So we had to cut.
+# a small change of h would do now. It does not say how good a very different h would be, or how
+# long training takes to get there. So we had to cut.
 #
 # ## Your cut
 #
@@ -674,11 +676,12 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 # %% [markdown]
 # ## The verdict of ten seeds
 #
-# On average, the cut by content beats every cut above. But three seeds are few. Here are ten,
-# for all seven ways to divide four roles between two parts (recorded before; the code is in answers
-# 2 to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245 parameters,
-# fewer than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat
-# the cuts? In the figure, each state is a strip with one cell for each part.
+# On average, the cut by content beats every cut above. But three seeds are few. Here are ten, for
+# all seven ways to divide four roles between two parts (recorded before; the code is in answers 2
+# to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245 parameters, fewer
+# than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat the
+# cuts? In the figure, each state is a strip with one cell for each part. A cell is hatched if its
+# roles need both letters, *now* and *before*.
 
 # %% tags=["training"]
 assert beaten == cuts
@@ -689,15 +692,15 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # Did the parts help because they separate the roles, or because they make the state longer? Both
 # can help. Among cuts of the same length, 16, it matters much which roles share a part: the means
 # go from 7 to 93 %. And a longer vector helps without separating any roles: 28 % with 8 numbers, 98
-# % with 13, and 100 % with 16. On this task, the ten seeds also say:
+# % with 13, and 100 % with 16. On this task, we also learn:
 #
 # - **Key and value** should be apart. The cuts between them have means from 82 to 93 %, and the
 #   others from 7 to 63 %. Query and predict can share a part: `q k p | v` does at least as well as
 #   the paper's two models, which separate them.
 # - **The two cuts by content** are a good guess, but not a safe one. With eight seeds, no cut beats
-#   `q v | k p`, but with one seed it drops to 35 %. `q v p | k` falls far behind with three.
-#   And judged by content, query and key should be apart, too, yet `q k p | v` does as well on
-#   average as `q v | k p`. We do not know why. (Question 4 is about the worst cut.)
+#   `q v | k p`, but with one seed it drops to 35 %. `q v p | k` falls far behind with three. By
+#   content, query and key should also be apart. Yet `q k p | v`, which keeps them together, does as
+#   well on average as `q v | k p`. We do not know why. (Question 4 is about the worst cut.)
 # - **A longer vector** is the safest choice: one vector of 13 never answers less than 94 %. But one
 #   vector of 8 can do it, too. With four times as many steps, it answers nearly everything (three
 #   seeds). So 8 numbers have room for all four roles. It only takes longer to learn how.
@@ -759,12 +762,12 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 #
 # ## Real text
 #
-# The recorded runs (recipes `wikitext-*`, with a window of 5) follow the paper on a smaller text
-# from Wikipedia, WikiText-2. There are seven models: the LSTM alone (y = h), attention with one,
-# two and three parts, the 4-gram, the tanh layer, and a linear layer, y = h W_x. Each has 7 million
-# parameters. Nearly all of these are in the word vectors and the output layer. Both are only as
-# wide as *one* part of the state, so further parts cost little. (The column *state* gives the
-# length of each state.)
+# For real text, we have recorded longer runs (recipes `wikitext-*`, with a window of 5). They
+# follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models: the LSTM
+# alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear
+# layer, y = h W_x. Each has 7 million parameters. Nearly all of these are in the word vectors and
+# the output layer. Both are only as wide as *one* part of the state, so further parts cost little.
+# (The column *state* gives the length of each state.)
 #
 # Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
 # them?

@@ -261,11 +261,16 @@ def draw_ten_seeds():
 
 
 def _draw_parts(ax, row, parts):
-    """Draw a state as a strip: one cell per part, as wide as it has numbers."""
+    """Draw a state as a strip: one cell per part, as wide as it has numbers.
+
+    A cell is hatched if its roles need both letters: the key *before*, query and value *now*.
+    """
     start = STRIP
     for (roles, size), colour in zip(parts, PART_COLOURS):
-        ax.barh(row, size, left=start, height=0.7, color=colour, edgecolor="white")
-        ax.text(start + size / 2, row, roles, ha="center", va="center", fontsize=9)
+        needs_both = "k" in roles and ("q" in roles or "v" in roles)
+        ax.barh(row, size, left=start, height=0.7, color=colour, edgecolor="white",
+                hatch="///" if needs_both else None)
+        ax.text(start + size / 2, row, roles, ha="center", va="center", fontsize=8, weight="bold")
         start += size
 
 
