@@ -91,12 +91,12 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that followed the first *d*.
 #
 # How can it find the *u*? The present state has just read a *d*. So it looks for an earlier state
-# that had a *d* just *before* it. Query and key share a part, so k_i must hold two letters. Later
-# steps find the state by the letter *before*. At its own step, the state asked with the letter
-# *now*. So we write a key as (before, now, 1), where the 1 serves as a bias. The letter d is
-# written as 1 and g as −1. The letters u and s are written as 0, because only the first letter of a
-# pair, d or g, is ever asked again. In the first key, *before* is 0 as well, because there is no
-# letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
+# that had a *d* just *before* it. Query and key share a part, so k_i has two jobs, and must hold
+# two letters: the letter *before*, by which later steps find it, and the letter *now*, with which
+# it asks at its own step. So we write a key as (before, now, 1), where the 1 serves as a bias. The
+# letter d is written as 1 and g as −1. The letters u and s are written as 0, because only the first
+# letter of a pair, d or g, is ever asked again. In the first key, *before* is 0 as well, because
+# there is no letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -193,7 +193,7 @@ assert letters[alpha.argmax()] == "u"
 # - An earlier state is h_i, not h_s.
 # - A key is the part k_i itself, not yet multiplied by W_s.
 # - The vector of the score is w, because v is a value. The loss is dy · y, not w · y.
-# - The length of y, which was K, is O, because K holds the keys.
+# - The length of y, K in lesson 11, is O here, because K holds the keys.
 #
 # ## Backward
 #
@@ -559,15 +559,15 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
-# and value is nearly 0. In the vector of 16, query and predict disagree about as much at first, and
-# hardly at all after step 500.
+# and value is slightly negative. In the vector of 16, query and predict disagree about as much at
+# first, and hardly at all after step 500.
 #
 # ## Two suspects
 #
 # Which conflict holds one vector of 8 back? There are two suspects, and each is a pair of roles:
 #
 # - **Query and predict.** Their cosine, about −0.3, accuses them.
-# - **Key and value.** Their cosine is about 0. But think of the example: a state is found by the
+# - **Key and value.** Their cosine is close to 0. But think of the example: a state is found by the
 #   letter *before*, and what is fetched from it is the letter *now*. So the key needs one letter,
 #   and the value another.
 #
@@ -579,8 +579,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # - the paper's `q k | v p` separates both.
 #
 # Which suspect is guilty? (The result is only a hint: each cut also separates other pairs. Later,
-# we compare all seven ways to cut.) Guess, then run. The last column of the table has the means of
-# ten seeds, recorded before.
+# we compare all seven ways to cut.) Guess, then run. The table has the means of ten seeds, recorded
+# before.
 
 
 # %% tags=["training"]
@@ -602,7 +602,7 @@ def cut(name, seed):
 print("\ntwo parts of 8, with the roles divided in other ways: right answers")
 for name in ("q p | k v", "k v p | q", "q k p | v"):
     answers_of(name, partial(cut, name))
-print_suspects(right)
+print_suspects()
 
 # %% tags=["training"]
 assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"]) < 0.1
@@ -610,15 +610,15 @@ assert (right["q k p | v"] > small).all()
 assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 
 # %% [markdown]
-# With the first two cuts, the three seeds differ widely, so ten seeds must decide. It helps to
-# separate key and value: 93 % instead of 63 %, and 83 % instead of 46 %. For query and predict, the
-# means go the wrong way, although less clearly: 46 % instead of 63 %, and 83 % instead of 93 %. So
-# it seems that the cosines accused the wrong pair.
+# With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
+# along its rows: it helps to separate key and value, from 63 to 93 % and from 46 to 83 %. Read it
+# down its columns: to separate query and predict does not help. The means even fall, although less
+# clearly. So it seems that the cosines accused the wrong pair.
 #
-# But how can key and value be in conflict, if their mean cosine is about 0? Perhaps cases cancel:
-# in half of the states their gradients agree, and in the other half they are opposite. Then most
-# cosines would be far from 0, although their mean is not. We can see whether that is so. We take
-# the *mean size* of the cosines, without their signs, and compare it with that of two random
+# But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps cases
+# cancel: in half of the states their gradients agree, and in the other half they are opposite. Then
+# most cosines would be far from 0, although their mean is not. We can see whether that is so. We
+# take the *mean size* of the cosines, without their signs, and compare it with that of two random
 # directions.
 
 # %% tags=["training"]
@@ -657,9 +657,10 @@ if yours:
     answers_of(yours, partial(cut, yours))
 
 # %% [markdown]
-# The query needs *now*, the question. In the example, a key holds *now* only because the query
-# shares its part. (W_s does not read it, as the zero column of dK shows.) Predict need not read
-# either letter, because the answer comes with c. (Question 4 shows what it does with *now*.)
+# The query needs *now*, which is the letter asked about. In the example, a key holds *now* only
+# because the query shares its part. (W_s does not read it, as the zero column of dK shows.) Predict
+# need not read either letter, because the answer comes with c. (Question 4 shows what it does with
+# *now*.)
 #
 # So query and value can share a part, and the key gets the other one. Predict could go to either
 # part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
@@ -690,17 +691,18 @@ show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
 # Did the parts help because they separate the roles, or because they make the state longer? Both
-# can help. Among cuts of the same length, 16, it matters much which roles share a part: the means
-# go from 7 to 93 %. And a longer vector helps without separating any roles: 28 % with 8 numbers, 98
-# % with 13, and 100 % with 16. On this task, we also learn:
+# can help. Among cuts of the same length, 16, it matters a great deal which roles share a part: the
+# means range from 7 to 93 %. And a longer vector helps without separating any roles: 28 % with 8
+# numbers, 98 % with 13, and 100 % with 16. On this task, we also learn:
 #
 # - **Key and value** should be apart. The cuts between them have means from 82 to 93 %, and the
 #   others from 7 to 63 %. Query and predict can share a part: `q k p | v` does at least as well as
 #   the paper's two models, which separate them.
-# - **The two cuts by content** are a good guess, but not a safe one. With eight seeds, no cut beats
-#   `q v | k p`, but with one seed it drops to 35 %. `q v p | k` falls far behind with three. By
-#   content, query and key should also be apart. Yet `q k p | v`, which keeps them together, does as
-#   well on average as `q v | k p`. We do not know why. (Question 4 is about the worst cut.)
+# - **The two cuts by content** are a good guess, but not a safe one. For eight of the ten seeds, no
+#   cut beats `q v | k p`. For one seed, it drops to 35 %. `q v p | k` falls far behind for three
+#   seeds. By content, query and key should also be apart. Yet `q k p | v`, which keeps them
+#   together, does as well on average as `q v | k p`. We do not know why. (Question 4 is about the
+#   worst cut.)
 # - **A longer vector** is the safest choice: one vector of 13 never answers less than 94 %. But one
 #   vector of 8 can do it, too. With four times as many steps, it answers nearly everything (three
 #   seeds). So 8 numbers have room for all four roles. It only takes longer to learn how.
@@ -779,9 +781,9 @@ print_wikitext()
 # The LSTM alone beats every attention model with every seed, while in the paper it loses to all of
 # them. The tanh may be to blame, because all attention models end in it. On an LSTM without
 # attention, the tanh layer costs 21 to 35 points of perplexity, and a linear layer in its place
-# only 3 to 11. Three parts of attention win back 11 to 25 points. The 4-gram, which has no
-# attention, wins back more than that with two of the three seeds. With the third, it is worse than
-# the tanh layer. All this does not refute the paper, whose text and models were larger.
+# only 3 to 11. Three parts of attention win back 11 to 25 points. With two of the three seeds, the
+# 4-gram, which has no attention, wins back more than three parts do. With the third, it is worse
+# than the tanh layer. All this does not refute the paper, whose text and models were larger.
 
 # %% [markdown]
 # ## What others call it

@@ -146,20 +146,15 @@ TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
     "one vector of 16": (100, 100, 100, 100, 100, 99, 100, 100, 100, 100),
 }
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
-SEPARATED = {       # which of two pairs, query and predict or key and value, have separate parts
-    "q p | k v": "neither pair",
-    "k v p | q": "query and predict",
-    "q k p | v": "key and value",
-    "q k | v p": "both pairs",
-}
 
 
-def print_suspects(right):
-    """Print a table of the models in SEPARATED: right {name: one share per seed}, and ten seeds."""
-    print(f"\n  {'model':<16} {'separates':<18} three seeds    mean of ten, recorded")
-    for name, pairs in SEPARATED.items():
-        three = ", ".join(f"{share:3.0%}" for share in right[name])
-        print(f"  {name:<16} {pairs:<18} {three}  {np.mean(TEN_SEEDS[name]):.0f}%")
+def print_suspects():
+    """Print the means of ten seeds of four cuts, by which of two pairs share a part."""
+    print("\nmean of ten seeds, recorded       key and value")
+    print(f"  query and predict  {'together':>17} {'apart':>17}")
+    for name, cuts in {"together": ("q p | k v", "q k p | v"),
+                       "apart": ("k v p | q", "q k | v p")}.items():
+        print(f"  {name:<18}", *(f"{cut:>13} {np.mean(TEN_SEEDS[cut]):.0f}%" for cut in cuts))
 
 
 def print_ten_seeds():
