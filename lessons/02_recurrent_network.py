@@ -2,7 +2,7 @@
 # # Lesson 02: the recurrent network
 #
 # **You will be able to** derive back-propagation through time, measure how much of a gradient
-# arrives k steps back, and foresee how much will.
+# arrives k steps back, and predict it.
 #
 # **Needs:** lesson 01. **Time:** 50 minutes to read, about a minute to run.
 #
@@ -145,8 +145,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (If z = h M, then dh = dz Mᵀ. Here M is U. In lesson 01, for a batch, M was Wᵀ, which gave dh = dz
-# W.)
+# (As in lesson 01: if z = h M, then dh = dz Mᵀ. Here M is U.)
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -227,10 +226,9 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
-# the gradient that h_t receives directly from the loss (r_t in our example), and dlast the gradient
-# that the last state receives from whatever else reads it later (if nothing does, zeros). (In the
-# code, y_t is h_t: a state is also what the network returns.) Then go from the last step to the
-# first:
+# the gradient that h_t receives directly from the loss (r_t in our example), where y_t is h_t as
+# the network's output. The last state may also be read by something after these T steps. Let dlast
+# be the gradient from there, or zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -690,8 +688,8 @@ print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 # share arrives, with both starts, and compare it with our guess, (g · rms(1 − h²))^(n + 1). Then we
 # train as before. Guess: what is the largest n at which the network learns the task now?
 #
-# (The training sequences differ, too. The same generator draws first U and then the sequences, and
-# an orthogonal U uses up more random numbers.)
+# (The training sequences are not the same with both starts. The same generator draws first U and
+# then the sequences, and an orthogonal U uses up more random numbers.)
 
 
 # %% tags=["training"]
@@ -764,23 +762,26 @@ assert near < far and orthogonal[-1] < 0.35
 # order of magnitude: at n = 8, where the network failed, less than a ten-thousandth of the gradient
 # arrives. You could have foreseen this. With U orthogonal, more than half of the gradient arrives
 # at n = 8, and the network learns. (Why not all of it? An orthogonal U forgets little, so the noise
-# piles up in the state. The output shows that the state is twice as large as with U small, so its
-# slopes are smaller.) The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20 networks
-# learn the task with U orthogonal, and only one does with U small.
+# piles up in the state. At n = 32, the state is twice as large as with U small, so its slopes are
+# smaller.) The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20 networks learn the
+# task with U orthogonal, and only one does with U small.
 #
 # So is it impossible to learn from a gradient that has vanished? Here is a control. We took five
 # networks that had failed after 400 training steps, and trained them for 4,000 instead. At n = 8,
 # four of five networks with U small learn the task after all. Even at n = 16, where two billionths
-# of the gradient arrive at first, two of five do. With U orthogonal, it is four of five. At n = 32,
-# it is one of five with either start. So a gradient that has vanished still teaches, but slowly.
-# (Perhaps this is thanks to Adam, which makes small gradients larger: see question 7. We have not
-# tested this.)
+# of the gradient arrive at first, two of five do. With U orthogonal, four of five learn n = 16. At
+# n = 32, it is one of five with either start. So a gradient that has vanished still teaches, but
+# slowly. (Perhaps this is thanks to Adam, which makes small gradients larger: see question 7. We
+# have not tested this.)
 #
 # How far back, then, can a recurrent network learn? In principle, as far as its window reaches. In
-# practice, as far as you can wait: the less of the gradient arrives, the longer it takes. In our
-# model of letters, about a two-thousandth is left after 20 letters. Lesson 03 builds a path on
-# which the gradient hardly shrinks, and lets the network choose when to write into its state.
-# There, with a good start, all twenty networks learn n = 32 in 400 steps.
+# practice, as far as you can wait: with the same start, the less of the gradient arrives, the
+# longer it takes. (Between two starts, the share does not decide: 0.004 is usually enough at n = 4
+# with U small, and 0.23 is usually not enough at n = 16 with U orthogonal. After more noise, the
+# gradient may say less about the first symbol.) In our model of letters, about a two-thousandth is
+# left after 20 letters. Lesson 03 builds a path on which the gradient hardly shrinks, and lets the
+# network choose when to write into its state. There, with a good start, all twenty networks learn n
+# = 32 in 400 steps.
 
 # %% [markdown]
 # ## What others call it
@@ -834,6 +835,6 @@ assert near < far and orthogonal[-1] < 0.35
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number of W, U and b,
 #    it keeps m, a running mean of the gradient, and v, a running mean of its square. It moves the
 #    number by the learning rate times m̂ / √v̂. Both means begin at 0, so at first they are too
-#    small. The hats stand for a correction. Let the gradient be 5 at every step. How long are the
-#    first three steps, in learning rates, with the correction and without it? (The formulas and the
-#    usual numbers are in `numpy-attention exercise start adam`.)
+#    small. The hats mark a correction for this. Let the gradient be 5 at every step. How many
+#    learning rates long are the first three steps, with the correction and without it? (The
+#    formulas and the usual numbers are in `numpy-attention exercise start adam`.)

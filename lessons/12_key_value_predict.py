@@ -246,8 +246,9 @@ print("all four equal their central differences")
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: its
 # *before* (−1) and the *now* of k_t (1) add up to 0, where the score has its minimum and its slope
-# is 0. (The third number is not 0. Changing *before* moves the two tanh units in opposite
-# directions, and the effects cancel. Changing the constant moves both in the same direction.)
+# is 0. (In this row, the number for the constant is not 0. Changing *before* moves the two tanh
+# units in opposite directions, and the effects cancel. Changing the constant moves both in the same
+# direction.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -517,9 +518,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. (Only predictions after a question count, so only the 1,500
-# states of questions have query and predict terms. The last question of a text is read last, so its
-# state is never found or fetched. So 1,000 states have all four terms, and 7,000 have those of key
-# and value.)
+# states of questions have query and predict terms. The last of a text's 15 states is never found or
+# fetched. That leaves 14 · 500 = 7,000 states with key and value terms, and 2 · 500 = 1,000 with
+# all four.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -571,12 +572,12 @@ show(draw_cosines(seen, most, title), "12_conflict")
 #   letter *before*, and what is fetched from it is the letter *now*. So the key needs one letter,
 #   and the value another.
 #
-# To test them, we cut a state of 16 into two parts of 8, in four ways. Three of them are new:
+# To test them, we cut a state of 16 into two parts of 8, in three new ways and the paper's:
 #
 # - `q p | k v` separates neither of the two pairs;
 # - `k v p | q` separates query and predict;
 # - `q k p | v` separates key and value;
-# - the paper's `q k | v p` separates both.
+# - `q k | v p`, the paper's, separates both.
 #
 # Which suspect is guilty? (The result is only a hint: each cut also separates other pairs. Later,
 # we compare all seven ways to cut.) Guess, then run. The table has the means of ten seeds, recorded
@@ -612,8 +613,8 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 # %% [markdown]
 # With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
 # along its rows: it helps to separate key and value, from 63 to 93 % and from 46 to 83 %. Read it
-# down its columns: to separate query and predict does not help. The means even fall, although less
-# clearly. So it seems that the cosines accused the wrong pair.
+# down its columns: to separate query and predict does not help. The means even fall, but by less
+# than they rise along the rows. So it seems that the cosines accused the wrong pair.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps cases
 # cancel: in half of the states their gradients agree, and in the other half they are opposite. Then
@@ -634,7 +635,9 @@ assert max(sizes) < 1.1 * by_chance
 # No, the cases do not cancel: these cosines are not farther from 0 than those of two random
 # directions. So hardly anything in these gradients accuses key and value. A gradient only says what
 # a small change of h would do now. It does not say how good a very different h would be, or how
-# long training takes to get there. So we had to cut.
+# long training takes to get there. So we had to cut. (And why do query and predict disagree, if
+# that does no harm? Question 4 has a hint: predict learns to rule out the letter that the query
+# asks about.)
 #
 # ## Your cut
 #
