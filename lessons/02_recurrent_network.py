@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from matplotlib import pyplot as plt
-from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, letters, recall_model,
-                             train_recall, write)
+from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_wait, letters,
+                             recall_model, train_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -226,9 +226,9 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Let dy_t be
-# the gradient that h_t receives directly from the loss (r_t in our example), where y_t is h_t as
-# the network's output. The last state may also be read by something after these T steps. Let dlast
-# be the gradient from there, or zeros. Then go from the last step to the first:
+# the gradient that h_t receives directly from the loss (r_t in our example), where y_t is another
+# name for h_t, as the network's output. The last state may also be read by something after these T
+# steps. Let dlast be the gradient from there, or zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -438,12 +438,12 @@ print(f"bits per letter: {network:.2f}, and {pairs:.2f} by counting pairs, as in
 assert network < pairs - 0.9
 
 # %% [markdown]
-# Many of these are words, and most of the others could be: you can pronounce them. Sense is another
-# matter. Spelling needs a memory of a few letters, but sense needs much more.
+# Many of the words that it writes exist, and most of the others could: you can pronounce them.
+# Sense is another matter. Spelling needs a memory of a few letters, but sense needs much more.
 #
-# The last line measures both models on **held-out** text, which they did not see in training. The
-# *bits per letter* are the log2 of lesson 01's perplexity. The network's memory saves about one bit
-# per letter. But how far back did it learn to look?
+# The line with the bits measures this model and lesson 01's on **held-out** text, which they did
+# not see in training. The *bits per letter* are the log2 of lesson 01's perplexity. The network's
+# memory saves about one bit per letter. But how far back did it learn to look?
 #
 # ## How much of the gradient arrives
 #
@@ -731,17 +731,6 @@ print(f"rms of the last state at n = {n}: {size:.2f} with U small, {larger:.2f} 
 # From earlier runs: how many of twenty networks, with seeds 8 to 27, learn n = 4, 8, 16 and 32
 # (code: lesson 03, answer 5).
 LEARNT = {"U small": (16, 1, 0, 0), "U orthogonal": (20, 17, 5, 0)}
-# Five networks that fail after 400 steps: the share of right answers if they are trained for 4,000
-# steps instead (code: answer 6).
-LONGER = {
-    "U small": {8: (1.00, 1.00, 0.50, 1.00, 1.00), 16: (1.00, 0.53, 1.00, 0.51, 0.25),
-                32: (0.24, 0.24, 0.43, 0.41, 1.00)},
-    "U orthogonal": {16: (0.50, 1.00, 1.00, 1.00, 1.00), 32: (0.24, 0.73, 1.00, 0.74, 0.24)},
-}
-print("from earlier runs: 4,000 training steps for five networks that fail after 400")
-for start, runs in LONGER.items():
-    for n, answers in runs.items():
-        print(f"  {start:<12} n = {n:<3}", *(f"{one:.2f}" for one in answers), "right")
 
 # %% tags=["training"]
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
@@ -758,30 +747,58 @@ show(ax, "02_recall")
 assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
-# With U orthogonal, our guess is within a tenth of the measured share. With U small, it gives the
-# order of magnitude: at n = 8, where the network failed, less than a ten-thousandth of the gradient
-# arrives. You could have foreseen this. With U orthogonal, more than half of the gradient arrives
-# at n = 8, and the network learns. (Why not all of it? An orthogonal U forgets little, so the noise
-# piles up in the state. At n = 32, the state is twice as large as with U small, so its slopes are
-# smaller.) The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20 networks learn the
-# task with U orthogonal, and only one does with U small.
+# With U orthogonal, our guess is within a tenth of the measured share. With U small, it is right
+# within a factor of about five. At n = 8, where the network failed, less than a ten-thousandth of
+# the gradient arrives. You could have foreseen this. With U orthogonal, more than half of the
+# gradient arrives at n = 8, and the network learns. (Why not all of it? An orthogonal U forgets
+# little, so the noise piles up in the state, and the slopes get smaller. This is clearest at n =
+# 32, where the state is twice as large as with U small.) The figure shows earlier runs with twenty
+# seeds: at n = 8, 17 of 20 networks learn the task with U orthogonal, and only one does with U
+# small.
 #
-# So is it impossible to learn from a gradient that has vanished? Here is a control. We took five
-# networks that had failed after 400 training steps, and trained them for 4,000 instead. At n = 8,
-# four of five networks with U small learn the task after all. Even at n = 16, where two billionths
-# of the gradient arrive at first, two of five do. With U orthogonal, four of five learn n = 16. At
-# n = 32, it is one of five with either start. So a gradient that has vanished still teaches, but
-# slowly. (Perhaps this is thanks to Adam, which makes small gradients larger: see question 7. We
-# have not tested this.)
+# ## Is it impossible, then?
+#
+# Can a network learn from a gradient that has vanished? Here is a control: more time. For each
+# line, we took five networks that had failed after 400 training steps, and trained them for 4,000.
+
+# %% tags=["training"]
+# Five networks that fail after 400 steps: the share of right answers if they are trained for 4,000
+# steps instead (code: answer 6).
+LONGER = {
+    "U small": {8: (1.00, 1.00, 0.50, 1.00, 1.00), 16: (1.00, 0.53, 1.00, 0.51, 0.25),
+                32: (0.24, 0.24, 0.43, 0.41, 1.00)},
+    "U orthogonal": {16: (0.50, 1.00, 1.00, 1.00, 1.00), 32: (0.24, 0.73, 1.00, 0.74, 0.24)},
+}
+print("from earlier runs: 4,000 training steps for five networks that fail after 400")
+for start, runs in LONGER.items():
+    for n, answers in runs.items():
+        print(f"  {start:<12} n = {n:<3}", *(f"{one:.2f}" for one in answers), "right")
+
+# %% [markdown]
+# Patience helps. At n = 8, four of five networks with U small learn the task after all. Even at
+# n = 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal,
+# four of five learn n = 16. At n = 32, it is one of five with either start.
+#
+# Does the vanished gradient teach them, or does it come back first? We follow three networks with U
+# small at n = 8 (from an earlier run, code: answer 6). Guess: what will the share do while the
+# network waits?
+
+# %% tags=["training"]
+show(draw_wait(), "02_wait")
+
+# %% [markdown]
+# Look at both panels. For a thousand steps or more, less than a ten-thousandth of the gradient
+# arrives, and the network only guesses. Yet something is going on: after an early fall, the share
+# grows, too little to be noticed in the answers. Then, within a few hundred steps, it grows more
+# than a thousandfold, and the network learns. So the network learns the task when the gradient has
+# come back, and not before. (What brings it back, we have not tested. Perhaps it is Adam, which
+# makes small gradients larger: see question 7.)
 #
 # How far back, then, can a recurrent network learn? In principle, as far as its window reaches. In
-# practice, as far as you can wait: with the same start, the less of the gradient arrives, the
-# longer it takes. (Between two starts, the share does not decide: 0.004 is usually enough at n = 4
-# with U small, and 0.23 is usually not enough at n = 16 with U orthogonal. After more noise, the
-# gradient may say less about the first symbol.) In our model of letters, about a two-thousandth is
-# left after 20 letters. Lesson 03 builds a path on which the gradient hardly shrinks, and lets the
-# network choose when to write into its state. There, with a good start, all twenty networks learn n
-# = 32 in 400 steps.
+# practice, as far as you can wait for the gradient. In our model of letters, about a two-thousandth
+# is left after 20 letters. Lesson 03 builds a path on which the gradient hardly shrinks, and lets
+# the network choose when to write into its state. There, with a good start, all twenty networks
+# learn n = 32 in 400 steps.
 
 # %% [markdown]
 # ## What others call it

@@ -94,9 +94,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *d* just *before* it. Query and key share a part, so k_i has two jobs, and must hold
 # two letters: the letter *before*, by which later steps find it, and the letter *now*, with which
 # it asks at its own step. So we write a key as (before, now, 1), where the 1 serves as a bias. The
-# letter d is written as 1 and g as −1. The letters u and s are written as 0, because only the first
-# letter of a pair, d or g, is ever asked again. In the first key, *before* is 0 as well, because
-# there is no letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
+# letter d is written as 1 and g as −1. The letters u and s are written as 0, because questions only
+# repeat the first letter of a pair, d or g. In the first key, *before* is 0 as well, because there
+# is no letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -170,7 +170,7 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
-# The score never has to tell u from s, so we left this out of the key. Only the value needs it.
+# The score never has to tell u from s, so the keys do not distinguish them. Only the values must.
 # Could one vector serve as both key and value? We shall see.
 #
 # Here are all symbols of the step:
@@ -244,17 +244,16 @@ print("all four equal their central differences")
 
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
-# for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: its
-# *before* (−1) and the *now* of k_t (1) add up to 0, where the score has its minimum and its slope
-# is 0. (In this row, the number for the constant is not 0. Changing *before* moves the two tanh
-# units in opposite directions, and the effects cancel. Changing the constant moves both in the same
-# direction.)
+# for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: its sum
+# is −1 + 1 = 0, where the score has its minimum, and so the slope is 0. (In this row, the number
+# for the constant is not 0. Changing *before* moves the two tanh units in opposite directions, and
+# the effects cancel. Changing the constant moves both in the same direction.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
 # before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
 # gradients of the four roles are *added*. (In dz_ti and α_ti, the first index is the step that
-# asks, and the second the state that is asked.)
+# asks, and the second the state that it looks at.)
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
@@ -542,7 +541,7 @@ def look(model):
 
 # %% [markdown]
 # We train the two models with *one* vector again, and measure the cosines every 100 steps. Which
-# pair did you guess? Will there be more conflict in the longer vector, or less?
+# two roles did you guess? Will there be more conflict in the longer vector, or less?
 
 # %% tags=["training"]
 seen = {}
@@ -560,8 +559,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
-# and value is slightly negative. In the vector of 16, query and predict disagree about as much at
-# first, and hardly at all after step 500.
+# and value is slightly negative. In the vector of 16, query and predict disagree about as much up
+# to step 300, and hardly at all after step 500.
 #
 # ## Two suspects
 #
@@ -612,8 +611,8 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 
 # %% [markdown]
 # With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
-# along its rows: it helps to separate key and value, from 63 to 93 % and from 46 to 83 %. Read it
-# down its columns: to separate query and predict does not help. The means even fall, but by less
+# along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it
+# down its columns: separating query and predict does not help. The means even fall, but by less
 # than they rise along the rows. So it seems that the cosines accused the wrong pair.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps cases
@@ -632,12 +631,10 @@ print(f"mean size of the cosine of two random directions in 8 dimensions: {by_ch
 assert max(sizes) < 1.1 * by_chance
 
 # %% [markdown]
-# No, the cases do not cancel: these cosines are not farther from 0 than those of two random
+# No, the cases do not cancel: these cosines are even a little closer to 0 than those of two random
 # directions. So hardly anything in these gradients accuses key and value. A gradient only says what
 # a small change of h would do now. It does not say how good a very different h would be, or how
-# long training takes to get there. So we had to cut. (And why do query and predict disagree, if
-# that does no harm? Question 4 has a hint: predict learns to rule out the letter that the query
-# asks about.)
+# long training takes to get there. So we had to cut.
 #
 # ## Your cut
 #
@@ -662,8 +659,8 @@ if yours:
 # %% [markdown]
 # The query needs *now*, which is the letter asked about. In the example, a key holds *now* only
 # because the query shares its part. (W_s does not read it, as the zero column of dK shows.) Predict
-# need not read either letter, because the answer comes with c. (Question 4 shows what it does with
-# *now*.)
+# can do without both letters, because the answer comes with c. (It may use *now*, to rule out the
+# letter that is asked about. This is perhaps why it disagrees with query: question 4.)
 #
 # So query and value can share a part, and the key gets the other one. Predict could go to either
 # part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
@@ -685,7 +682,7 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 # to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245 parameters, fewer
 # than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat the
 # cuts? In the figure, each state is a strip with one cell for each part. A cell is hatched if its
-# roles need both letters, *now* and *before*.
+# roles need both letters, *now* and *before*. (In a long vector, there is room for both.)
 
 # %% tags=["training"]
 assert beaten == cuts
@@ -703,10 +700,10 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   the paper's two models, which separate them.
 # - **The two cuts by content** are a good guess, but not a safe one. For eight of the ten seeds, no
 #   cut beats `q v | k p`. For one seed, it drops to 35 %. `q v p | k` falls far behind for three
-#   seeds. By content, query and key should also be apart. Yet `q k p | v`, which keeps them
-#   together, does as well on average as `q v | k p`. We do not know why. (Question 4 is about the
-#   worst cut.)
-# - **A longer vector** is the safest choice: one vector of 13 never answers less than 94 %. But one
+#   seeds. If content were all that mattered, query and key should be apart, too. Yet `q k p | v`,
+#   which keeps them together, does as well on average as `q v | k p`. We do not know why.
+#   (Question 4 is about the worst cut.)
+# - **A longer vector** is the safest choice: one vector of 13 never scores below 94 %. But one
 #   vector of 8 can do it, too. With four times as many steps, it answers nearly everything (three
 #   seeds). So 8 numbers have room for all four roles. It only takes longer to learn how.
 #
