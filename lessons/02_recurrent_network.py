@@ -652,8 +652,9 @@ show(ax, "02_gradient_flow")
 #
 # We have found a second limit to how far back the network can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (It was no better when training began: g was 0.66, so at most about 0.66²⁰, or 1/4,000,
-# was left after 20 letters. We have not measured the time between.)
+# is left. (It was no better when training began: g was 0.66, so about 0.66²⁰, or 1/4,000, was left
+# after 20 letters, if the slopes were 1, and less if they were not. We have not measured the time
+# between.)
 #
 # ## Clipping
 #
@@ -750,16 +751,18 @@ assert near < far and orthogonal[-1] < 0.35
 # With U orthogonal, our guess is within a tenth of the measured share. With U small, it is right
 # within a factor of about five. At n = 8, where the network failed, less than a ten-thousandth of
 # the gradient arrives. You could have foreseen this. With U orthogonal, more than half of the
-# gradient arrives at n = 8, and the network learns. (Why not all of it? An orthogonal U forgets
-# little, so the noise piles up in the state, and the slopes get smaller. This is clearest at n =
-# 32, where the state is twice as large as with U small.) The figure shows earlier runs with twenty
-# seeds: at n = 8, 17 of 20 networks learn the task with U orthogonal, and only one does with U
-# small.
+# gradient arrives at n = 8, and the network learns. But the share alone does not decide: 0.004 was
+# enough at n = 4 with U small, and 0.23 was not enough at n = 16 with U orthogonal. (Why does not
+# all of it arrive? An orthogonal U forgets little, so the noise piles up in the state, and the
+# slopes get smaller. This is clearest at n = 32, where the state is twice as large as with U
+# small.) The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20 networks learn the
+# task with U orthogonal, and only one does with U small.
 #
 # ## Is it impossible, then?
 #
 # Can a network learn from a gradient that has vanished? Here is a control: more time. For each
-# line, we took five networks that had failed after 400 training steps, and trained them for 4,000.
+# start and each n in the list below, we took five networks that fail after 400 training steps, and
+# trained them again from the beginning, for 4,000.
 
 # %% tags=["training"]
 # Five networks that fail after 400 steps: the share of right answers if they are trained for 4,000
@@ -779,7 +782,7 @@ for start, runs in LONGER.items():
 # n = 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal,
 # four of five learn n = 16. At n = 32, it is one of five with either start.
 #
-# Does the vanished gradient teach them, or does it come back first? We follow three networks with U
+# Does the vanished gradient teach them, or does it grow first? We follow three networks with U
 # small at n = 8 (from an earlier run, code: answer 6). Guess: what will the share do while the
 # network waits?
 
@@ -790,9 +793,9 @@ show(draw_wait(), "02_wait")
 # Look at both panels. For a thousand steps or more, less than a ten-thousandth of the gradient
 # arrives, and the network only guesses. Yet something is going on: after an early fall, the share
 # grows, too little to be noticed in the answers. Then, within a few hundred steps, it grows more
-# than a thousandfold, and the network learns. So the network learns the task when the gradient has
-# come back, and not before. (What brings it back, we have not tested. Perhaps it is Adam, which
-# makes small gradients larger: see question 7.)
+# than a thousandfold, and the network learns. So the network learns the task together with the rise
+# of the gradient. (Which of the two comes first, and what starts it, we have not tested. Perhaps it
+# is Adam, which makes small gradients larger: see question 7.)
 #
 # How far back, then, can a recurrent network learn? In principle, as far as its window reaches. In
 # practice, as far as you can wait for the gradient. In our model of letters, about a two-thousandth

@@ -94,9 +94,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that had a *d* just *before* it. Query and key share a part, so k_i has two jobs, and must hold
 # two letters: the letter *before*, by which later steps find it, and the letter *now*, with which
 # it asks at its own step. So we write a key as (before, now, 1), where the 1 serves as a bias. The
-# letter d is written as 1 and g as −1. The letters u and s are written as 0, because questions only
-# repeat the first letter of a pair, d or g. In the first key, *before* is 0 as well, because there
-# is no letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
+# letter d is written as 1 and g as −1. The model is only ever asked about d or g, the first letters
+# of the pairs, so u and s are both written as 0. In the first key, *before* is 0 as well, because
+# there is no letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
 #
 # The value says what a later step needs to know. Its three numbers answer three questions, with 1
 # for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
@@ -170,8 +170,8 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.478) predicts *u*.
 #
-# The score never has to tell u from s, so the keys do not distinguish them. Only the values must.
-# Could one vector serve as both key and value? We shall see.
+# No question repeats u or s, so every key may write both letters as 0. Only the values must tell
+# them apart. Could one vector serve as both key and value? We shall see.
 #
 # Here are all symbols of the step:
 #
@@ -682,7 +682,7 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 # to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245 parameters, fewer
 # than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat the
 # cuts? In the figure, each state is a strip with one cell for each part. A cell is hatched if its
-# roles need both letters, *now* and *before*. (In a long vector, there is room for both.)
+# roles need both letters, *now* and *before*. (In a long vector, it is easier to keep both.)
 
 # %% tags=["training"]
 assert beaten == cuts
@@ -779,11 +779,12 @@ print_wikitext()
 
 # %% [markdown]
 # The LSTM alone beats every attention model with every seed, while in the paper it loses to all of
-# them. The tanh may be to blame, because all attention models end in it. On an LSTM without
-# attention, the tanh layer costs 21 to 35 points of perplexity, and a linear layer in its place
-# only 3 to 11. Three parts of attention win back 11 to 25 points. With two of the three seeds, the
-# 4-gram, which has no attention, wins back more than three parts do. With the third, it is worse
-# than the tanh layer. All this does not refute the paper, whose text and models were larger.
+# them. One suspect is the tanh, in which all attention models end. (Those of the paper do, too, so
+# it cannot be the whole story.) On an LSTM without attention, the tanh layer costs 21 to 35 points
+# of perplexity, and a linear layer in its place only 3 to 11. Three parts of attention win back 11
+# to 25 points. With two of the three seeds, the 4-gram, which has no attention, wins back more than
+# three parts do. With the third, it is worse than the tanh layer. All this does not refute the
+# paper, whose text and models were larger.
 
 # %% [markdown]
 # ## What others call it

@@ -137,7 +137,7 @@ def draw_wait():
         below.plot(range(0, 200 * len(shares), 200), RIGHT[seed], **style)
     above.legend()
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="The gradient comes back, and the network learns")
+              title="When the gradient arrives, the network learns")
     below.set(xlabel="training steps", ylabel="share of right answers", ylim=(-0.04, 1.04))
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
     return figure
