@@ -285,7 +285,7 @@ def test_questions_written_and_read(many_words, capsys, tmp_path, monkeypatch):
         assert f"{word.split()[0]} has no effect with --questions" in failure(
             capsys, "cloze", "words", "--questions", file, *word.split())
     assert "made.txt" in failure(capsys, *words, "--write", f"{file}/a.txt")
-    assert "--number 9999, but this text " in failure(capsys, "cloze", "words", "--number", "9999")
+    assert "--number 9999, but with 20 con" in failure(capsys, "cloze", "words", "--number", "9999")
 
 
 def test_file_is_lowercased_like_the_text_of_the_run(many_words, capsys, tmp_path, monkeypatch):

@@ -208,7 +208,7 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("old, new, where, message", [
-    ("query, dp)", "dp, query)", "29 of mine.py, Mine.score_backward", "xᵀ dy for W has shape (9,"),
+    ("query, dp)", "dp, query)", "29 of mine.py, Mine.score_backward", "defer('W', x, dy)"),
     ('"W", query', '"V", query', "29 of mine.py, Mine.score_backward", "defer: 'V' is not a matr"),
     ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score returns a float64 "),
     ("memory), (query, p)", "memory)[0], p", "23 of mine.py, Mine.score",
@@ -248,7 +248,7 @@ def test_a_mistake_that_surfaces_in_the_package(old, new, where, message, tmp_pa
      "_step returns a float64 array of shape (3, 5); expected None. Write the state to steps"),
     (changed("        return dsteps.a\n", "", CELL), "dU_n += as_rows(steps.s).T @ da_n",
      "end_backward returns None; expected the array da (T, B, G)"),
-    (CELL + FORWARD, "return (ys, ys), state, cache", "ys (T, B, H) is a tuple; expected a NumPy"),
+    (CELL + FORWARD, "return (ys, ys), state, cache", "ys is a tuple; expected a NumPy"),
     (changed("return dp @ self.W.T, ", "return dp; dp, ", PAST), "return dp; dp, np.matmul("
      "by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))",
      "score_backward returns a float64 array of shape (4, 3, 9); expected (dqueries, dkeys)"),
