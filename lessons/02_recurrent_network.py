@@ -491,8 +491,8 @@ def gradient_back(cell, xs, start, dlast):
 
 # %% [markdown]
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
-# more, along which the gradient goes back. The gradient starts as ∂L/∂h of the
-# last state, where L is the loss on the next letter.
+# more, along which the gradient goes back. The gradient starts as ∂L/∂h of the last state, where L
+# is the loss on the next letter.
 
 # %% tags=["training"]
 T = 60
@@ -674,10 +674,10 @@ show(ax, "02_gradient_flow")
 # ## A better start
 #
 # Back to the task at which you saw the network fail. There, U started *small*, with numbers between
-# −0.1 and 0.1. Before training, the states are small, so the
-# slopes 1 − h² are nearly 1, and each step back changes the gradient by a factor of about g. From
-# the question mark back to the first symbol, there are n + 1 steps. The next cell prints g. With a
-# pencil: what share of the gradient arrives at n = 4, and at n = 8?
+# −0.1 and 0.1. Before training, the states are small, so the slopes 1 − h² are nearly 1, and each
+# step back changes the gradient by a factor of about g. From the question mark back to the first
+# symbol, there are n + 1 steps. The next cell prints g. With a pencil: what share of the gradient
+# arrives at n = 4, and at n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)

@@ -44,7 +44,7 @@ class LocationAttention(SoftmaxAttention):
         if S > longest:
             raise ValueError(f"the source has {S} positions (</s> included), but location "
                              f"attention has weights for only {longest}; leave out longer "
-                             "sentences, or build it with a larger `longest`")
+                             "sentences, or choose a larger `longest`")
         return memory
 
     def score(self, query, memory):

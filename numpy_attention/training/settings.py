@@ -58,7 +58,7 @@ class Values:
 def whole(low: int, high: int = 10**9) -> Values:
     """Return the Values of integers from low to high. The default 10⁹ fits in an int32."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
-    return Values(int, f"an integer of at least {low} and at most {most}",
+    return Values(int, f"an integer from {low} to {most}",
                   lambda value: low <= value <= high)
 
 

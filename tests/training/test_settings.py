@@ -48,8 +48,8 @@ def test_parsing(values, text, value):
 
 
 @pytest.mark.parametrize("values, text, expected", [
-    (whole(5), "4", "an integer of at least 5 and at most 10⁹"),
-    (whole(5), "6.0", "an integer of at least 5 and at most 10⁹"),
+    (whole(5), "4", "an integer from 5 to 10⁹"),
+    (whole(5), "6.0", "an integer from 5 to 10⁹"),
     (POSITIVE, "nan", "a positive number"),
     (POSITIVE, "much", "a positive number"),
     (choice("a", "b"), "c", "one of a, b"),
@@ -71,14 +71,14 @@ def test_every_field_is_an_option_with_a_valid_default(kind):
 
 
 @pytest.mark.parametrize("kind, name, value, message", [
-    (Training, "epochs", 0, "expected an integer of at least 1"),
+    (Training, "epochs", 0, "expected an integer from 1 to"),
     (Training, "minutes", 0.0, "expected a positive number"),
     (Training, "batch_size", None, "expected an integer"),
     (Training, "optimizer", "lion", "expected one of adam, adadelta, sgd"),
     (Training, "clip", 0, "expected a positive number, or inf to clip nothing"),
     (Training, "divisor", 0.5, "expected a number of at least 1"),
     (Training, "order_seed", -1, "expected an integer of at least 0"),
-    (TranslatorTraining, "subwords", 4, "expected an integer of at least 5"),
+    (TranslatorTraining, "subwords", 4, "expected an integer from 5 to"),
     (TranslatorTraining, "reverse_source", 1, "expected True or False"),
     (LanguageModelTraining, "unit", "lines", "expected one of words, characters$"),
 ])
@@ -144,8 +144,8 @@ def test_numpy_is_not_imported():
 
 
 def test_bounds_in_words():
-    assert whole(1).expected == "an integer of at least 1 and at most 10⁹"
-    assert whole(1, 2000).expected == "an integer of at least 1 and at most 2,000"
+    assert whole(1).expected == "an integer from 1 to 10⁹"
+    assert whole(1, 2000).expected == "an integer from 1 to 2,000"
     assert 10**9 in whole(1) and 10**9 + 1 not in whole(1)
     assert 2**64 - 1 in SEEDS and 2**64 not in SEEDS
 

@@ -115,7 +115,7 @@ MESSAGES = {
         lambda: create(LuongTranslator, attention="multi-head"), ValueError,
         "attention = 'multi-head' cannot be combined with window = 'local-p': local-p "
         "multiplies one set of weights by a Gaussian, but multi-head attention has one set per "
-        "head. Choose window 'global' or 'local-m', or 'dot'"),
+        "head. Choose window 'global' or 'local-m', or attention 'dot'"),
     "a size": (
         lambda: create(RNNSearch, hidden=0), ValueError,
         "hidden = 0; expected an integer of at least 1"),
@@ -156,7 +156,7 @@ MESSAGES = {
     "a long source": (
         lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),
         ValueError, "the source has 10 positions (</s> included), but location attention has "
-        "weights for only 9; leave out longer sentences, or build it with a larger `longest`"),
+        "weights for only 9; leave out longer sentences, or choose a larger `longest`"),
     "an unknown word": (
         lambda: translator.start(np.array([[99]]), np.array([[True]])), ValueError,
         "ids contains the id 99; expected 0 to 8. Encode tokens with the model's vocabulary"),
