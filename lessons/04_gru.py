@@ -466,10 +466,10 @@ for name, (at_16, at_32) in RUNS_THAT_LEARNT.items():
 #
 # ## A model of letters
 #
-# Now a text. As in lesson 02, a model reads the Bible letter by letter in windows, here of 100
-# letters, and carries its state from one window to the next. The numbers of b_z start evenly spread
-# from −1 to 5, so that some units start by taking, some start by keeping, and none is stuck. (A
-# start at 5 takes little, but it is not stuck: above, 13 of 20 runs learnt n = 16 from there.)
+# Now a text. As in part B of lesson 02, a model reads the Bible letter by letter in windows, here
+# of 100 letters, and carries its state from one window to the next. The numbers of b_z start evenly
+# spread from −1 to 5, so that some units start by taking, some start by keeping, and none is stuck.
+# (A start at 5 takes little, but it is not stuck: above, 13 of 20 runs learnt n = 16 from there.)
 
 # %% tags=["training"]
 UNITS = 128

@@ -4,7 +4,8 @@
 # **You will be able to** split one state into a key, a value and a predict part, and test a
 # suspicion about the gradients that meet in it.
 #
-# **Needs:** lesson 11. **Time:** 50 minutes to read, about a minute to run.
+# **Needs:** lesson 11. **Time:** 50 minutes to read, about 7 of them for the optional part B; about
+# a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
 # the next word. At later steps, as part of the memory, it was *found* and *fetched*. Is that too
@@ -90,37 +91,44 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # first letter of one pair again. After this second *d*, the model should predict *u*, the letter
 # that followed the first *d*.
 #
-# How can it find the *u*? The present state has just read a *d*. So it looks for an earlier state
-# that had a *d* just *before* it. Query and key share a part, so k_i has two jobs, and must hold
-# two letters: the letter *before*, by which later steps find it, and the letter *now*, with which
-# it asks at its own step. So we write a key as (before, now, 1), where the 1 serves as a bias. The
-# letter d is written as 1 and g as −1. The model is only ever asked about d or g, the first letters
-# of the pairs, so u and s are both written as 0. In the first key, *before* is 0 as well, because
-# there is no letter before it. For example, the key of *u* is (1, 0, 1): *d* before, *u* now.
+# How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
+# just *before* it. So a key must hold the letter *before*, by which its state is found. And because
+# query and key share a part, it must also hold the letter *now*, with which its state asks at its
+# own step. The table has both letters for each state:
 #
-# The value says what a later step needs to know. Its three numbers answer three questions, with 1
-# for yes and 0 for no: Is the letter u? Is it s? Or is it the first letter of a pair, which is
-# never an answer? The rows of K and V are the keys and values of the S = 4 earlier states.
+# | state | before | now | key: (before, now, 1) | value: what a later step needs to know |
+# |---|---|---|---|---|
+# | d | | d | (0, 1, 1) | the first letter of a pair, so never an answer |
+# | u | d | u | (1, 0, 1) | I am u |
+# | g | u | g | (0, −1, 1) | the first letter of a pair, so never an answer |
+# | s | g | s | (−1, 0, 1) | I am s |
+# | d, the question | s | d | (0, 1, 1) | |
+#
+# In a key, d is 1, g is −1, and everything else is 0, because questions only ever repeat d or g.
+# The third number, always 1, serves as a bias. A value has three numbers, 1 for yes and 0 for no:
+# is the letter u, is it s, is it the first letter of a pair? The rows of K and V are the keys and
+# values of the S = 4 earlier states.
 
 # %%
 letters = ["d", "u", "g", "s"]
-K = np.array([[0., 1, 1],           # the key of d, with nothing before it: (before, now, 1)
-              [1, 0, 1],            # the key of u, after d
-              [0, -1, 1],           # g, after u
-              [-1, 0, 1]])          # s, after g
-V = np.array([[0., 0, 1],           # d: the first letter of a pair
+K = np.array([[0., 1, 1],           # the key of d: (before, now, 1)
+              [1, 0, 1],            # u
+              [0, -1, 1],           # g
+              [-1, 0, 1]])          # s
+V = np.array([[0., 0, 1],           # the value of d: (u?, s?, first of a pair?)
               [1, 0, 0],            # u
-              [0, 0, 1],            # g: the first letter of a pair
+              [0, 0, 1],            # g
               [0, 1, 0]])           # s
-k_t = np.array([0., 1, 1])          # the second d, after s
+k_t = np.array([0., 1, 1])          # the key of the second d
 p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the answer comes with c
 
 # %% [markdown]
 # The score compares *before* in the earlier key k_i with *now* in the present key k_t: it must be
 # large where both are 1, or both are −1. Inside the tanh, the two numbers are added. The sum is 2
 # if both are 1, and −2 if both are −1. In every other case, including two zeros, it lies between.
-# So the score must be large at both ends and small in the middle. Two tanh units do this:
-# tanh(sum − 1) is large when the sum is 2, and tanh(−sum − 1) is large when it is −2.
+# So the score must be higher at both ends than in the middle. Two tanh units do this: tanh(sum − 1)
+# is high when the sum is 2, and tanh(−sum − 1) is high when it is −2. Their total is negative
+# everywhere, but the softmax only looks at differences:
 
 # %%
 for total in (-2, -1, 0, 1, 2):
@@ -136,7 +144,7 @@ for total in (-2, -1, 0, 1, 2):
 W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
 W_q = np.array([[0., 0], [1, -1], [-0.5, -0.5]])    # reads "now"
 w = np.array([2., 2])
-W_r = np.array([[2., -1], [-1, 2], [0, 0.5]])
+W_r = np.array([[2., -1], [-1, 2], [0, 0]])
 W_x = np.array([[0.3, 0], [0, 0.3], [0.1, -0.2]])
 
 
@@ -168,10 +176,10 @@ assert letters[alpha.argmax()] == "u"
 # which says "I am u". So c says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
 #
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
-# second a vote for s: y = (0.892, −0.478) predicts *u*.
+# second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
-# No question repeats u or s, so every key may write both letters as 0. Only the values must tell
-# them apart. Could one vector serve as both key and value? We shall see.
+# The keys need not tell u from s, since no question repeats them. The values must. Could one vector
+# serve as both key and value? We shall see.
 #
 # Here are all symbols of the step:
 #
@@ -188,7 +196,7 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, which has no bias | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
 #
-# These are the letters of lesson 11, with some exceptions:
+# The symbols are those of lesson 11, with some exceptions:
 #
 # - An earlier state is h_i, not h_s.
 # - A key is the part k_i itself, not yet multiplied by W_s.
@@ -295,7 +303,7 @@ class PlainReader(Module):
         """Views k, v, p of h: the columns that each role reads."""
         n = len(self.w)
         last = n * (self.parts - 1)
-        middle = min(n, last)           # middle, last: 0, 0 with one part; n, n; n, 2n with three
+        middle = min(n, last)           # 0, 0 with one part; n, n with two; n, 2n with three
         return h[:, :n], h[:, middle:middle + n], h[:, last:last + n]
 
     def forward(self, h):
@@ -569,18 +577,18 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # - **Query and predict.** Their cosine, about −0.3, accuses them.
 # - **Key and value.** Their cosine is close to 0. But think of the example: a state is found by the
 #   letter *before*, and what is fetched from it is the letter *now*. So the key needs one letter,
-#   and the value another.
+#   and the value another. (The same can be said of query and key. We come back to them.)
 #
-# To test them, we cut a state of 16 into two parts of 8, in three new ways and the paper's:
+# To test them, we cut a state of 16 into two parts of 8, in four ways:
 #
 # - `q p | k v` separates neither of the two pairs;
 # - `k v p | q` separates query and predict;
 # - `q k p | v` separates key and value;
 # - `q k | v p`, the paper's, separates both.
 #
-# Which suspect is guilty? (The result is only a hint: each cut also separates other pairs. Later,
-# we compare all seven ways to cut.) Guess, then run. The table has the means of ten seeds, recorded
-# before.
+# Which suspect is guilty? (The result is only a hint, because each cut also separates other pairs.
+# `k v p | q`, for example, also separates query from key.) Guess, then run. The table has the means
+# of ten seeds, recorded before.
 
 
 # %% tags=["training"]
@@ -612,8 +620,8 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 # %% [markdown]
 # With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
 # along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it
-# down its columns: separating query and predict does not help. The means even fall, but by less
-# than they rise along the rows. So it seems that the cosines accused the wrong pair.
+# down its columns: separating query and predict does not help. The means even fall, from 63 to 46 %
+# and from 93 to 83 %. So it seems that the cosines accused the wrong pair.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps cases
 # cancel: in half of the states their gradients agree, and in the other half they are opposite. Then
@@ -641,7 +649,7 @@ assert max(sizes) < by_chance
 # Can we find a good cut without trying them all? Ask what each role must *read* in the state: the
 # letter *now*, the letter *before*, or none? Roles that read the same letter can share a part.
 # Replace the two question marks, and choose the best cut. Write it into the next cell, and guess
-# its share of right answers before you run it:
+# its share of right answers before you run it. (Our answer follows the cell.)
 #
 # | role | query | key | value | predict |
 # |---|---|---|---|---|
@@ -659,8 +667,8 @@ if yours:
 # %% [markdown]
 # The query needs *now*, which is the letter asked about. In the example, a key holds *now* only
 # because the query shares its part. (W_s does not read it, as the zero column of dK shows.) Predict
-# can do without both letters, because the answer comes with c. (It may use *now*, to rule out the
-# letter that is asked about. This is perhaps why it disagrees with query: question 4.)
+# needs neither letter, because the answer comes with c. (It may read *now* in order to vote against
+# that letter: question 4.)
 #
 # So query and value can share a part, and the key gets the other one. Predict could go to either
 # part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
@@ -678,11 +686,11 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 # ## The verdict of ten seeds
 #
 # On average, the cut by content beats every cut above. But three seeds are few. Here are ten, for
-# all seven ways to divide four roles between two parts (recorded before; the code is in answers 2
-# to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245 parameters, fewer
-# than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat the
-# cuts? In the figure, each state is a strip with one cell for each part. A cell is hatched if its
-# roles need both letters, *now* and *before*. (In a long vector, it is easier to keep both.)
+# the paper's three parts and all seven ways to divide four roles between two parts (recorded
+# before; the code is in answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of
+# 13. It has 3,245 parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the
+# vector of 16. Will it beat the cuts? In the figure, each state is a strip with one cell for each
+# part. A cell is hatched if its roles need both letters, *now* and *before*.
 
 # %% tags=["training"]
 assert beaten == cuts
@@ -690,28 +698,31 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# Did the parts help because they separate the roles, or because they make the state longer? Both
-# can help. Among cuts of the same length, 16, it matters a great deal which roles share a part: the
-# means range from 7 to 93 %. And a longer vector helps without separating any roles: 28 % with 8
-# numbers, 98 % with 13, and 100 % with 16. On this task, we also learn:
+# Did the parts help because they separate the roles, or because they make the state longer? On
+# average, every cut loses to one vector of 13 or 16, which separates nothing. So on this task,
+# separating the roles gains nothing that a longer vector does not give. But *if* you cut, it
+# matters a great deal which roles share a part: the means of the cuts range from 7 to 93 %.
 #
-# - **Key and value** should be apart. The cuts between them have means from 82 to 93 %, and the
-#   others from 7 to 63 %. Query and predict can share a part: `q k p | v` does at least as well as
-#   the paper's two models, which separate them.
-# - **The two cuts by content** are a good guess, but not a safe one. For eight of the ten seeds, no
-#   cut beats `q v | k p`. For one seed, it drops to 35 %. `q v p | k` falls far behind for three
-#   seeds. If content were all that mattered, query and key should be apart, too. Yet `q k p | v`,
-#   which keeps them together, does as well on average as `q v | k p`. We do not know why.
-#   (Question 4 is about the worst cut.)
-# - **A longer vector** is the safest choice: one vector of 13 never scores below 94 %. But one
-#   vector of 8 can do it, too. With four times as many steps, it answers nearly everything (three
-#   seeds). So 8 numbers have room for all four roles. It only takes longer to learn how.
+# - **If you cut, keep key and value apart.** The cuts between them have means from 82 to 93 %, and
+#   the others from 7 to 63 %. Query and predict can share a part: `q k p | v` does at least as well
+#   as the paper's two models, which separate them.
+# - **The letters that a role needs are a good guide.** For eight of the ten seeds, no cut beats
+#   `q v | k p`. But one of its seeds drops to 35 %, and three seeds of `q v p | k` fall far behind.
+# - **They are not everything.** The first part of `q k p | v` must hold both letters, and yet it
+#   does as well on average. We do not know why. (Question 4 is about the worst cut.)
+# - **Time can replace length.** With four times as many steps, one vector of 8 answers nearly
+#   everything (three seeds). So 8 numbers have room for all four roles. It only takes longer to
+#   learn how.
 #
 # So if you cut a state, compare it with an uncut vector that has as many parameters.
+
+# %% [markdown]
+# ## Part B (optional): without attention, and on real text
 #
-# That was the main story. Two shorter sections follow.
+# **You will be able to** replace attention by the last few states, and say what both are worth on
+# real text. **Time:** about 7 minutes to read. Lesson 13 does not need this part.
 #
-# ## Without attention: the last few states
+# ### The last few states
 #
 # The paper finds that most of the weight goes to the last few words. So its fourth model (section
 # 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads the last N − 1
@@ -762,7 +773,7 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 # It equals the library's `NGramReadout`, too. On pairs it hardly has a chance: the answer is nearly
 # always further back than two steps (question 7).
 #
-# ## Real text
+# ### Real text
 #
 # For real text, we have recorded longer runs (recipes `wikitext-*`, with a window of 5). They
 # follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models: the LSTM

@@ -32,7 +32,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "clipping", "one factor for all", "02_recurrent_network", position=4,
+    "clipping", "one factor for all", "02_recurrent_network", position=5,
     source=Source(__file__, ("clip",)), blanks=("clip",), cases=cases,
     text="""
     norm   = √(Σ over all arrays and elements of g²)

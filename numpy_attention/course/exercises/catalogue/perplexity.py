@@ -17,7 +17,7 @@ def cases(rng, its):
 
 
 EXERCISE = Exercise(
-    "perplexity", "how many words a model hesitates between", "02_recurrent_network", position=5,
+    "perplexity", "how many words a model hesitates between", "02_recurrent_network", position=4,
     needs=("cross-entropy",), source=Source(__file__, ("perplexity",)), blanks=("perplexity",),
     cases=cases,
     text="""
