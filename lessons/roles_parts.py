@@ -246,7 +246,7 @@ def draw_ten_seeds():
     left.set(xlim=(0, 60), ylim=(row - 0.8, -0.6))
     left.set_axis_off()
     left.text(STRIP, -0.75, "q query, k key,\nv value, p predict", va="center")
-    left.text(0, -0.75, "hatched: this part\nneeds both letters", va="center")
+    left.text(STRIP, 0.1, "hatched: needs both letters", va="center", color="0.4")
     right.plot([], [], "o", **of_seed, label="one seed")
     right.plot([], [], "|", **of_mean, label="mean of ten seeds")
     right.axvline(20, color="grey", linestyle="--", label="chance", zorder=0)
