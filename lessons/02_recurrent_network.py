@@ -54,10 +54,11 @@ np.set_printoptions(precision=4, suppress=True)
 #     it reads      C  x z z y  ?
 #     it answers                C
 #
-# Guessing is right a quarter of the time. The network's state has 32 numbers, plenty of room for
-# one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps (with
-# clipping and Adam, which come later). It *learns* the task if more than nine of ten answers are
-# right. Guess: what is the largest n at which it does?
+# It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
+# into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
+# plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
+# training steps (with clipping and Adam, which come later). It *learns* the task if more than nine
+# of ten answers are right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -150,9 +151,9 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
-# We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
-# we cannot nudge a_1 itself, because the function `loss` computes it again. So `loss` takes the
-# nudge as an argument, and adds it to a_1, h_1 or a_2.
+# We measure these gradients as in lesson 01, by nudging an array and computing the loss again. The
+# function `loss` computes a_1 afresh each time, so nudging our own a_1 would change nothing.
+# Instead, `loss` takes the nudge as an argument, and adds it to a_1, h_1 or a_2.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -225,10 +226,10 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. As the
-# network's output, h_t is also called y_t. Let dy_t be the gradient that it receives directly from
-# the loss; in our example, that is r_t. The last state may also be read by something after these T
-# steps. Let dlast be the gradient from there, or zeros. Then go from the last step to the first:
+# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Part of the
+# gradient of h_t comes directly from the loss. We call it dy_t, because h_t is also the network's
+# output, y_t. (In our example, it is r_t.) The last state may also be read by something after these
+# T steps. Let dlast be the gradient from there, or zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -476,7 +477,7 @@ def share_at_first(model, n):
     start = np.zeros((200, 32))
     _, last, _ = cell.forward(xs, start)
     ignored = model.output.zeros_like()                         # ∂L/∂(the output's parameters)
-    _, dlast = model.output.loss_and_grad(last, task.targets[-1], 1.0, ignored)
+    _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
     share, hs = gradient_back(cell, xs, start, dlast)
     return (gain(cell.U) * rms(1 - hs**2)) ** (n + 1), share[n + 1]
 
@@ -492,7 +493,8 @@ for n, right in zip(DISTANCES, small):
 # %% [markdown]
 # So there is a warning before any training. At n = 4, where this network learns, a few thousandths
 # of the gradient arrive. At n = 8, where it fails, it is less than a ten-thousandth. (Per step, our
-# guess is right within a tenth. Over 33 steps, that can add up to a factor of five.)
+# guess is right within a tenth. But small errors multiply: after 33 steps, it is off by a factor of
+# five.)
 #
 # ## A better start
 #
@@ -500,8 +502,8 @@ for n, right in zip(DISTANCES, small):
 # 2014): it leaves the length of every vector unchanged, so its gain is 1, and only the slopes
 # 1 − h² shrink the gradient. Guess: what is the largest n at which the network learns the task now?
 #
-# (The training sequences are not the same as before. The same generator draws first U and then the
-# sequences, and an orthogonal U uses up more random numbers.)
+# (One thing more changes: the training sequences. Drawing an orthogonal U uses up more random
+# numbers, so the same generator then draws other sequences.)
 
 # %% tags=["training"]
 orthogonal = []
@@ -571,9 +573,9 @@ for start, runs in LONGER.items():
 # n = 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal,
 # four of five learn n = 16. At n = 32, it is one of five with either start.
 #
-# Does the vanished gradient teach them, or does it grow first? We follow three networks with U
-# small at n = 8 (from an earlier run, code: answer 6). Guess: what will the share do while the
-# network waits?
+# Does the vanished gradient teach them, or does it grow first? We follow the five networks with U
+# small and n = 8, trained once more, on other sequences (from an earlier run, code: answer 6).
+# Guess: what will the share do while a network waits?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -581,13 +583,15 @@ show(draw_wait(), "02_wait")
 # %% [markdown]
 # Look at both panels. (The dashed line is guessing among the four symbols. The networks start below
 # it, because at first they may also answer with noise.) For a thousand training steps or more, less
-# than a ten-thousandth of the gradient arrives, and the network only guesses. Yet something is
-# going on: after an early fall, the share grows, slowly and from almost nothing. Then, within a few
-# hundred training steps, it grows more than a thousandfold, and the network learns just as the
+# than a ten-thousandth of the gradient arrives, and the networks only guess. Yet something is going
+# on. The share falls at first, and then it grows, slowly and from almost nothing. Finally, within a
+# few hundred training steps, it grows more than a thousandfold, and the network learns just as the
 # gradient rises. Later the share falls again, but it remains far above its start.
 #
-# Which of the two comes first, and what starts it, we have not tested. (Perhaps it is Adam, which
-# makes small gradients larger: see question 7.)
+# With seed 11, the gradient rises before the answers improve. With the others, both happen between
+# two measurements. What starts the rise, we do not know. Perhaps it is Adam: it divides the
+# gradient of each parameter by its usual size, so that a small one counts as much as a large one
+# (question 7).
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -690,7 +694,7 @@ assert network < pairs - 0.9
 # > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
 # > has a mask, because later lessons pad short sentences, and padding does not count.)
 #
-# ### Does its gradient vanish?
+# ### What becomes of its gradient
 #
 # The model's windows let the gradient go back up to 50 steps. What is left of it on the way? The
 # factor per step, we guessed, is g · rms(1 − h²). What has training made of g?
@@ -700,8 +704,8 @@ trained = model.cells.cells[0]
 print(f"gain of U: {gain(first_U):.2f} before training, {gain(trained.U):.1f} after it")
 
 # %% [markdown]
-# So the trained U *lengthens* a typical vector, nearly twofold, like the u = 1.8 of your pencil.
-# Guess: does the gradient of this model explode or vanish?
+# So the trained U *lengthens* a typical vector, nearly twofold, like your u = 1.8. Guess: does the
+# gradient of this model explode or vanish?
 #
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
 # more, along which the gradient goes back. The gradient starts as ∂L/∂h of the last state, where L
@@ -717,8 +721,8 @@ read, _ = model.embedding.forward(windows[:-1])                 # (2T, B, 32)
 trained = model.cells.cells[0]                                 # in float64
 plain = PlainRNN(trained.W, trained.U, trained.b)
 last = plain.forward(read, np.zeros((B, H)))[1]
-output = model.output
-_, dlast_true = output.loss_and_grad(last, windows[-1], 1.0, output.zeros_like())
+ignored = model.output.zeros_like()
+_, dlast_true = model.output.loss_and_grad(last, windows[-1], scale=1, grads=ignored)
 
 # %% tags=["training"]
 places = [1, 10, 20, 60]
@@ -751,13 +755,13 @@ show(draw_letters(verse, share[:28][::-1]), "02_letters")
 assert verse.endswith("flowing with mi") and share[12] < 0.02
 
 # %% [markdown]
-# This prediction teaches the model about "with mi", and hardly anything about the land. On
-# average over the hundred texts, less than a thousandth of the gradient is left after 20 letters:
-# it vanishes.
+# From this prediction, the model learns how to read "with mi", and hardly anything about how to
+# read "land". On average over the hundred stretches, less than a thousandth of the gradient is left
+# after 20 letters: it vanishes.
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
-# flat and the slope 1 − h² is small. It is the second case of your pencil, u = 1.8 with h = 0.9.
+# flat and the slope 1 − h² is small. This is your second case again, u = 1.8 with h = 0.9.
 #
 # Does our guess get this right? We test it on the trained model and on four random networks, whose
 # U is scaled to larger and larger g. They read the same letters through the trained embedding. They
@@ -813,14 +817,14 @@ show(ax, "02_gradient_flow")
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more
-# saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with your
-# pencil, the matrix U alone does not decide: the states do, too. (With u = 1.8 and h = 0.9, your
-# pencil gave a factor of 0.34. Here it is 0.67, because not all units are saturated.)
+# saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with one
+# unit, the matrix U alone does not decide: the states do, too. (For one unit with u = 1.8 and h =
+# 0.9, the factor was 0.34. Here it is 0.67, because not all units are saturated.)
 #
 # So here is a second limit to how far back the model can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (It was no better when training began: with g = 0.66 and slopes of at most 1, about
-# 0.66²⁰, or 1/4,000, was left after 20 letters, or less. We did not measure it during training.)
+# is left. (It was no better when training began: with g = 0.66 and slopes of at most 1, at most
+# about 0.66²⁰ = 1/4,000 was left after 20 letters. We did not measure it during training.)
 #
 # ### Clipping
 #
