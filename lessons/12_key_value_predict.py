@@ -104,10 +104,10 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # | s | g | s | (−1, 0, 1) | I am s |
 # | d, the question | s | d | (0, 1, 1) | |
 #
-# In a key, d is 1, g is −1, and everything else is 0, because questions only ever repeat d or g.
-# The third number, always 1, serves as a bias. A value has three numbers, 1 for yes and 0 for no:
-# is the letter u, is it s, is it the first letter of a pair? The rows of K and V are the keys and
-# values of the S = 4 earlier states.
+# In both places of a key, d is written as 1 and g as −1. Every other letter is 0, since no question
+# repeats it. The third number, always 1, serves as a bias. A value has three numbers, 1 for yes and
+# 0 for no: is the letter u, is it s, is it the first letter of a pair? The rows of K and V are the
+# keys and values of the S = 4 earlier states.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -448,7 +448,7 @@ for row in range(3):
 # | one vector of 16 | | 16, which all four roles read |
 #
 # The tanh layer and the vector of 16 are our controls. The tanh layer is that of lesson 11,
-# y = tanh(h W), which reads no earlier state. It has as many numbers as three parts.
+# y = tanh(h W), which reads no earlier state. Its state is as long as three parts.
 #
 # A model that knows only which five letters are second in a pair, and guesses among them, is right
 # one time in five. (If it also rules out the answers already given, it is right about one time in
@@ -577,7 +577,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # - **Query and predict.** Their cosine, about −0.3, accuses them.
 # - **Key and value.** Their cosine is close to 0. But think of the example: a state is found by the
 #   letter *before*, and what is fetched from it is the letter *now*. So the key needs one letter,
-#   and the value another. (The same can be said of query and key. We come back to them.)
+#   and the value another. (Query and key differ, too: a state asks with *now*, and is
+#   found by *before*. More on this below.)
 #
 # To test them, we cut a state of 16 into two parts of 8, in four ways:
 #
@@ -690,7 +691,8 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 # before; the code is in answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of
 # 13. It has 3,245 parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the
 # vector of 16. Will it beat the cuts? In the figure, each state is a strip with one cell for each
-# part. A cell is hatched if its roles need both letters, *now* and *before*.
+# part. A cell is hatched if its roles need both letters, *now* and *before*. (A long part may find
+# room for both.)
 
 # %% tags=["training"]
 assert beaten == cuts
@@ -698,18 +700,22 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# Did the parts help because they separate the roles, or because they make the state longer? On
-# average, every cut loses to one vector of 13 or 16, which separates nothing. So on this task,
-# separating the roles gains nothing that a longer vector does not give. But *if* you cut, it
-# matters a great deal which roles share a part: the means of the cuts range from 7 to 93 %.
+# Did the parts help because they separate the roles, or because they make the state longer? One
+# vector of 13 separates nothing, and yet its mean is higher than that of every cut. So on this
+# task, length alone is enough. Look at single seeds, too. With eight of ten, the long vector does
+# not beat `q v | k p`. But with one seed this cut fails, at 35 %, while the long vector never
+# scores below 94 %. It is not so much better as more *reliable*.
+#
+# But *if* you cut, it matters a great deal which roles share a part: the means of the cuts range
+# from 7 to 93 %.
 #
 # - **If you cut, keep key and value apart.** The cuts between them have means from 82 to 93 %, and
-#   the others from 7 to 63 %. Query and predict can share a part: `q k p | v` does at least as well
-#   as the paper's two models, which separate them.
-# - **The letters that a role needs are a good guide.** For eight of the ten seeds, no cut beats
-#   `q v | k p`. But one of its seeds drops to 35 %, and three seeds of `q v p | k` fall far behind.
-# - **They are not everything.** The first part of `q k p | v` must hold both letters, and yet it
-#   does as well on average. We do not know why. (Question 4 is about the worst cut.)
+#   the others from 7 to 63 %. (Question 4 is about the worst cut.)
+# - **Query and predict can share a part.** `q k p | v`, where they do, has a mean as high as any.
+#   `q v p | k` has a lower one, because three of its seeds fall far behind.
+# - **The letters that a role needs are a good guide**, but not everything. For eight of the ten
+#   seeds, no cut beats `q v | k p`. Yet `q k p | v`, whose first part must hold both letters, does
+#   as well on average. We do not know why.
 # - **Time can replace length.** With four times as many steps, one vector of 8 answers nearly
 #   everything (three seeds). So 8 numbers have room for all four roles. It only takes longer to
 #   learn how.
@@ -726,8 +732,9 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #
 # The paper finds that most of the weight goes to the last few words. So its fourth model (section
 # 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads the last N − 1
-# states, including the present one, and a different part of each. For N = 4, h_t = [h¹; h²; h³].
-# Each step reads h¹ of the present state, h² of the state before, and h³ of the one before that:
+# states, including the present one, and from each of them a different part. For N = 4, h_t = [h¹;
+# h²; h³]. Each step reads h¹ of the present state, h² of the state before, and h³ of the one before
+# that:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -779,7 +786,8 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 # follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models: the LSTM
 # alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear
 # layer, y = h W_x. Each has 7 million parameters. Nearly all of these are in the word vectors and
-# the output layer. Both are only as wide as *one* part of the state, so further parts cost little.
+# the output layer. These are as wide as *one* part, however many parts the state has, so further
+# parts cost little.
 # (The column *state* gives the length of each state.)
 #
 # Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
