@@ -29,9 +29,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from matplotlib import pyplot as plt
-from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_wait, letters,
-                             recall_model, train_recall, write)
+from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
+                             letters, recall_model, train_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -434,9 +433,11 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 # The factor is the rms of the slopes, because the gradient is equally large in both units. The same
 # holds for H units: if the gradient is spread evenly over all of them, the tanh changes its length
 # by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ changes its
-# length by about g. So this is our guess for one step back:
+# length by about g. We multiply the two. So this is our guess for one step back:
 #
 #     factor = g · rms(1 − h²)
+#
+# It needs only U and the states of one forward pass.
 #
 # In the network that failed, U started *small*, with numbers between −0.1 and 0.1. Before training,
 # its states are small, so the slopes are nearly 1, and the factor is about g. The next cell prints
@@ -483,11 +484,13 @@ def share_at_first(model, n):
 
 
 # %% tags=["training"]
+arrived = {"U small": {}, "U orthogonal": {}}       # the measured share for each n
 print("U small   share before training     right answers")
 print("           guessed    measured     after training")
 for n, right in zip(DISTANCES, small):
     guess, share = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
     print(f"n = {n:<5} {guess:8.1g} {share:11.1g} {right:18.2f}")
+    arrived["U small"][n] = share
     assert np.isclose(guess ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
@@ -512,6 +515,7 @@ print("                guessed    measured     after training")
 for n in DISTANCES:
     model, rng = recall_model(n, is_orthogonal=True)
     guess, share = share_at_first(model, n)
+    arrived["U orthogonal"][n] = share
     assert np.isclose(guess, share, rtol=0.1)
     orthogonal.append(train_recall(model, n, rng))
     print(f"n = {n:<10} {guess:8.2f} {share:11.2f} {orthogonal[-1]:18.2f}", flush=True)
@@ -525,17 +529,7 @@ print(f"the largest n learnt: {near} with U small, {far} with U orthogonal")
 LEARNT = {"U small": (16, 1, 0, 0), "U orthogonal": (20, 17, 5, 0)}
 
 # %% tags=["training"]
-figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-for place, (start, counts) in enumerate(LEARNT.items()):
-    ax.plot(DISTANCES[2:], counts, label=start, **plotting.base.curve_style(place))
-ax.set_xscale("log", base=2)
-ax.set_xticks(DISTANCES[2:], DISTANCES[2:])
-ax.set(xlabel="n, number of symbols of noise (log scale)",
-       ylabel="networks that learn the task, of 20", ylim=(-0.5, 20.5), yticks=range(0, 21, 5),
-       title=f"{LEARNT['U orthogonal'][1]} of 20 networks learn n = 8 with U orthogonal, "
-             f"and {LEARNT['U small'][1]} with U small")
-ax.legend()
-show(ax, "02_recall")
+show(draw_recall(LEARNT, arrived), "02_recall")
 assert near < far and orthogonal[-1] < 0.35
 
 # %% [markdown]
@@ -543,10 +537,9 @@ assert near < far and orthogonal[-1] < 0.35
 # a tenth of the measured share. The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20
 # networks learn the task with U orthogonal, and only one does with U small.
 #
-# With the same start, fewer networks learn as the share falls: with U orthogonal, 20, 17, 5 and 0
-# of 20 at shares of 0.79, 0.58, 0.23 and 0.07. But there is no single threshold. With U small,
-# 0.004 was enough for 16 of 20 networks at n = 4, and with U orthogonal, 0.23 was enough for only 5
-# of 20 at n = 16.
+# At each point, the figure also gives the share. With the same start, a smaller share goes with
+# fewer networks that learn. But there is no single threshold: with U small, 0.004 was enough for 16
+# of 20 networks at n = 4, and with U orthogonal, 0.23 was enough for only 5 of 20 at n = 16.
 #
 # ## Is it impossible, then?
 #
@@ -574,7 +567,8 @@ for start, runs in LONGER.items():
 # four of five learn n = 16. At n = 32, it is one of five with either start.
 #
 # Does the vanished gradient teach them, or does it grow first? We follow the five networks with U
-# small and n = 8, trained once more, on other sequences (from an earlier run, code: answer 6).
+# small and n = 8, trained once more. The sequences are others, and this time
+# all five learn. (From an earlier run, code: answer 6.)
 # Guess: what will the share do while a network waits?
 
 # %% tags=["training"]
@@ -588,10 +582,10 @@ show(draw_wait(), "02_wait")
 # few hundred training steps, it grows more than a thousandfold, and the network learns just as the
 # gradient rises. Later the share falls again, but it remains far above its start.
 #
-# With seed 11, the gradient rises before the answers improve. With the others, both happen between
-# two measurements. What starts the rise, we do not know. Perhaps it is Adam: it divides the
-# gradient of each parameter by its usual size, so that a small one counts as much as a large one
-# (question 7).
+# Which comes first? With seed 11, the gradient rises before the answers improve. With the others,
+# the last leap of the gradient and the right answers come between the same two measurements. What
+# starts the rise, we do not know. Perhaps it is Adam: it divides the gradient of each parameter by
+# its usual size, so that a small one counts as much as a large one (question 7).
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,

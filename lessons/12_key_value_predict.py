@@ -107,7 +107,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # In both places of a key, d is written as 1 and g as −1. Every other letter is 0, since no question
 # repeats it. The third number, always 1, serves as a bias. A value has three numbers, 1 for yes and
 # 0 for no: is the letter u, is it s, is it the first letter of a pair? The rows of K and V are the
-# keys and values of the S = 4 earlier states.
+# keys and values of the S = 4 earlier states. Here n = 3, y has O = 2 numbers, and the hidden layer
+# x of the score has only two units.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -131,14 +132,14 @@ p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the ans
 # everywhere, but the softmax only looks at differences:
 
 # %%
-for total in (-2, -1, 0, 1, 2):
-    units = np.tanh([total - 1, -total - 1])
-    print(f"  sum = {total:2}   the two units add up to {units.sum():.2f}")
+for both in (-2, -1, 0, 1, 2):
+    units = np.tanh([both - 1, -both - 1])
+    print(f"  sum = {both:2}   the two units add up to {units.sum():.2f}")
 
 # %% [markdown]
 # In the code, each unit is one column of W_s and one of W_q. W_s reads *before*, and W_q reads
 # *now*. The last row of each matrix multiplies the constant 1 of the key. It is −0.5 in both, so
-# together they supply the −1. Here x has two columns instead of n.
+# together they supply the −1. So x has two columns here, not n.
 
 # %%
 W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
@@ -178,8 +179,8 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
-# The keys need not tell u from s, since no question repeats them. The values must. Could one vector
-# serve as both key and value? We shall see.
+# The key of *u* does not say that its letter is u: its *now* is 0, as in the key of *s*. Only the
+# value says so. Could one vector serve as both key and value? We shall see.
 #
 # Here are all symbols of the step:
 #
@@ -303,7 +304,7 @@ class PlainReader(Module):
         """Views k, v, p of h: the columns that each role reads."""
         n = len(self.w)
         last = n * (self.parts - 1)
-        middle = min(n, last)           # 0, 0 with one part; n, n with two; n, 2n with three
+        middle = min(n, last)           # (middle, last): (0, 0), (n, n) or (n, 2n)
         return h[:, :n], h[:, middle:middle + n], h[:, last:last + n]
 
     def forward(self, h):
@@ -568,7 +569,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
 # and value is slightly negative. In the vector of 16, query and predict disagree about as much up
-# to step 300, and hardly at all after step 500.
+# to step 300, and hardly at all after step 500. (A cosine does not show how large the gradients
+# still are.)
 #
 # ## Two suspects
 #
@@ -620,9 +622,10 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 
 # %% [markdown]
 # With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
-# along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it
-# down its columns: separating query and predict does not help. The means even fall, from 63 to 46 %
-# and from 93 to 83 %. So it seems that the cosines accused the wrong pair.
+# along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it down
+# its columns: separating query and predict does not help. The means even fall, from 63 to 46 % and
+# from 93 to 83 %, though differences of ten points may be chance (question 3). So it seems that the
+# cosines accused the wrong pair.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps cases
 # cancel: in half of the states their gradients agree, and in the other half they are opposite. Then
@@ -704,15 +707,15 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # vector of 13 separates nothing, and yet its mean is higher than that of every cut. So on this
 # task, length alone is enough. Look at single seeds, too. With eight of ten, the long vector does
 # not beat `q v | k p`. But with one seed this cut fails, at 35 %, while the long vector never
-# scores below 94 %. It is not so much better as more *reliable*.
+# scores below 94 %. Its advantage is that it is *reliable*.
 #
 # But *if* you cut, it matters a great deal which roles share a part: the means of the cuts range
 # from 7 to 93 %.
 #
-# - **If you cut, keep key and value apart.** The cuts between them have means from 82 to 93 %, and
-#   the others from 7 to 63 %. (Question 4 is about the worst cut.)
-# - **Query and predict can share a part.** `q k p | v`, where they do, has a mean as high as any.
-#   `q v p | k` has a lower one, because three of its seeds fall far behind.
+# - **If you cut, keep key and value apart.** The cuts that separate them have means from 82 to
+#   93 %, and the others from 7 to 63 %. (Question 4 is about the worst cut.)
+# - **Query and predict can share a part.** `q k p | v`, where they do, has a mean as high as that
+#   of any cut. `q v p | k` has a lower one, because three of its seeds fall far behind.
 # - **The letters that a role needs are a good guide**, but not everything. For eight of the ten
 #   seeds, no cut beats `q v | k p`. Yet `q k p | v`, whose first part must hold both letters, does
 #   as well on average. We do not know why.
@@ -785,8 +788,8 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 # For real text, we have recorded longer runs (recipes `wikitext-*`, with a window of 5). They
 # follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models: the LSTM
 # alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear
-# layer, y = h W_x. Each has 7 million parameters. Nearly all of these are in the word vectors and
-# the output layer. These are as wide as *one* part, however many parts the state has, so further
+# layer, y = h W_x. Each has 7 million parameters. Nearly all of them are in the word vectors and
+# the output layer, which are as wide as *one* part, however many parts the state has. So further
 # parts cost little.
 # (The column *state* gives the length of each state.)
 #

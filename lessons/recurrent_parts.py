@@ -110,6 +110,30 @@ def train_recall(model, n, rng, steps=400):
     return (said == test.targets[-1]).mean()
 
 
+def draw_recall(learnt, arrived):
+    """Plot how many of 20 networks learn n = 4, 8, 16 and 32, with the share at each point.
+
+    learnt: {start of U: counts}. arrived: {start of U: {n: share before training}}. → Figure
+    """
+    figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+    distances = (4, 8, 16, 32)
+    for place, (start, counts) in enumerate(learnt.items()):
+        ax.plot(distances, counts, label=start, **plotting.base.curve_style(place))
+        for n, count in zip(distances, counts):
+            share = arrived[start][n]
+            ax.annotate(f"{share:.2f}" if share > 0.05 else f"{share:.1g}", (n, count),
+                        (7, -14 if place == 0 and n == 32 else 4), textcoords="offset points",
+                        color=plotting.COLOURS[place], fontsize=9)
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(distances, distances)
+    ax.set(xlabel="n, number of symbols of noise (log scale)", xlim=(3.7, 43), ylim=(-2, 22),
+           ylabel="networks that learn the task, of 20", yticks=range(0, 21, 5),
+           title=f"{learnt['U orthogonal'][1]} of 20 networks learn n = 8 with U orthogonal, "
+                 f"and {learnt['U small'][1]} with U small")
+    ax.legend(title="at the points: share\nof the gradient that arrives")
+    return figure
+
+
 # n = 8, U small, five seeds: before training and after every 200 steps, the share of the
 # gradient that arrives at the first symbol, and the share of right answers (code: answer 6)
 SHARES = {
