@@ -495,9 +495,9 @@ for n, right in zip(DISTANCES, small):
 
 # %% [markdown]
 # So there is a warning before any training. At n = 4, where this network learns, a few thousandths
-# of the gradient arrive. At n = 8, where it fails, it is less than a ten-thousandth. (Per step, our
-# guess is right within a tenth. But small errors multiply: after 33 steps, it is off by a factor of
-# five.)
+# of the gradient arrive. At n = 8, where it fails, less than a ten-thousandth arrives. (Per step,
+# our guess is right within a tenth. But small errors multiply: after 33 steps, it is off by a
+# factor of five.)
 #
 # ## A better start
 #
@@ -537,9 +537,10 @@ assert near < far and orthogonal[-1] < 0.35
 # a tenth of the measured share. The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20
 # networks learn the task with U orthogonal, and only one does with U small.
 #
-# At each point, the figure also gives the share. With the same start, a smaller share goes with
-# fewer networks that learn. But there is no single threshold: with U small, 0.004 was enough for 16
-# of 20 networks at n = 4, and with U orthogonal, 0.23 was enough for only 5 of 20 at n = 16.
+# At each point, the figure also gives the share, measured in one network. For either start, the
+# smaller the share, the fewer networks learn. But there is no single threshold: with U small, 0.004
+# was enough for 16 of 20 networks at n = 4, and with U orthogonal, 0.23 was enough for only 5 of 20
+# at n = 16.
 #
 # ## Is it impossible, then?
 #
@@ -566,10 +567,10 @@ for start, runs in LONGER.items():
 # n = 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal,
 # four of five learn n = 16. At n = 32, it is one of five with either start.
 #
-# Does the vanished gradient teach them, or does it grow first? We follow the five networks with U
-# small and n = 8, trained once more. The sequences are others, and this time
-# all five learn. (From an earlier run, code: answer 6.)
-# Guess: what will the share do while a network waits?
+# Does the vanished gradient teach them, or does it grow first? We train the same five networks with
+# U small and n = 8 once more, and follow them. This run draws other sequences, and this time all
+# five learn. (From an earlier run, code: answer 6.) Guess: what will the share do while a network
+# waits?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -584,8 +585,10 @@ show(draw_wait(), "02_wait")
 #
 # Which comes first? With seed 11, the gradient rises before the answers improve. With the others,
 # the last leap of the gradient and the right answers come between the same two measurements. What
-# starts the rise, we do not know. Perhaps it is Adam: it divides the gradient of each parameter by
-# its usual size, so that a small one counts as much as a large one (question 7).
+# starts the rise, we do not know. Perhaps it is **Adam**, with which all our networks are trained.
+# It divides the gradient of each parameter by its usual size. So the embeddings of the four
+# symbols, which receive *only* the distant gradient, still take full steps. (Question 7 is about
+# Adam.)
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -607,8 +610,8 @@ show(draw_wait(), "02_wait")
 # the text is read in windows. In *truncated* back-propagation through time, the *state* is carried
 # from one window to the next, but the gradient is cut at the border: what a window's first step
 # sends back, da Uᵀ, is thrown away. What do we lose? We compare two windows of three steps with all
-# six steps at once. Then we take the gradient that was thrown away, and send it alone through the
-# first window.
+# six steps of the section "Check" at once. Then we take the gradient that was thrown away, and send
+# it alone through the first window.
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -680,8 +683,8 @@ assert network < pairs - 0.9
 # Many of the words that it writes exist, and most of the others could: you can pronounce them.
 # Sense is another matter. Spelling needs a memory of a few letters, but sense needs much more.
 #
-# The last line of the output compares the model with counted pairs of letters, on **held-out**
-# text, which was not used for training. The *bits per letter* are the log2 of the perplexity, which
+# The line "bits per letter" compares the model with counted pairs of letters, on **held-out** text,
+# which was not used for training. The *bits per letter* are the log2 of the perplexity, which
 # lesson 01 defined. The network's memory saves about one bit per letter. But how far back did it
 # learn to look?
 #
@@ -749,7 +752,7 @@ show(draw_letters(verse, share[:28][::-1]), "02_letters")
 assert verse.endswith("flowing with mi") and share[12] < 0.02
 
 # %% [markdown]
-# From this prediction, the model learns how to read "with mi", and hardly anything about how to
+# From such a prediction, a model learns how to read "with mi", and hardly anything about how to
 # read "land". On average over the hundred stretches, less than a thousandth of the gradient is left
 # after 20 letters: it vanishes.
 #
@@ -757,9 +760,9 @@ assert verse.endswith("flowing with mi") and share[12] < 0.02
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
 # flat and the slope 1 − h² is small. This is your second case again, u = 1.8 with h = 0.9.
 #
-# Does our guess get this right? We test it on the trained model and on four random networks, whose
-# U is scaled to larger and larger g. They read the same letters through the trained embedding. They
-# have no output layer and so no loss: their gradient begins as a random vector.
+# Does our guess get this right? We test it on the trained model and on four random networks. Their
+# U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the same letters through the trained embedding.
+# They have no output layer and so no loss: their gradient begins as a random vector.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -832,8 +835,9 @@ show(ax, "02_gradient_flow")
 #
 # A gradient that has vanished cannot be repaired by scaling it up. Take the loss of one time step:
 # its dU is a sum over this step and all earlier ones. Scaling makes all its terms grow by the same
-# factor, so the distant ones remain as small a part of dU as before. The remedy must begin in the
-# network.
+# factor, so the distant ones remain as small a part of dU as before. (Adam scales each parameter by
+# itself, but within dU, even Adam cannot tell distant terms from near ones.) The remedy must begin
+# in the network.
 
 # %% [markdown]
 # ## What others call it
