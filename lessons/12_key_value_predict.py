@@ -261,13 +261,14 @@ print("all four equal their central differences")
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
 # before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
-# gradients of the four roles are *added*. (In dz_ti and α_ti, the first index is the step that
-# asks, and the second the state that it looks at. So in dz_ij, step i asks.)
+# gradients of the four roles are *added*:
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
 #            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
 #            + da_i W_xᵀ         predict: at step i, it predicts
+#
+# (In dz_ti and α_ti, step t asks, and state i is looked at. So in dz_ij, step i asks.)
 #
 # The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
 # two: query and key still share a part. (A fifth term comes from the LSTM, which reads h_i at the
@@ -525,10 +526,10 @@ show(draw_answers(right, title), "12_roles_or_room")
 # four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
-# the states in which neither term is 0. (Only predictions after a question count, so only the 1,500
-# states of questions have query and predict terms. The last of a text's 15 states is never found or
-# fetched. That leaves 14 · 500 = 7,000 states with key and value terms, and 2 · 500 = 1,000 with
-# all four.)
+# the states in which neither term is 0. (The loss counts only the predictions after a question, so
+# only the 1,500 states of questions have query and predict terms. The last of a text's 15 states is
+# never found or fetched. That leaves 14 · 500 = 7,000 states with key and value terms, and 2 · 500
+# = 1,000 with all four.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -572,8 +573,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # to step 300, and hardly at all after step 500. (A cosine does not show how large the gradients
 # still are.)
 #
-# Why do query and predict disagree? We do not know. One guess: both use the letter *now*, but for
-# different ends. The query looks for it, and predict votes against it, because the letter that is
+# Why do query and predict disagree? We do not know. One guess: both use the letter *now*, each for
+# its own end. The query looks for it, and predict votes against it, because the letter that is
 # asked about is never the answer (question 4).
 #
 # ## Two suspects
@@ -676,7 +677,8 @@ if yours:
 # %% [markdown]
 # The query needs *now*, which is the letter asked about. In the example, a key holds *now* only
 # because the query shares its part. (W_s does not read it, as the zero column of dK shows.) Predict
-# could do without both letters, because the answer comes with c.
+# could do without both letters, because the answer comes with c. (If it votes against the letter
+# that is asked about, it needs *now*.)
 #
 # So query and value can share a part, and the key gets the other one. Predict could go to either
 # part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
@@ -693,13 +695,12 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 # %% [markdown]
 # ## The verdict of ten seeds
 #
-# On average, the cut by content beats every cut above. But three seeds are few. Here are ten, for
-# the paper's three parts and all seven ways to divide four roles between two parts (recorded
-# before; the code is in answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of
+# On average, the cut by content beats every cut above. But three seeds are few. Here are ten seeds,
+# for all seven cuts into two parts and the paper's cut into three (recorded before; the code is in
+# answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of
 # 13. It has 3,245 parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the
 # vector of 16. Will it beat the cuts? In the figure, each state is a strip with one cell for each
-# part. A cell is hatched if its roles need both letters, *now* and *before*. (A long part may find
-# room for both.)
+# part. A cell is hatched if its roles need both letters, *now* and *before*.
 
 # %% tags=["training"]
 assert beaten == cuts
@@ -710,18 +711,18 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # %% [markdown]
 # Did the parts help because they separate the roles, or because they make the state longer? One
 # vector of 13 separates nothing, and yet its mean is higher than that of every cut. So on this
-# task, separation is not needed: 13 numbers that all roles read are enough. (Seed by seed, it is
-# closer. With eight of the ten seeds, the cut `q v | k p` does at least as well as the vector of
-# 13. But with one seed, it fails, at 35 %.)
+# task, separation is not needed: 13 numbers that all roles read are enough, although they must hold
+# both letters. (Seed by seed, it is closer: with eight of the ten seeds, the cut `q v | k p` does
+# at least as well as the vector of 13.)
 #
 # If you do cut, it matters a great deal which roles share a part. The means of the cuts range from
 # 7 to 93 %:
 #
 # - **Keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to 63 %.
-# - **The letters that a role needs are a good guide**, but a risky one. With the two cuts by
-#   content, 16 of 20 runs reach 95 %. With the three other cuts between key and value, 13 of 30 do.
-#   But four of the 20 runs fail, with 15 to 65 %, and only two of the 30. So the mean of
-#   `q v p | k` is only 82 %. We do not know why they fail.
+# - **The letters that a role needs are a good guide**, but a risky one. The two cuts by content
+#   have the best typical run of all cuts (medians 100 and 98 %, the others at most 95 %). But one
+#   run of `q v | k p` and three of `q v p | k` fail. So their means are only 93 and 82 %, and
+#   `q k p | v`, which never fails, has 93 %, too. We do not know why they fail.
 # - **A part of its own does not always help.** `q k v | p` gives predict 8 numbers of its own, and
 #   does worse than one vector of 8. One guess: in one vector, the gradient of predict helps the
 #   other roles to learn (question 4).
@@ -807,12 +808,12 @@ print_wikitext()
 # %% [markdown]
 # The LSTM alone beats every attention model with every seed, while in the paper it loses to all of
 # them. One suspect is the tanh, in which all attention models end. (Those of the paper do, too, so
-# it cannot be the whole story.) On an LSTM without attention, the tanh layer costs 21 to 35 points
-# of perplexity, and a linear layer in its place only 3 to 11. With attention and three parts, the
-# perplexity is 11 to 25 points below that of the tanh layer. (The state is longer, too: 291 numbers
-# instead of 103.) With two of the three seeds, the 4-gram, which has no attention, is better still.
-# With the third, it is worse than the tanh layer. All this does not refute the paper, whose text
-# and models were larger.
+# it cannot be the whole story.) Without attention, a tanh layer on top of the LSTM costs 21 to 35
+# points of perplexity, and a linear layer in its place only 3 to 11. With attention and three
+# parts, the perplexity is 11 to 25 points below that of the tanh layer. (The state is longer, too:
+# 291 numbers instead of 103.) With two of the three seeds, the 4-gram, which has no attention, is
+# better still. With the third, it is worse than the tanh layer. All this does not refute the paper,
+# whose text and models were larger.
 
 # %% [markdown]
 # ## What others call it

@@ -46,7 +46,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
         raise ValueError(f"totals and counts have shapes {totals.shape} and {counts.shape}; "
                          "expected 1-D arrays of the same length")
     if not counts.sum() > 0:
-        raise ValueError(f"counts have the sum {counts.sum():g}; expected a positive sum")
+        raise ValueError(f"counts sum to {counts.sum():g}; expected a positive sum")
     means = np.full(draws, np.nan)
     for k in range(draws):
         chosen = rng.integers(len(totals), size=len(totals))

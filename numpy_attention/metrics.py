@@ -141,8 +141,8 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
         raise ValueError(f"edges = {edges}; expected two or more increasing numbers")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
-            raise ValueError(f"lengths[{n}] is {length}, which is outside the edges "
-                             f"({edges[0]} ≤ length < {edges[-1]}); "
+            raise ValueError(f"lengths[{n}] is {length}, but the edges cover "
+                             f"{edges[0]} ≤ length < {edges[-1]}; "
                              "widen the edges, or leave the sentence out")
     buckets = []
     for low, high in zip(edges, edges[1:]):
@@ -171,8 +171,8 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
                     f"{name}[{n}] is {typed_repr(sentence)}; expected a string or a list "
                     "of tokens")
         if isinstance(hypothesis, str) != isinstance(reference, str):
-            raise ValueError(f"cannot compare hypotheses[{n}], {hypothesis!r}, with {reference!r}; "
-                             "pass both as strings or both as token lists")
+            raise ValueError(f"hypotheses[{n}] is {short_repr(hypothesis)}, but its reference is "
+                             f"{short_repr(reference)}; pass two strings or two lists of tokens")
         equal += list(hypothesis) == list(reference)
     return equal / len(hypotheses)
 
@@ -249,7 +249,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
     found = [as_set(f"links[{n}]", sentence)
              for n, sentence in enumerate(as_list("links", links, "sets of links"))]
     pairs = _pairs(pairs)
-    _same_count("link sets", found, "pairs", pairs)
+    _same_count("links", found, "pairs", pairs)
     hits = 0
     total = 0
     for n, (A, pair) in enumerate(zip(found, pairs)):
@@ -265,7 +265,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
     The position is −1 if the row of a target word is all 0.
     """
     weights = as_list("weights", weights, "matrices")
-    _same_count("weight matrices", weights, "pairs", pairs)
+    _same_count("weights", weights, "pairs", pairs)
     positions = []
     for n, (matrix, pair) in enumerate(zip(weights, pairs)):
         matrix = as_numbers(f"the weights of pair {n}", matrix)
@@ -276,13 +276,13 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
                              "leave it out")
         shapes = ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1))
         if matrix.shape not in shapes:
-            advice = "Use matrix.T" if matrix.shape[::-1] in shapes else "Cut off padding"
-            raise ValueError(f"pair {n}: weights have shape {matrix.shape}; "
-                             f"expected (target, source) = ({T}, {S}), where each "
-                             f"size may be larger by 1, for </s>. {advice}")
+            advice = f"Use weights[{n}].T" if matrix.shape[::-1] in shapes else "Cut off padding"
+            raise ValueError(f"weights[{n}] has shape {matrix.shape}; "
+                             f"expected (target, source) = ({T}, {S}), "
+                             f"or 1 more for each </s>. {advice}")
         if not np.isfinite(matrix).all():
-            raise ValueError(f"pair {n}: weights contain NaN or infinity; "
-                             "check the model that computed them")
+            raise ValueError(f"weights[{n}] contains NaN or infinity; "
+                             "check the model that computed it")
         words = matrix[:T, :S]
         positions.append(np.where(words.any(1), words.argmax(1), -1).tolist())
     return positions
@@ -322,7 +322,7 @@ def _lists(hypotheses: Iterable[Sentence],
     references = as_list("references", references, "sentences")
     _same_count("hypotheses", hypotheses, "references", references)
     if all(isinstance(one, (str, list, tuple)) and not one for one in references):
-        raise ValueError("every reference is empty: there is nothing to compare with")
+        raise ValueError("every reference is empty; pass at least one that has tokens")
     return hypotheses, references
 
 
@@ -368,13 +368,13 @@ def _text(sentence: Sentence, name: str = "a sentence") -> str:
         return sentence
     if not is_list(sentence) or not all(isinstance(token, str) for token in sentence):
         raise ValueError(f"{name} is {short_repr(sentence)}; expected a string or a list of "
-                         "strings. Decode ids first")
+                         "strings. Decode ids with vocabulary.decode(ids)")
     return " ".join(re.sub(r"\s", "␣", token) for token in sentence)
 
 
 def _same_count(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
     if len(first) != len(second):
-        raise ValueError(f"the numbers of {first_name} ({len(first)}) and {second_name} "
-                         f"({len(second)}) differ; pass the same number of both")
+        raise ValueError(f"{first_name} has length {len(first)}, but {second_name} has length "
+                         f"{len(second)}; pass lists of the same length")
     if not len(first):
-        raise ValueError(f"there are no {first_name} to measure: the list is empty")
+        raise ValueError(f"{first_name} is empty; expected at least one element")

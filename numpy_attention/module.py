@@ -67,9 +67,9 @@ class Module:
                 if isinstance(value, np.ndarray):
                     full = join(name, field.name)
                     if id(value) in owners:
-                        raise ValueError(f"one array is both {owners[id(value)]} and {full}; "
-                                         "tie weights by sharing a Module, such as an "
-                                         "Embedding, not an array")
+                        raise ValueError(f"{owners[id(value)]} and {full} are the same array; "
+                                         "to tie weights, share a Module, such as an "
+                                         "Embedding")
                     owners[id(value)] = full
                     yield full, value
 
@@ -96,10 +96,10 @@ class Module:
         """The dtype of all parameters. Raises ValueError if their dtypes differ."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
-            given = " and ".join(f"{name} of dtype {dtype}" for dtype, name in dtypes.items())
-            raise ValueError(f"{type(self).__name__} has {given or 'no parameters'}; expected "
-                             "parameters of one dtype"
-                             + ". Convert the model with astype" * bool(given))
+            given = " and ".join(f"{name} has dtype {dtype}" for dtype, name in dtypes.items())
+            raise ValueError(f"{given}; expected one dtype. Convert the model with "
+                             "model.astype(np.float64)" if given else
+                             f"{type(self).__name__} has no parameters and therefore no dtype")
         return next(iter(dtypes))
 
     # ---- one flat vector behind all parameters ---------------------------------------------------
@@ -157,9 +157,9 @@ class Module:
                 own.update(id(part) for _, part in whole.modules())
         for name, module in self.modules():
             if "_packed" in module.__dict__ and id(module) not in own:
-                raise RuntimeError(f"{name or 'this module'} ({type(module).__name__}) belongs "
-                                   "to a model whose parameters are already one vector; use the "
-                                   "vector of the whole model, or a copy() of this part")
+                raise RuntimeError(f"{name or 'this module'} ({type(module).__name__}) is "
+                                   "already part of another model's vector; use that vector, or "
+                                   "a copy() of this part")
 
     def __setattr__(self, name, value):
         current = self.__dict__.get(name)
@@ -167,14 +167,14 @@ class Module:
             self.__dict__[name] = value
         elif isinstance(current, np.ndarray):
             if describe_array(value) != describe_array(current):
-                raise ValueError(f"{type(self).__name__}.{name} is set to {describe_array(value)}; "
-                                 f"expected {describe_array(current)}. For another shape or "
-                                 "dtype, build a new model")
+                raise ValueError(f"{type(self).__name__}.{name} cannot be set to "
+                                 f"{describe_array(value)}; expected {describe_array(current)}. "
+                                 "For another shape or dtype, build a new model")
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
-                             f"{describe_array(value)} once the parameters are one vector; "
-                             "replace it before `vector` is first used")
+                             f"{describe_array(value)} after the first use of `vector`, for "
+                             "example in training; replace it earlier")
         else:
             self.__dict__[name] = value
 
@@ -227,8 +227,8 @@ class Module:
         unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
             raise ValueError(f"these parameters do not belong to this {type(self).__name__}: "
-                             f"{missing_and_unknown(missing, unknown)}. Load them into a "
-                             "model with the class and settings of the one that was saved")
+                             f"{missing_and_unknown(missing, unknown)}. Use the class "
+                             "and settings of the saved model")
         for name, array in own.items():
             check_array(name, parameters[name])
             given = parameters[name]
@@ -265,8 +265,8 @@ def _parts(name, value):
     elif isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             if isinstance(item, np.ndarray):
-                raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}: a parameter "
-                                "must be a field of its own, or a field of a Module in the list")
+                raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}; a parameter "
+                                "must be a field. Give it a field, or wrap it in a Module")
             yield from _parts(f"{name}.{i}", item)
 
 

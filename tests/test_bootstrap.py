@@ -50,8 +50,8 @@ def test_samples_with_zero_count_are_skipped():
 
 
 @pytest.mark.parametrize("totals, counts, message", [
-    ([], [], "the sum 0; expected a positive sum"), ([1, 2], [1], "expected .* the same length"),
-    ([1.0], [0], "the sum 0; expected"), ([[1.0]], [[1]], r"\(1, 1\); expected 1-D arrays"),
+    ([], [], "sum to 0; expected a positive sum"), ([1, 2], [1], "expected .* the same length"),
+    ([1.0], [0], "sum to 0; expected"), ([[1.0]], [[1]], r"\(1, 1\); expected 1-D arrays"),
 ])
 def test_data_without_a_mean_raise(totals, counts, message, rng):
     with pytest.raises(ValueError, match=message):

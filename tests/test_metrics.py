@@ -118,15 +118,15 @@ def test_chrf_by_hand():
 
 @pytest.mark.parametrize("measure", [metrics.bleu, metrics.chrf, metrics.exact_match])
 def test_text_metrics_raise_for_unequal_or_empty_lists(measure):
-    with pytest.raises(ValueError, match=r"hypotheses \(2\) and references \(1\) differ"):
+    with pytest.raises(ValueError, match="^hypotheses has length 2, but references"):
         measure([["a"], ["b"]], [["a"]])
-    with pytest.raises(ValueError, match="no hypotheses to measure"):
+    with pytest.raises(ValueError, match="hypotheses is empty"):
         measure([], [])
 
 
 @pytest.mark.parametrize("measure", [metrics.bleu, metrics.chrf])
 def test_text_metrics_raise_for_ids_and_single_strings(measure):
-    with pytest.raises(ValueError, match="Decode ids first"):
+    with pytest.raises(ValueError, match="Decode ids with"):
         measure([[4, 5]], [["a", "b"]])
     with pytest.raises(ValueError, match="^hypotheses is one string; expected"):
         measure("a b", ["a b"])
@@ -140,9 +140,9 @@ def test_exact_match():
     assert metrics.exact_match(["a b", "c"], ["a b", "c "]) == 0.5
     assert metrics.exact_match([np.array([4, 5])], [[4, 5]]) == 1
     assert metrics.exact_match([["a"]], [["a", "a"]]) == 0
-    with pytest.raises(ValueError, match=r"cannot compare hypotheses\[0\], .*, with"):
+    with pytest.raises(ValueError, match=r"hypotheses\[0\] is .*, but its reference is"):
         metrics.exact_match(["ab"], [["a", "b"]])
-    with pytest.raises(ValueError, match=", 'ab', with .'a', 'b'.;"):
+    with pytest.raises(ValueError, match=" 'ab', but its reference is .'a', 'b'.;"):
         metrics.exact_match(["ab"], [["a", "b"]])
 
 
@@ -180,7 +180,7 @@ def test_intervals_by_length(rng):
 
 
 @pytest.mark.parametrize("lengths, edges, message", [
-    ([1], (1, 5), r"hypotheses \(2\) and lengths \(1\)"),
+    ([1], (1, 5), "^hypotheses has length 2, but lengths has length 1"),
     ([1, 5], (1, 5), r"lengths\[1\] is 5"),
     ([0, 2], (1, 5), r"lengths\[0\] is 0"),
     ([1, 2], (5, 1), "increasing"),
@@ -244,7 +244,7 @@ def test_alignment_error_rate_by_hand():
 
 
 def test_alignment_error_rate_raises():
-    with pytest.raises(ValueError, match=r"numbers of link sets \(1\) and pairs \(2\) differ"):
+    with pytest.raises(ValueError, match="links has length 1, but pairs has length 2"):
         metrics.alignment_error_rate([set()], [SWAPPED, LONG])
     message = r"pair 0: link \(2, 4\) has target position 4, .* the target has 3 tokens"
     with pytest.raises(ValueError, match=message):
@@ -267,7 +267,7 @@ def test_weights_may_be_nested_lists():
 def test_nan_weights_raise():
     weights = pointing_at([0, 1, 2], 3)
     weights[2, 0] = np.nan
-    with pytest.raises(ValueError, match="pair 0: weights contain NaN"):
+    with pytest.raises(ValueError, match=r"weights\[0\] contains NaN"):
         metrics.pointing_accuracy([weights], [SWAPPED])
 
 
@@ -294,15 +294,15 @@ def test_diagonal_pointing_by_hand():
     metrics.links_from_weights,
 ])
 @pytest.mark.parametrize("weights, pairs, message", [
-    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], r"weight matrices \(1\) and pairs \(2\)"),
-    ([], [], "no weight matrices to measure"),
+    ([pointing_at([0, 1, 2], 3)], [SWAPPED, SWAPPED], "weights has length 1, but pairs"),
+    ([], [], "weights is empty"),
     ([pointing_at([0, 1, 2], 5).T], [LONG],
      r"shape \(5, 3\); expected \(target, source\) = \(3, 5\)"),
     ([pointing_at([0, 1, 2], 7)], [LONG], "padding"),
     ([pointing_at([0, 1], 5)], [LONG], "expected"),
     ([pointing_at([0, 1, 2, 3, 4], 5)], [LONG], r"shape \(5, 5\)"),
     ([np.ones(3)], [SWAPPED], "expected"),
-    ([np.full((3, 3), np.nan)], [SWAPPED], "pair 0: weights contain NaN"),
+    ([np.full((3, 3), np.nan)], [SWAPPED], r"weights\[0\] contains NaN"),
     ([np.full((3, 3), -np.inf)], [SWAPPED], "NaN or infinity"),
     ([np.ones((1, 1))], [Pair((), ("A",))], "empty source sentence"),
 ])
@@ -340,11 +340,11 @@ def test_arguments_that_are_not_lists_raise(measure, name):
 
 
 @pytest.mark.parametrize("measure, name, message", [
-    (metrics.bleu, "hypotheses", r"hypotheses \(2\) and references \(1\) differ;"),
-    (metrics.exact_match, "references", r"hypotheses \(1\) and references \(2\) differ;"),
-    (metrics.bleu_by_length, "references", r"hypotheses \(1\) and references \(2\) differ;"),
-    (metrics.bleu_by_length, "lengths", r"hypotheses \(1\) and lengths \(2\) differ;"),
-    (metrics.alignment_error_rate, "pairs", r"link sets \(1\) and pairs \(2\) differ;"),
+    (metrics.bleu, "hypotheses", "hypotheses has length 2, but references has length 1;"),
+    (metrics.exact_match, "references", "hypotheses has length 1, but references has length 2;"),
+    (metrics.bleu_by_length, "references", "hypotheses has length 1, but references has length 2;"),
+    (metrics.bleu_by_length, "lengths", "hypotheses has length 1, but lengths has length 2;"),
+    (metrics.alignment_error_rate, "pairs", "links has length 1, but pairs has length 2;"),
 ])
 def test_unequal_list_lengths_raise(measure, name, message):
     with pytest.raises(ValueError, match=message):

@@ -11,9 +11,8 @@ from numpy_attention.registry import SCORES, WINDOWS, build, resolve
 from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import at_least, check_sizes
 
-NO_CHOICE = ("location scores depend only on positions, so a window has nothing to select (Luong "
-             "et al. 2015 pair local windows with dot and general); choose window 'global', or "
-             "another score")
+NO_CHOICE = ("location scores depend only on the query, not on the words in a window. "
+             "Choose window = 'global', or attention = 'dot' or 'general'")
 # (score, window): why they cannot be combined
 REFUSED = {
     ("location", "local-m"): NO_CHOICE,
@@ -98,6 +97,6 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
         choice = AttentionConfig(attention, **settings)
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if settings:
-        raise ValueError(f"{', '.join(settings)} can be set only if attention is a name or "
-                         f"a class, not an object; omit {', '.join(settings)}")
+        raise ValueError(f"attention is an object, so {', '.join(settings)} cannot be set; omit "
+                         f"{', '.join(settings)}, or pass attention as a name or a class")
     return attention

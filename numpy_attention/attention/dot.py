@@ -11,8 +11,8 @@ from numpy_attention.module import Array
 from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import check_parameters, check_sizes
 
-ADVICE = ("in dot attention, which has no matrix between query and value; choose general or "
-          "scaled-dot, or an encoder with one direction (two directions double value_size)")
+ADVICE = ("in dot attention, which has no weight matrix; "
+          "choose attention = 'general' or 'scaled-dot'")
 
 
 @dataclass(eq=False)

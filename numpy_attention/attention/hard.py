@@ -10,7 +10,7 @@ from numpy_attention.attention.softmax import masked_softmax, masked_softmax_bac
 from numpy_attention.kernels.rows import mix
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arguments import check_number
-from numpy_attention.validation.messages import typed_repr
+from numpy_attention.validation.arrays import type_name
 
 SOFT_STEP = 2**31       # no target word has this number
 
@@ -68,7 +68,7 @@ class HardAttention(Module):
 
     def __post_init__(self):
         if isinstance(self.attention, type) or not hasattr(self.attention, "score"):
-            raise TypeError(f"attention = {typed_repr(self.attention)}; expected an object with a "
+            raise TypeError(f"attention is {type_name(self.attention)}; expected an object with a "
                             "method `score`, such as AdditiveAttention.create(…)")
         check_number("soft", self.soft, 0, 1)
 

@@ -16,8 +16,8 @@ from numpy_attention.module import Array, Module
 from numpy_attention.validation.arguments import check_methods
 from numpy_attention.validation.arrays import as_rows, at_least, check_parameters, check_sizes
 
-SEVERAL_SUMS = ("local-p multiplies one set of weights by a Gaussian, but multi-head attention has "
-                "one set per head. Choose window 'global' or 'local-m', or attention 'dot'")
+SEVERAL_SUMS = ("local-p needs one set of weights, but multi-head attention has one per head. "
+                "Choose window = 'global' or 'local-m'")
 
 
 @dataclass(eq=False)

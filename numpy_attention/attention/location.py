@@ -42,9 +42,9 @@ class LocationAttention(SoftmaxAttention):
         S = values.shape[1]
         longest = self.W_a.shape[1]
         if S > longest:
-            raise ValueError(f"the source has {S} positions (</s> included), but location "
-                             f"attention has weights for only {longest}; leave out longer "
-                             "sentences, or choose a larger `longest`")
+            raise ValueError(f"the source has {S} positions including </s>, but location "
+                             f"attention has weights for only {longest}; omit longer sentences, "
+                             f"or build a model with longest={S}")
         return memory
 
     def score(self, query, memory):

@@ -63,8 +63,8 @@ class GRU(Cell):
         super().__post_init__()
         _check_convention(self.reset, self.update)
         if (self.b_n is None) != (self.reset == "before"):
-            problem = ("needs b_n, for r ∘ (h U_n + b_n); pass b_n" if self.b_n is None else
-                       "does not use b_n, which occurs only with reset='after'; omit b_n")
+            problem = ("needs the bias b_n; pass b_n of shape (H,)" if self.b_n is None else
+                       "has no bias b_n; omit b_n, or pass reset='after'")
             raise ValueError(f"a GRU with reset={self.reset!r} {problem}")
         check_parameters(self, U="HG", b_n="H")
 

@@ -207,7 +207,7 @@ class Stacked(Module):
         if state is None:
             return (None,) * len(self.cells)
         if not isinstance(state, tuple) or len(state) != len(self.cells):
-            given = f"a tuple of {len(state)}" if isinstance(state, tuple) else typed_repr(state)
+            given = f"a {len(state)}-tuple" if isinstance(state, tuple) else typed_repr(state)
             raise ValueError(f"state is {given}; expected a tuple of {len(self.cells)} states, one "
                              "for each layer")
         return state

@@ -98,9 +98,9 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     if unknown:
         texts = any(getattr(parsed, name, None) for name in ("source", "target", "text"))
         texts = texts and not unknown[0].startswith("-")
-        several = f". An option takes one file, so {JOINED}" * texts
-        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}{several}; see "
-                         f"{help_of('numpy-attention ' + parsed.command)}")
+        advice = (f"an option takes one file, so {JOINED}" if texts else
+                  f"see {help_of('numpy-attention ' + parsed.command)}")
+        raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; {advice}")
     name = " ".join(filter(None, (parsed.command, getattr(parsed, "action", ""))))
     command = COMMANDS[name]
     given = {option.name: getattr(parsed, option.name) for option in command.options
@@ -126,7 +126,7 @@ def check_command(word: str) -> None:
         from difflib import get_close_matches
         like = get_close_matches(word, known, 1)
         meant = f" (did you mean {like[0]}?)" if like else ""
-        raise ValueError(f"unknown command {short_repr(word)}{meant}; see numpy-attention --help")
+        raise ValueError(f"unknown command {short_repr(word)}{meant}; see `numpy-attention --help`")
 
 
 # ---- one command --------------------------------------------------------------------------------

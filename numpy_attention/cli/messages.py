@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-from numpy_attention.cli.parser import Option
+from numpy_attention.cli.parser import Option, joined
 from numpy_attention.validation.messages import EXPECTED, format_error
 
 # {option: its names in the library}, if they differ
@@ -87,9 +87,9 @@ def memory_message(error: BaseException, options: Sequence[Option],
         names = ["threads"]
     elif len(shape) == 1 and "hidden" not in flags:     # parameters are one vector
         names = []
-    found = " or ".join(flags[name] for name in names)
+    found = joined([flags[name] for name in names], "or")
     advice = f"choose a smaller {found}" if found else "use a smaller model or text"
-    return f"not enough memory: {reason}; {advice}, or use a machine with more memory"
+    return f"not enough memory: {reason}; {advice}"
 
 
 def factors(value: Any, shape: Sequence[int]) -> set[int]:

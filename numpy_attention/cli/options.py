@@ -20,8 +20,8 @@ HOW = (PLOT, SEED, JSON)
 # ---- texts --------------------------------------------------------------------------------------
 
 LISTED = "pass all values at once, separated by commas"
-JOINED = "join several files first, for example with cat a b > c"
-BOTH_JOINED = f"{JOINED}, in the same order on both sides"
+JOINED = "join the files first, for example with `cat a b > c`"
+BOTH_JOINED = "join the files of each side first, in the same order, with `cat a b > c`"
 A_NAME = "a corpus listed by `numpy-attention corpora list`"
 CORPUS = Option("corpus", A_NAME, again="use one corpus")
 PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both; multi30k-*: raw",

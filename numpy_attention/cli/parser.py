@@ -3,7 +3,7 @@
     Option("warmup", "steps until the full rate", whole(1), 400, needs={"schedule": ("warmup",)})
 
     --warmup N   steps until the full rate (with --schedule warmup; default: 400)
-    --warmup has no effect with --schedule decay; leave it out, or choose --schedule warmup
+    --warmup has no effect with --schedule decay; omit --warmup, or choose --schedule warmup
 """
 
 from __future__ import annotations
@@ -174,9 +174,9 @@ def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any
                 raise ValueError(f"{option.flag} needs {other.flag}; add {other.flag}, or "
                                  f"omit {option.flag}")
             fitting = [one for one in other.choices if not option.conflict({name: one})]
-            instead = f", or choose {with_values(other.flag, fitting)}" if fitting else ""
+            also = f", or choose {with_values(other.flag, fitting)}" if fitting else ""
             raise ValueError(f"{option.flag} has no effect with "
-                             f"{with_values(other.flag, [values[name]])}; leave it out{instead}")
+                             f"{with_values(other.flag, [values[name]])}; omit {option.flag}{also}")
         if name in option.needs:
             values[option.name] = None
     return values
@@ -226,10 +226,10 @@ class Parser(argparse.ArgumentParser):
     """Parser that raises ValueError for a wrong command line, instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
-        raise ValueError(f"{message}; see {help_of(self.prog)}")
+        raise ValueError(f"{message}. See {help_of(self.prog)}")
 
 
 def help_of(command: str) -> str:
     """Return the --help command that explains a command."""
-    other = ", or for a language model numpy-attention train lm --help"
-    return f"{command} --help{other * command.endswith(' train')}"
+    other = ", or `numpy-attention train lm --help` for a language model"
+    return f"`{command} --help`{other * command.endswith(' train')}"

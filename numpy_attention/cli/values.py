@@ -65,7 +65,7 @@ def several(expected: str, once: bool = False,
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
         if not all(found) or (once and len(set(found)) < len(found)):
-            raise ValueError(f"got {short_repr(text)}; expected {expected}{', each once' * once}")
+            raise ValueError(f"got {short_repr(text)}; expected {'different ' * once}{expected}")
         return found
     return read
 
@@ -107,8 +107,8 @@ def writable(*endings: str) -> Callable[[str], str]:
             raise ValueError(f"{short_path(text)!r} must end with {', '.join(others)} or {last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"got {short_path(text)!r}, but the folder {short_path(folder)} does "
-                             "not exist; create it first")
+            raise ValueError(f"got {short_path(text)!r}, but the folder {short_path(folder)!r} "
+                             "does not exist; create it first")
         return text
     return read
 

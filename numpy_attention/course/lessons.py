@@ -44,8 +44,8 @@ def lessons_folder() -> Path:
         path = Path(str(file.locate()))
         if file.name == FIRST and path.is_file():
             return path.resolve().parent
-    raise FileNotFoundError("the lessons are neither next to the package nor installed with "
-                            f"it; reinstall {PROJECT}, or work in a checkout of the project")
+    raise FileNotFoundError(f"the lessons are not installed; reinstall {PROJECT}, or work in a "
+                            "checkout of the project")
 
 
 def lessons() -> list[Lesson]:

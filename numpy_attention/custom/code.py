@@ -79,7 +79,7 @@ class Code:
             del RUN[path], sys.modules[module.__name__]
             if isinstance(error, KeyboardInterrupt):
                 raise
-            self._fail(f"{where} raises {type(error).__name__}: {error}")
+            self._fail(f"{where}: {type(error).__name__}: {error}")
         finally:
             sys.path.pop()
         for kind in vars(module).values():
@@ -154,8 +154,8 @@ def read(path: str | Path) -> Code:
     if file.suffix != ".py":
         raise ValueError(f"{short_path(file)} is not a Python file; its name must end with .py")
     if not NAME.fullmatch(f"{file.name}:Mine"):
-        raise ValueError(f"{short_path(file)} is not a supported file name; use only letters, "
-                         "digits and _ . + -, and at most 103 characters")
+        raise ValueError(f"{short_path(file)} is not a supported file name; use at most 103 "
+                         "characters: letters, digits and _.+-")
     with path_errors(file, "read"), open(file, "rb") as opened:
         text = opened.read(MOST + 1)
     if len(text) > MOST:
@@ -180,13 +180,13 @@ def custom_class_of(kind: type) -> CustomClass:
     check_kind("a user-defined class", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
-        raise ValueError(f"{kind.__qualname__} belongs to {package}; instead of the class, pass "
-                         "the name that the command line has for it, such as 'dot' or 'lstm'")
+        raise ValueError(f"{kind.__qualname__} is part of {package}; pass its name, such "
+                         "as 'dot' or 'lstm', instead of the class")
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):
-        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, where a "
-                         "run needs it; move the class to a file such as mine.py")
+        raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, so a run "
+                         "cannot save it; move it to the top level of a file such as mine.py")
     assert file is not None
     return CustomClass(name, RUN.get(file) or read(file), kind)
 

@@ -66,15 +66,15 @@ def lacking(has: dict[str, list[str]]) -> str:
     has: {kind: names of the methods that the class has}.
     """
     if has[SCORE][:2] == ["score", "score_backward"]:
-        return ("is not a complete score; derive it from SoftmaxAttention, for a translator, or "
-                "from HistoryAttention, for a language model")
+        return ("has score and score_backward, but not the other methods; derive it from "
+                "SoftmaxAttention for a translator, or from HistoryAttention for a language model")
     nearest = max(METHODS, key=lambda kind: (len(has[kind]) / len(METHODS[kind])))
     if not has[nearest]:
-        return ("has none of the expected methods: read, step, step_backward and "
-                "read_backward (an attention), or forward and backward (a layer)")
+        return ("has none of the expected methods; define forward and backward for a layer, or "
+                "derive it from a base class such as SoftmaxAttention")
     missing = [name for name in METHODS[nearest] if name not in has[nearest]]
-    return (f"is not a complete {nearest}: it has {', '.join(has[nearest])}, but no "
-            f"{', '.join(missing)}; define the missing methods")
+    return (f"has {', '.join(has[nearest])}; also define {', '.join(missing)} to make it "
+            f"{a(nearest)}")
 
 
 def check_part(one: type, kind: str) -> None:
@@ -109,21 +109,20 @@ def check_cell(one: Any) -> None:
     has = {field.name for field in fields(one)}
     missing = [name for name in ("W", "U", "b") if name not in has]
     if missing:
-        raise ValueError(f"{one.__name__} has no {' and no '.join(missing)}: a Cell needs the "
-                         "fields W (I, G), U (H, G) and b (G,), with the columns of its gates side "
-                         "by side")
+        raise ValueError(f"{one.__name__} lacks {', '.join(missing)}; declare the three parameters "
+                         "of a Cell as fields: W (I, G), U (H, G) and b (G,)")
 
 
 def check_create(one: type, offered: tuple[str, ...]) -> None:
     """Raise ValueError unless the class has a `create` that accepts the offered arguments."""
     create = getattr(one, "create", None)
     if create is None:
-        raise ValueError(f"{one.__name__} has no create; add a classmethod create(cls, rng, "
+        raise ValueError(f"{one.__name__} has no method create; add a classmethod create(cls, rng, "
                          f"{', '.join(offered[:2])}, init=glorot, dtype=np.float32)")
     unknown = [name for name in required(create) if name not in offered]
     if unknown:
-        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which the library "
-                         f"does not pass; add a default value, or use only {', '.join(offered)}")
+        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which is not "
+                         f"passed; add a default value. The library passes {', '.join(offered)}")
 
 
 def required(function: Any, first: int = 1) -> list[str]:
@@ -175,8 +174,9 @@ def only_one(code: Code, wanted: str | None) -> Any:
             if wanted in (None, kind):
                 found.append(one)
     if not found:
-        raise ValueError(f"{code.name} has no suitable class; expected one with the methods of "
-                         f"{' or '.join(map(a, METHODS if wanted is None else [wanted]))}")
+        bases = [base.__name__ for kind, (base, _) in BASES.items() if wanted in (None, kind)]
+        raise ValueError(f"{code.name} has no suitable class; derive one from "
+                         f"{' or '.join(bases) or 'Module'}")
     if len(found) > 1:
         raise ValueError(f"{code.name} has {len(found)} suitable classes; choose one with "
                          f"{code.name}:NAME, where NAME is one of "
@@ -185,7 +185,7 @@ def only_one(code: Code, wanted: str | None) -> Any:
 
 
 def a(kind: str) -> str:
-    return f"{'an' if kind == ATTENTION else 'a'} {kind}"
+    return "an attention mechanism" if kind == ATTENTION else f"a {kind}"
 
 
 def classes(code: Code, name: str) -> str:

@@ -53,8 +53,8 @@ def read_alignments(path: str | Path, pairs: Sequence[Pair],
     naacl = bool(NAACL.fullmatch(next(filter(str.strip, lines), "")))
     links = (_naacl if naacl else _pharaoh)(path, lines, len(pairs))
     if not any(link.sure for link in links):
-        raise ValueError(f"{path} has no sure links, which pointing and AER need; a sure link is "
-                         "written as 1-2 or 1 1 2 S")
+        raise ValueError(f"{path} has no sure links; expected at least one, such as 1-2 in Pharaoh "
+                         "format or 1 1 2 S in NAACL format")
     start = _start(links, pairs, naacl) if count_from is None else count_from
     if naacl and start == 1:
         links = [link for link in links if link.source and link.target]     # not the empty word
@@ -84,7 +84,7 @@ def _pharaoh(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             links.append(Link(number, number - 1, int(source), int(target), kind == "-"))
     if len(lines) != count:
         raise ValueError(f"{path} has {len(lines):,} lines; expected {count:,}, one for each "
-                         "sentence pair, left blank if the pair has no links")
+                         "sentence pair. Write a blank line for a pair without links")
     return links
 
 
@@ -95,8 +95,8 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
             continue
         found = NAACL.fullmatch(line)
         if not found:
-            raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a word link; "
-                             "expected PAIR SOURCE TARGET, as in the first line, such as 1 1 2 S")
+            raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a word link "
+                             "in NAACL format; expected PAIR SOURCE TARGET S, such as 1 1 2 S")
         pair, source, target = map(int, found.group(1, 2, 3))
         if not 1 <= pair <= count:
             raise ValueError(f"{path}, line {number}: sentence pair {pair} does not exist; "
@@ -136,15 +136,15 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("Check that the links belong to these sentences, and that their numbers count the "
-              "run's tokens")
+    reason = ("Check that the links belong to these sentences, and that both are tokenized in the "
+              "same way")
     if _fits(links, pairs, other):
-        reason = f"Every link fits if words are numbered from {other}; set count_from = {other}"
+        reason = f"Every link fits if words are counted from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
         reason = ("Every link fits if reversed, so the file is target-source. Exchange source and "
                   "target, or exchange the numbers with "
                   "sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' or, in NAACL format, with "
                   "awk '{t=$2; $2=$3; $3=t} 1'")
     raise ValueError(
-        f"{path}, line {link.line}: {side} word {place} is outside sentence {link.pair + 1}, "
-        f"{sentence!r}, whose words are numbered {start} to {start + len(words) - 1}. {reason}")
+        f"{path}, line {link.line}: {side} word {place} does not exist in sentence "
+        f"{link.pair + 1}, {sentence!r}; expected {start} to {start + len(words) - 1}. {reason}")

@@ -134,9 +134,10 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
             questions.append(question)
         if len(questions) == number:
             return questions
-    raise ValueError(f"number = {number}, but with {plural(sentences, 'context sentence')} and "
-                     f"{candidates} candidates, this text yields only "
-                     f"{plural(len(questions), 'question')}; use more text, or ask for fewer")
+    raise ValueError(f"number = {number}, but this text has only "
+                     f"{plural(len(questions), 'question')} with "
+                     f"{plural(sentences, 'context sentence')} and {candidates} candidates; use "
+                     "more text, or ask for fewer questions")
 
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
@@ -196,10 +197,10 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
         elif words:
             context.append(_in_case(words, lowercase))
         else:
-            raise ValueError(f"{where}: the number is not followed by a sentence")
+            raise ValueError(f"{where} has only a number; expected a sentence after it")
     if not questions:
-        raise ValueError(f"{short_path(path)} contains no questions; a question consists "
-                         f"of numbered sentences, and the last one contains {GAP}")
+        raise ValueError(f"{short_path(path)} contains no questions; expected numbered "
+                         f"sentences, with {GAP} in the last one of each question")
     return questions
 
 
@@ -267,7 +268,7 @@ def _lines_of(question: Question) -> str:
         check_text("a token", token)
         if token.split() != [token] or "\0" in token:
             raise ValueError(f"the token {short_repr(token)} cannot be written to a file of "
-                             "questions; expected text without white space and NUL characters")
+                             "questions; expected text without white space or NUL characters")
     if query.count(GAP) > 1:
         raise ValueError(f"the query contains the token {GAP}, which marks the gap in the file; "
                          "replace this token")

@@ -39,10 +39,10 @@ UNPACK = "unpack it, and use the text file in it"
 EXPORT = "export it as plain text (UTF-8)"
 OTHER = "use a plain text file"
 SIGNATURES = (
-    (rb"\x1f\x8b", "gzip data", "unpack it: gunzip < FILE > NEW, or rename it to end with .gz"),
+    (rb"\x1f\x8b", "gzip data", "rename it to end with .gz, or unpack it: gunzip < FILE > NEW"),
     (rb"BZh[1-9]1AY&SY", "bzip2 data",
-     "unpack it: bunzip2 < FILE > NEW, or rename it to end with .bz2"),
-    (rb"\xfd7zXZ\0", "xz data", "unpack it: unxz < FILE > NEW, or rename it to end with .xz"),
+     "rename it to end with .bz2, or unpack it: bunzip2 < FILE > NEW"),
+    (rb"\xfd7zXZ\0", "xz data", "rename it to end with .xz, or unpack it: unxz < FILE > NEW"),
     (rb"\x28\xb5\x2f\xfd", "Zstandard data", "unpack it: unzstd FILE"),
     (rb"\x1f\x9d", "compressed data", "unpack it: uncompress FILE"),
     (rb"\x04\x22\x4d\x18", "LZ4 data", "unpack it: unlz4 FILE"),
@@ -79,14 +79,14 @@ MARKUP = (
     (r"<\?xml|<!doctype|<(tmx|tei|teicorpus|xliff|mediawiki|rss)\b[^<]*>|<doc \w+=|<url>http",
      "XML", SENTENCES),
     (r'[\[\s]*\{\s*"[^"\n]*"\s*:', "JSON",
-     "extract the text of the entry that has it: jq -r .ENTRY FILE > NEW"),
+     "extract the text from its field: jq -r .FIELD FILE > NEW"),
     (r"(?-i:WEBVTT)(\n| -)|\d+\s*\n\d+:\d\d:\d\d[,.]\d+ -->", "a subtitle file",
      "remove the cue numbers and timestamps, for example with: "
      "sed '/-->/d; /^[0-9]*[[:space:]]*$/d; /^WEBVTT/d' FILE > NEW"),
     (r"\[script info\]", "a SubStation subtitle file",
      "extract its dialogue: sed -nE 's/^Dialogue:([^,]*,){9}//p' FILE > NEW"),
     (r'(#[^\n]*\n|\s)*msgid "', "a PO catalogue",
-     "write its msgid and msgstr texts to two files, one per line"),
+     "write the msgid texts to one file and the msgstr texts to another, one text per line"),
     (r"(#[^\n]*\n)*1(-\d+)?\t([^\t\n]*\t){8}", "a CoNLL-U treebank",
      "extract its sentences: sed -n 's/^# text = //p' FILE > NEW"),
     (r'("[^"\n]*"[,;])+"[^"\n]*"\s*\n', "CSV", COLUMNS),
@@ -153,9 +153,8 @@ def explain(data: bytes, name: str) -> str:
     for mark, encoding in MARKS.items():
         if there.startswith(mark):
             if place:
-                return (f"{name}, line {number}: {encoding} text begins here, with its byte order "
-                        "mark; convert each file before joining them: "
-                        f"{iconv(encoding)}")
+                return (f"{name}, line {number}: {encoding} text begins here, as if files were "
+                        f"joined; convert each file before you join them: {iconv(encoding)}")
             return f"{name} is {encoding}; convert it with: {iconv(encoding)}"
     for encoding in WIDE if b"\0" in data[:SAMPLE] else ():
         if is_wide(data[:SAMPLE], encoding):
@@ -164,8 +163,8 @@ def explain(data: bytes, name: str) -> str:
     if nuls:
         if nuls > len(data) // 10 or first_wrong(data.replace(b"\0", b"")) >= 0:
             return f"{name} is binary data, not text; {OTHER}"
-        return (f"{name}, line {number} has a NUL character ({nuls:,} in all); download or copy "
-                "the file again, or remove these characters: tr -d '\\000' < FILE > NEW")
+        return (f"{name}, line {number} has a NUL character; copy the file again, or remove "
+                "all NUL characters: tr -d '\\000' < FILE > NEW")
     return cut_letter(data, name) or other_encoding(data, name, place)
 
 
@@ -214,13 +213,12 @@ def cut_letter(data: bytes, name: str) -> str:
     whole = data[first.end():last.start()]
     if first_wrong(whole) >= 0 or whole.isascii() and max(len(first[0]), len(last[0])) < 2:
         return ""
-    commands = {f"the first {first.end()}": f"tail -c +{first.end() + 1} FILE" if first[0] else "",
-                f"the last {len(last[0])}": f"head -c -{len(last[0])}" if last[0] else ""}
-    lost = [text for text, command in commands.items() if command]
-    ends = " and ".join(text.split()[1] for text in lost)
+    commands = {"start": f"tail -c +{first.end() + 1} FILE" if first[0] else "",
+                "end": f"head -c -{len(last[0])}" if last[0] else ""}
+    ends = " and ".join(end for end, command in commands.items() if command)
     command = " | ".join(filter(None, commands.values())) + " FILE" * (not first[0])
-    return (f"{name} is UTF-8, but its {ends} letter is cut in half; copy the file again, or "
-            f"remove {' and '.join(lost)} of the file's bytes: {command} > NEW")
+    return (f"{name} is UTF-8 with half a letter at its {ends}; copy the file again, or cut off "
+            f"this half: {command} > NEW")
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:
@@ -240,15 +238,15 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
     found = candidates(b"\n".join(wrong)[:SAMPLE], word_at(wrong[0], at))
     if not found:
         return f"{byte} or another common encoding; {OTHER}"
-    shown = " or ".join(f"{iconv_name(encoding)} ({word})" for encoding, word in found.items())
+    words = [f"{iconv_name(encoding)} ({word})" for encoding, word in found.items()]
+    shown = " or ".join(words).replace(" or ", ", ", len(words) - 2)
     if right > len(wrong) // 9:     # by chance, a few lines of another encoding are UTF-8 too
-        return (f"{byte}; in {len(wrong):,} of {len(rows):,} lines, the encoding may be "
-                f"{shown}. Correct the lines that grep -naxv '.*' FILE lists, or convert "
-                "the files before joining them")
+        return (f"{byte}; {len(wrong):,} of {len(rows):,} lines may be in {shown}. List these "
+                "lines with grep -naxv '.*' FILE, and correct them")
     only = place in (0, len(data) - 1) and (data[:place] + data[place + 1:]).isascii()
     cut = ", unless this letter is cut in half" * only
-    return (f"{byte}; the encoding may be {shown}{cut}. Choose the one whose word reads well, "
-            f"convert the file, and check the result: {iconv(next(iter(found)))}")
+    return (f"{byte}; the encoding may be {shown}{cut}. Choose the one whose word is correct, "
+            f"and convert the file: {iconv(next(iter(found)))}")
 
 
 def word_at(row: bytes, place: int) -> bytes:

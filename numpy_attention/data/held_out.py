@@ -25,9 +25,10 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
         counts[pair.source] = counts.get(pair.source, 0) + 1
     sources = list(counts)
     if len(sources) < 2:
-        raise ValueError("holding out pairs for validation needs at least 2 different source "
-                         f"sentences, but the text of {plural(len(pairs), 'pair')} has only "
-                         f"{len(sources)}; add more text, or pass valid_source and valid_target")
+        raise ValueError(f"got {plural(len(pairs), 'pair')} with only "
+                         f"{plural(len(sources), 'different source sentence')}; holding out pairs "
+                         "for validation needs at least 2. Add more text, or pass valid_source "
+                         "and valid_target")
     held = set()
     number = 0
     for i in rng.permutation(len(sources))[:-1]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from numpy_attention.validation.arguments import as_list, check_all, check_list, check_tokens
 from numpy_attention.validation.arrays import at_least
-from numpy_attention.validation.messages import plural, typed_repr
+from numpy_attention.validation.messages import plural, short_repr
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
         whole = isinstance(link, tuple) and len(link) == 2 and all(
             isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in link)
         if not whole:
-            raise TypeError(f"a link is {typed_repr(link)}; expected two integers, (source "
-                            "position, target position)")
+            raise TypeError(f"a link in `{name}` is {short_repr(link)}; expected two integers, "
+                            "(source position, target position)")
     return frozenset(links)
 
 
@@ -72,7 +72,7 @@ def check_links(name: str, links: Iterable[tuple[int, int]], S: int, T: int) -> 
         if not (0 <= i < S and 0 <= j < T):
             side, place, size = ("target", j, T) if 0 <= i < S else ("source", i, S)
             raise ValueError(f"{name} ({i}, {j}) has {side} position {place}, which is out of "
-                             f"range; the {side} has {plural(size, 'token')}, counted from 0")
+                             f"range; the {side} has {plural(size, 'token')}. Positions start at 0")
 
 
 def check_pairs(pairs: Any) -> None:
@@ -94,14 +94,14 @@ def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
     kept = [pair for pair in pairs
             if low <= len(pair.source) <= high and low <= len(pair.target) <= high]
     if not kept:
-        lengths = f"{low} to {high}"
-        limits = "min_length and max_length"
+        lengths = f"{low} to {high} tokens"
+        limits = "change min_length and max_length"
         if max_length is None:
-            lengths = f"at least {low}"
-            limits = "min_length"
+            lengths = f"at least {plural(low, 'token')}"
+            limits = "reduce min_length"
         elif low == 1:
-            lengths = f"at most {high}"
-            limits = "max_length"
-        raise ValueError(f"no pair of {name} has {lengths} tokens on both sides; change {limits}, "
-                         "or add more text")
+            lengths = f"at most {plural(max_length, 'token')}"
+            limits = "increase max_length"
+        raise ValueError(f"no pair in {name!r} has {lengths} on both sides; {limits}, or add more "
+                         "text")
     return kept[:count]

@@ -41,9 +41,8 @@ def read_lines(path: str | Path) -> list[str]:
             data = unpack(data)
         except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
             check_signature(data, str(path), but=kind)
-            raise ValueError(f"{path} is damaged or not {kind} ({error}); copy or download it "
-                             f"again, or remove {path.suffix} from its name if it is not "
-                             "compressed") from None
+            raise ValueError(f"{path} is not valid {kind}: {error}. Copy or download it again, or "
+                             f"remove {path.suffix} from its name if it is uncompressed") from None
     return lines_of(data, str(path))
 
 
@@ -89,12 +88,11 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     rows = [(_cut(source, tokens), _cut(target, tokens)) for source, target in zip(*sides)]
     kept = [row for row in rows if all(row)]
     if len(kept) < len(rows) and not skip_blank:
-        blank = [[k for k, row in enumerate(rows, 1) if not row[side]] for side in (0, 1)]
-        counts = ", and ".join(
-            f"{path} has {plural(len(lines), 'empty line')} (the first is line {lines[0]})"
-            for path, lines in zip(paths, blank) if lines)
-        raise ValueError(f"{counts}; add the missing sentences, or pass skip_blank=True to leave "
-                         f"out {len(rows) - len(kept):,} of {len(rows):,} pairs")
+        number, row = next((k, row) for k, row in enumerate(rows, 1) if not all(row))
+        path, side = (target_path, "target") if row[0] else (source_path, "source")
+        raise ValueError(f"{path}, line {number}: the {side} is empty; add it, or pass "
+                         "skip_blank=True to leave out all such pairs "
+                         f"({len(rows) - len(kept):,} of {len(rows):,})")
     if not kept:
         raise ValueError(f"every pair in {source_path} and {target_path} has an empty line; "
                          "expected a sentence in both files")
@@ -111,8 +109,8 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
             raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; select two "
-                             "with `columns` (for example 1,2), or extract one column first: "
-                             "cut -f1 FILE > NEW")
+                             "with `columns`, for example 1,2. To read only one, extract it "
+                             "first: cut -f1 FILE > NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]

@@ -72,9 +72,9 @@ class Text:
         at_least(1, cut=cut)
         if state == "article":
             if not self.has_articles:
-                raise ValueError("this text is not divided into articles; use the corpus bible-en "
-                                 "or wikitext-2, or a model whose state is 'carried' or "
-                                 "'sentence'")
+                raise ValueError("this text is not divided into articles, as state = 'article' "
+                                 "requires; choose 'sentence' or 'carried', or use the corpus "
+                                 "bible-en")
             parts = self.articles
         else:
             if self.unit == "characters":

@@ -39,8 +39,8 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"a training corpus cannot have the argument {short_repr(name)}, "
-                                 "because its splits are loaded separately; leave it out")
+                raise ValueError(f"a training corpus cannot have the argument {short_repr(name)}; "
+                                 "leave it out")
 
     @property
     def label(self) -> str:

@@ -83,6 +83,7 @@ class Subwords:
         except (RuntimeError, OSError, SystemError) as error:
             last = str(error).strip().split("\n")[-1]
             reason = last.split("] ")[-1].split(" Increase vocab_size")[0]
+            reason = reason.replace("required_chars. ", "the count of letters and special tokens: ")
             raise ValueError(f"cannot learn {size} subwords from {whose}{len(lines):,} sentences: "
                              f"{reason}") from None
         return cls(base64.b64encode(file.getvalue()).decode())

@@ -124,8 +124,8 @@ class UserFiles:
         looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
         what = f"the text in {looked_at} has changed since this run began"
         for path in [path for path in saved.values() if not _readable(path)][:1]:
-            what = (f"{short_path(path)} does not exist, and the text in {looked_at} is a "
-                    "different one, or has changed since this run began")
+            what = (f"{short_path(path)} does not exist, and the text in {looked_at} is "
+                    "not the text of this run")
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
@@ -225,8 +225,8 @@ class UserPairs(UserFiles):
                 f"columns = {self.columns}; expected two numbers, the columns of source and target")
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
-            raise ValueError("only one of two validation files was given; pass both valid_source "
-                             "and valid_target, or omit both to hold out some of the pairs")
+            raise ValueError(f"valid_{'source' if self.valid_source is None else 'target'} is "
+                             "missing; pass it, or omit both validation files to hold out pairs")
         super().__post_init__()
 
     def load(self, *splits: str) -> list:

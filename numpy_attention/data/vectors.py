@@ -114,7 +114,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 line = line.replace(b"\t", b" ").rstrip(b" \r\n")
                 yield number, line.removeprefix(BOM) if number == 1 else line
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path} is damaged after line {number} ({error}); copy or download "
+            raise ValueError(f"{path} is damaged after line {number}: {error}. Copy or download "
                              "it again") from None
     if not number:
         raise ValueError(f"{path} is empty; expected lines with a word and its numbers")
@@ -147,7 +147,7 @@ def _parted(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, byt
         raise ValueError(f"{path}, line {number} {BINARY}")
     given = plural(line.count(b" "), "number")
     raise ValueError(f"{path}, line {number} has {given} after the word {_shown(line)}; expected "
-                     f"{size} because of line 1. Copy or download the file again")
+                     f"{size}, to match line 1. Copy or download the file again")
 
 
 def _vector(path: Path, number: int, numbers: bytes) -> Array:
@@ -155,7 +155,7 @@ def _vector(path: Path, number: int, numbers: bytes) -> Array:
         vector = np.array([float(one) for one in numbers.split(b" ")], np.float32)
     except ValueError as error:
         bad = str(error).rpartition(": b")[2]       # could not convert string to float: b'x'
-        raise ValueError(f"{path}, line {number} has {bad} in place of a number") from None
+        raise ValueError(f"{path}, line {number}: {bad} is not a number; remove the line") from None
     if not np.isfinite(vector).all():
         raise ValueError(f"{path}, line {number} has a number that is not finite; remove this line")
     return vector

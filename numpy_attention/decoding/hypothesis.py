@@ -104,11 +104,11 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
     V: the vocabulary size. Raises ValueError for an id outside 0 … V − 1, or if no id is left.
     """
     ids = as_integers("`never`", never)
-    if ids.size and not 0 <= ids.min() <= ids.max() < V:
-        raise ValueError(f"the ids in `never` range from {ids.min()} to {ids.max()}; expected 0 to "
-                         f"{V - 1}")
+    wrong = ids[(ids < 0) | (ids >= V)]
+    if wrong.size:
+        raise ValueError(f"`never` contains the id {wrong[0]}; expected ids from 0 to {V - 1}")
     if len({PAD, BOS, *ids.tolist()}) == V:
-        raise ValueError("`never` leaves no token to choose; expected fewer ids")
+        raise ValueError("`never` leaves no token to choose; remove ids from it")
     return [PAD, BOS, *ids.tolist()]
 
 

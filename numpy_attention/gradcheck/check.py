@@ -190,8 +190,8 @@ class Check:
         if not any(array.size for _, array in arrays_within(self.upstream, "output")):
             shapes = [getattr(output, "shape", None) for output in outputs]
             raise ValueError(f"{self.title}: nothing can be checked, because the outputs of "
-                             "forward have no elements (their shapes are "
-                             f"{join_words(map(str, shapes))}); return arrays with elements")
+                             "forward have no elements. Their shapes are "
+                             f"{join_words(map(str, shapes))}; return arrays with elements")
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)
@@ -238,8 +238,8 @@ class Check:
         noise = ROUNDING * abs(middle) / self.epsilon
         if not np.isfinite(noise):
             where = first_not_finite(self)
-            text = (f"{self.title}: the outputs are not finite{where}, so no difference can be "
-                    "taken; pass inputs for which they are finite")
+            text = (f"{self.title}: the outputs are not finite, so no difference can be taken; "
+                    f"pass other inputs, or correct forward{where}")
             error = stop_error(text, self)
             raise error if error.report.findings else ValueError(text)
         analytic, stops = {}, ""

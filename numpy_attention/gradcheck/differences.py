@@ -37,8 +37,8 @@ def gradient_and_bends(loss, array, epsilon, middle=0.0):
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
     if array.size and not np.shares_memory(flat, array):
-        raise ValueError("the array must be contiguous, so that its elements can be changed "
-                         "in place; copy it first")
+        raise ValueError("the array is not contiguous, so its elements cannot be changed in "
+                         "place; replace it with array.copy()")
     for i in range(array.size):
         around = losses_around(loss, flat, i, epsilon)
         numeric.flat[i] = central(around, epsilon)

@@ -39,17 +39,17 @@ def check_passes(target, forward, backward):
             continue
         if function is not None or target is None:
             raise TypeError(f"{name} is {typed_repr(function)}; pass a function, or a target with "
-                            f"the method {name}")
+                            f"a {name} method")
         raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
 
 
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
-        return ("an attention works in steps; after the target, pass queries (T, B, Q) and values "
-                "(B, S, D), or use `forward, backward = protocol(attention, mask)`")
+        return ("an attention works in steps. Pass queries (T, B, Q) and values (B, S, D) after "
+                "the target, or use `forward, backward = protocol(attention, mask)`")
     if hasattr(target, "step") or hasattr(target, "_step"):
-        return ("a cell works in steps; derive the class from Cell, whose forward and backward "
-                "loop over the steps")
+        return ("a cell works in steps. Derive the class from numpy_attention.cells.cell.Cell, "
+                "whose forward and backward loop over the steps")
     return f"write {name} as a method of the class, or pass a function as {name}=…"
 
 
@@ -58,8 +58,8 @@ def check_attention(attention):
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
-        raise TypeError(f"attention is {typed_repr(attention)}; expected an object with "
-                        f"{', '.join(wanted)}")
+        raise TypeError(f"attention is {typed_repr(attention)}; expected an instance of a "
+                        f"class with {', '.join(wanted)}")
     if missing:
         raise TypeError(f"{type(attention).__name__} has no {' and no '.join(missing)}: an "
                         f"attention needs {', '.join(wanted)}")
@@ -69,7 +69,7 @@ def check_elements(arrays):
     """Raise ValueError if an array has no elements or contains NaN. arrays: (name, array) pairs."""
     for name, array in arrays:
         if not array.size:
-            raise ValueError(f"{name} is empty (shape {array.shape}); all sizes must be positive")
+            raise ValueError(f"{name} has shape {array.shape}; all sizes must be positive")
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise ValueError(f"{name} contains NaN in {int(np.isnan(array).sum())} of {array.size} "
                              "elements; assign values first, or use randomize() for parameters")
@@ -107,7 +107,7 @@ def problem_of(value, name):
     if isinstance(value, (list, tuple)):
         kind = type(value).__name__
         return f"{name} is a {kind} without arrays; convert it with np.array(…, dtype=np.float64)"
-    return f"{name} is {typed_repr(value)}; pass its float64 arrays as inputs"
+    return f"{name} is {typed_repr(value)}; pass float64 arrays as inputs"
 
 
 # ---- what backward returns ----------------------------------------------------------------------
@@ -133,10 +133,10 @@ def gradients_of_inputs(dinputs, inputs):
                             f"({whole[0][1].dtype}) have no gradient; return None for it, and add "
                             "the gradients of parameters to grads")
     integers = [f". {problem_of(array, name)} if it needs a gradient" for name, array in whole]
-    raise GradientError(f"backward returns {returned(dinputs, inputs)}. Found gradients for "
-                        f"{' and '.join(sorted(found)) or 'no input'}; expected them for "
-                        f"{' and '.join(sorted(expected)) or 'none'}. Return one gradient for each "
-                        f"float input, in order, and None for the others{''.join(integers)}")
+    raise GradientError(f"backward returns {returned(dinputs, inputs)}; expected float gradients "
+                        f"for {' and '.join(sorted(expected)) or 'no input'}. Return one gradient "
+                        "for each float input, in order, and None for the others"
+                        f"{''.join(integers)}")
 
 
 def returned(dinputs, inputs):
@@ -161,7 +161,7 @@ def returned(dinputs, inputs):
         return f"{plural(len(dinputs), 'gradient')} for {plural(len(inputs), 'input')}"
     found, expected = (dict(float_arrays(list(one), "input")) for one in (dinputs, inputs))
     missing = [f"no gradient for {name}" for name in expected if name not in found]
-    more = [f"a gradient for {name}, which is not an array of floats" for name in found
+    more = [f"a gradient for {name}, which is not a float input" for name in found
             if name not in expected]
     return " and ".join(missing + more)
 

@@ -204,12 +204,11 @@ def lines_of_kinks(kinks, variables, wrong=False):
                 continue
             first = found[places[0]]
             size = np.size(variables[name])
-            advice = ("a gradient there must be between these slopes" if wrong else
-                      f"these are left out of the check; move {name}, for instance by 0.1, or draw "
-                      "it from a continuous distribution")
+            advice = (": a gradient there must be between these slopes" if wrong else
+                      f". Such elements are left out; move {name}, for instance by 0.1")
             yield (f"{text} at {len(places)} of {size} elements of {name}, the first at "
                    f"{[int(n) for n in places[0]]} (slope {first.left:.3g} on the left, "
-                   f"{first.right:.3g} on the right): {advice}")
+                   f"{first.right:.3g} on the right){advice}")
 
 
 # ---- numbers with too few digits ----------------------------------------------------------------
@@ -242,6 +241,6 @@ def low_precision(check):
     place = first_line_with(lambda: forward_of(check, check.inputs),
                             lambda _, array: array.dtype in (np.float32, np.float16))
     if place is not None:
-        return (f"it computes in float32 at {describe_place(place)}; use float64 for finite "
-                "differences")
-    return "it computes with about the precision of float32; use float64 for finite differences"
+        return (f"forward computes in float32 at {describe_place(place)}; finite differences "
+                "need float64")
+    return "forward computes with about the precision of float32; finite differences need float64"

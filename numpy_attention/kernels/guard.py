@@ -39,7 +39,7 @@ class Guarded:
             dtype = words.pop() if words[-1] in ("int", "bool", "float64") else "real"
             # "4H" is (4, "H")
             sizes = [(int(word[:-1] or 1), word[-1]) for word in words]
-            self.arrays.append((name, place, sizes, dtype, ", ".join(words)))
+            self.arrays.append((name, place, sizes, dtype, str(tuple(words)).replace("'", "")))
             if axis:
                 self.indices.append((name, place, axis))
         # (place, shape, dtype) of each array in the last call; the next call is often the same
@@ -76,24 +76,24 @@ class Guarded:
             array = arguments[place]
             if not isinstance(array, np.ndarray):
                 raise ValueError(f"{self.__name__}: {name} is of type {type(array).__name__}; "
-                                 "expected an array")
+                                 "expected a NumPy array")
             if array.ndim != len(axes):
                 raise ValueError(f"{self.__name__}: {name} has shape {array.shape}; expected "
-                                 f"({text})")
+                                 f"{text}")
             for (times, axis), size in zip(axes, array.shape):
                 if times == 1:
                     sizes.setdefault(axis, size)
             if dtype == "real" and real is None:
-                real = array.dtype
+                real = array.dtype if array.dtype in REAL else REAL[1]
             if not _fits(array.dtype, dtype, real):
-                wanted = real if dtype == "real" and real in REAL else dtype
-                raise ValueError(f"{self.__name__}: {name} is {array.dtype}; expected {wanted}. "
-                                 "Convert it with astype")
+                wanted = {"real": real, "int": "int64"}.get(dtype, dtype)
+                raise ValueError(f"{self.__name__}: {name} has dtype {array.dtype}; expected "
+                                 f"{wanted}. Convert it with {name}.astype('{wanted}')")
         for name, place, axes, _, text in self.arrays:
             wanted = tuple(times * sizes[axis] for times, axis in axes)
             if arguments[place].shape != wanted:
                 raise ValueError(f"{self.__name__}: {name} has shape {arguments[place].shape}; "
-                                 f"expected {wanted}, which is ({text})")
+                                 f"expected {text} = {wanted}")
         self.accepted = [(place, arguments[place].shape, arguments[place].dtype)
                          for _, place, *_ in self.arrays]
 
@@ -114,7 +114,7 @@ def _fits(dtype, kind, real):
     real: the dtype that all real arrays share.
     """
     if kind == "real":
-        return dtype == real and real in REAL
+        return dtype == real
     if kind == "int":
         return dtype.kind in "iu" and dtype.isnative
     return dtype == kind

@@ -124,7 +124,7 @@ class LuongTranslator(TeacherForced):
         check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
         kind = resolve("cell", cell, CELLS)
         if bidirectional and hidden % 2:
-            raise ValueError(f"hidden ({hidden}) must be even, because two directions share it")
+            raise ValueError(f"hidden ({hidden}) must be even, because each direction gets half")
         values = initial_values(init, PAPER)
         sizes = [embedding] + [hidden] * layers
 

@@ -104,8 +104,8 @@ class RNNSearch(TeacherForced):
     def __post_init__(self):
         if not isinstance(self.readout, str) or self.readout not in READOUTS:
             raise ValueError(
-                f"readout={short_repr(self.readout)}; expected 'previous' (from s_i−1) or "
-                "'current' (from s_i)")
+                f"readout={short_repr(self.readout)}; "
+                "expected 'previous' or 'current'")
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,

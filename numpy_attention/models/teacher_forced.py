@@ -94,8 +94,8 @@ class TeacherForced(Module):
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")
         if len(mask) == 0 or not mask[0].all():
-            raise ValueError("a source sentence of the batch is empty; expected at least its </s>. "
-                             "Remove empty sentences")
+            empty = [*mask[:1].any(0), False].index(False)
+            raise ValueError(f"source[:, {empty}] has no token, not even </s>; remove it")
         return None if rows is None else position_ids(len(source), rows)
 
     def _embed(self, embedding, ids, rng=None, row_ids=None):

@@ -82,12 +82,12 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
         raise ValueError(f"cannot save as {short_repr(path.name)}; the name must end with .png, "
                          ".pdf or .svg")
     if not is_folder(path.parent):
-        raise FileNotFoundError(f"cannot save {path}: the folder {path.parent} does not exist; "
-                                "create it first")
+        raise FileNotFoundError(f"cannot save {path.name!r}: the folder '{path.parent}' does not "
+                                "exist; create it first")
     figure = getattr(ax_or_figure, "figure", ax_or_figure)
     figure = getattr(figure, "figure", None) or figure                  # out of a subfigure
     if isinstance(figure, type) or not hasattr(figure, "savefig"):
-        raise ValueError(f"got {typed_repr(ax_or_figure)}; save takes an Axes or a Figure")
+        raise ValueError(f"ax_or_figure is {typed_repr(ax_or_figure)}; expected Axes or a Figure")
     same = matplotlib.rc_context({"svg.hashsalt": "numpy_attention"})
     with atomic_write(path) as file, warnings.catch_warnings(), same:
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
@@ -116,7 +116,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
-        raise ValueError(f"{name} is empty; pass a dict of at least one name and its {of}")
+        raise ValueError(f"{name} is empty; pass a dict with at least one entry")
     return {str(key) if texts else key: value for key, value in values.items()}
 
 
@@ -124,8 +124,8 @@ def visible_cells(visible: ArrayLike, weights: Array) -> Array:
     """Return `visible` as an array. Raises ValueError unless it has a boolean for each weight."""
     cells = np.asarray(visible)
     if cells.dtype != bool or cells.shape != weights.shape:
-        raise ValueError(f"`visible` has shape {cells.shape} and dtype {cells.dtype}; expected a "
-                         f"boolean array of shape {weights.shape}, like the weights")
+        raise ValueError(f"`visible` is a {cells.dtype} array of shape {cells.shape}; expected a "
+                         f"bool array of shape {weights.shape}, like the weights")
     return cells
 
 

@@ -45,9 +45,9 @@ def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None
     curves = {name: [_perplexity(line, name) for line in history] for name in ("train", "valid")}
     curves = {name: curve for name, curve in curves.items() if not np.isnan(curve).all()}
     if not curves:
-        why = "did training diverge?" if history else "train for at least one epoch first"
-        raise ValueError("the history has no finite train_perplexity, valid_perplexity, "
-                         f"train_loss or valid_loss; {why}")
+        raise ValueError("history has no finite train_perplexity, valid_perplexity, train_loss or "
+                         "valid_loss; did training diverge?" if history else
+                         "history is empty; train for at least one epoch first")
 
     ax = ax or new_axes(6, 4)
     smoothed = ", labels smoothed" if any(line.get("smoothing") for line in history) else ""
@@ -92,8 +92,8 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     first = next(iter(edges))
     for name, pairs in edges.items():
         if pairs != edges[first]:
-            raise ValueError(f"{name!r} has the buckets {pairs}, but {first!r} has {edges[first]}; "
-                             "use the same edges for both")
+            raise ValueError(f"system {name!r} has the buckets {pairs}, but {first!r} has "
+                             f"{edges[first]}; use the same edges for both")
 
     barred = any(bucket.bleu_low is not None for buckets in drawn.values() for bucket in buckets)
     # a legend of many names does not fit among the curves, nor one among bars
@@ -131,7 +131,7 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
 def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
     buckets = as_list(f"{name!r:.40}", buckets, "buckets, as returned by bleu_by_length")
     if not buckets or not all(hasattr(bucket, "bleu_low") for bucket in buckets):
-        raise ValueError(f"{name!r:.40} has no length buckets; pass the result of bleu_by_length")
+        raise ValueError(f"system {name!r:.40} has no buckets; pass the result of bleu_by_length")
     return buckets
 
 

@@ -32,8 +32,8 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     checked = _checked(curves, "mean weights")
     for name, weights in checked.items():
         if weights.max() > 1 + 1e-6:
-            raise ValueError(f"{name!r} has a mean weight of {weights.max():.4g}; expected weights "
-                             "between 0 and 1")
+            raise ValueError(f"curve {name!r} has a mean weight of {weights.max():.4g}; expected "
+                             "weights between 0 and 1")
         if not weights.any():
             raise ValueError(f"curve {name!r} is 0 everywhere; leave out models without attention")
 
@@ -85,11 +85,11 @@ def _checked(curves: Mapping[str, ArrayLike], what: str) -> dict[str, Array]:
               for name, values in named("curves", curves, what).items()}
     for name, values in arrays.items():
         if values.ndim != 1 or not len(values):
-            raise ValueError(f"{name!r} must be a list of {what} by distance, not an array of "
-                             f"shape {values.shape}")
+            raise ValueError(f"curve {name!r} has shape {values.shape}; expected a list of {what}, "
+                             "one for each distance")
         if not np.isfinite(values).all() or (values < 0).any():
-            raise ValueError(f"{name!r} contains NaN, infinity or a negative number; "
-                             f"check the model that computed its {what}")
+            raise ValueError(f"curve {name!r} contains NaN, infinity or a negative number; "
+                             "check the model that computed it")
     return arrays
 
 

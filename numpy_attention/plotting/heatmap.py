@@ -90,7 +90,7 @@ def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
         raise ValueError(f"{'target' if S else 'source'}_tokens is empty; expected at least one")
     if weights.shape != (T, S):
         advice = ("Transpose the weights" if weights.shape == (S, T) else
-                  "If one of the sizes is larger by 1, add '</s>' to its tokens")
+                  "If '</s>' is missing from the tokens, append it")
         raise ValueError(f"weights have shape {weights.shape}; expected (target, source) = "
                          f"({T}, {S}). {advice}")
     if not np.isfinite(weights).all():

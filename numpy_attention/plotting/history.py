@@ -38,8 +38,8 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     tokens = tokens_of("tokens", tokens)
     S = len(tokens)
     if weights.ndim != 2 or not weights.size or weights.shape[1] != S:
-        raise ValueError(f"weights of shape {weights.shape} do not match {S} tokens; expected at "
-                         "least one row, and a column for each token")
+        raise ValueError(f"weights have shape {weights.shape}; expected (rows, {S}), with one "
+                         "column per token and at least one row")
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
@@ -72,7 +72,7 @@ def _visible(weights: Array) -> Array:
         return ~missing
     if T > S:
         raise ValueError(f"weights of shape {weights.shape} have more rows than tokens; pass "
-                         "`visible`, or set the cells outside the memory to NaN")
+                         "`visible`, or set the weights of hidden tokens to NaN")
     return np.tri(T, S, S - T - 1, dtype=bool)
 
 
@@ -87,5 +87,5 @@ def _check(weights: Array, visible: Array) -> None:
     if len(hidden):
         t, s = map(int, hidden[0])
         raise ValueError(f"weights[{t}, {s}] is {weights[t, s]:.4g}, but row {t} does not see "
-                         f"token {s}. Pass `visible`, a boolean array that is True where a row "
-                         "sees a token, or set the weights of hidden tokens to 0")
+                         f"token {s}; expected 0. To show this weight, pass `visible` with "
+                         f"visible[{t}, {s}] = True")

@@ -116,7 +116,7 @@ def _points(name: str, points: Any) -> Array:
     rows = []
     for x, bar in named(name, points, "intervals", empty=True, texts=False).items():
         check_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)
-        rows.append((float(x), *as_bar(f"{name}, {x}", bar)))
+        rows.append((float(x), *as_bar(f"{name} at {x}", bar)))
     return np.array(sorted(rows)).reshape(-1, 4)
 
 
@@ -124,9 +124,9 @@ def as_bar(name: str, bar: Bar) -> Array:
     """Return an array (mean, low, high). Raises ValueError unless −∞ < low ≤ mean ≤ high < ∞."""
     numbers = np.asarray(bar, float)
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
-        raise ValueError(f"{name!r} is {bar}; expected three finite numbers: mean, low, high")
+        raise ValueError(f"the interval of {name!r} is {bar}; expected finite (mean, low, high)")
     mean, low, high = numbers
     if not low <= mean <= high:
-        raise ValueError(f"{name!r} has mean {mean:g}, low {low:g} and high {high:g}; "
-                         "expected low ≤ mean ≤ high")
+        raise ValueError(f"the interval of {name!r} has mean {mean:g}, low {low:g} and high "
+                         f"{high:g}; expected low ≤ mean ≤ high")
     return numbers

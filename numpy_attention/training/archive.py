@@ -26,7 +26,7 @@ class InvalidArchive(ValueError):
     """Raised if an `.npz` file has an entry that a checkpoint cannot have."""
 
     def __init__(self, path: Path, name: str, wrong: str) -> None:
-        super().__init__(f"{path} is not a checkpoint: its entry {name!r} {wrong}. Use another "
+        super().__init__(f"{path} is not a checkpoint: its array {name!r} {wrong}. Use another "
                          "copy, or train again")
 
 
@@ -46,7 +46,7 @@ def read(path: Path, only: str | None = None) -> dict[str, Array]:
     except InvalidArchive:
         raise
     except DAMAGED as error:
-        raise ValueError(f"{path} is truncated or corrupted ({error}); use another copy, or train "
+        raise ValueError(f"{path} is truncated or corrupted: {error}. Use another copy, or train "
                          "again") from None
 
 
@@ -76,13 +76,12 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Arr
         npy.read_magic(file)
         shape, fortran, dtype = npy.read_array_header_1_0(file)
     except Exception:           # NumPy tries to read the header as Python, in more than one way
-        raise InvalidArchive(path, name, "is damaged or not an array; expected an array of "
-                             "numbers") from None
+        raise InvalidArchive(path, name, "cannot be read") from None
     data = file.read()
     if dtype.kind not in "biu" and dtype.newbyteorder("=") not in DTYPES:
         what = ("holds pickled objects, which are never loaded" if dtype.hasobject else
-                f"has dtype {dtype.str}")
-        raise InvalidArchive(path, name, f"{what}; expected float32, float64, integers or booleans")
+                f"has dtype {dtype.str}; expected float32, float64, integers or booleans")
+        raise InvalidArchive(path, name, what)
     size = math.prod(shape) * dtype.itemsize
     if size != len(data):
         raise InvalidArchive(path, name, f"holds {len(data):,} bytes, but {dtype} of shape {shape} "

@@ -67,7 +67,7 @@ def load_about(path: str | Path) -> dict[str, Any]:
 def versions(about: dict[str, Any]) -> str:
     """Return advice that names the version that wrote a checkpoint, and the current version."""
     if "version" not in about:
-        return "It does not say which version wrote it; try another version of numpy_attention"
+        return "It does not record its version; try another version of numpy_attention"
     wrote = about["version"]
     wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
     return (f"It was written by version {wrote}, and you are running {__version__}; load it with "
@@ -88,9 +88,9 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
                          "use another copy, or a machine with more memory, or train a smaller "
                          "model in another folder") from None
     except (TypeError, ValueError, ArithmeticError) as error:
-        reason = cut(str(error), REASON)
+        reason = cut(str(error).partition(". ")[0], REASON)     # without its advice
         advice = versions(about) if about.get("version") != __version__ else "Use another copy"
-        raise ValueError(f"{path} cannot be loaded ({reason}). {advice}, or train again in another "
+        raise ValueError(f"{path} cannot be loaded: {reason}. {advice}, or train again in another "
                          "folder") from None
 
 
@@ -113,12 +113,12 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
     try:
         path = existing_file(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"no checkpoint at {path}; train a model first, or name the folder "
-                                "of a run") from None
+        raise FileNotFoundError(f"no checkpoint at {path}; check the path, or train a model "
+                                "first") from None
     arrays = archive.read(path, only)
     if "about" not in arrays:
-        raise ValueError(f"{path} is an .npz file, but not a checkpoint: it has no 'about' entry; "
-                         "pass the checkpoint.npz of a run")
+        raise ValueError(f"{path} is not a checkpoint: it has no array 'about'. "
+                         "Pass the checkpoint.npz of a trained model")
     try:
         about = json.loads(bytes(arrays.pop("about")))
         wrong = "too deeply nested" if too_deep(about) else ""
@@ -129,7 +129,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
     if not wrong and not isinstance(about, dict):
         wrong = f"{short_json(about)}; expected a dict"
     if wrong:
-        raise ValueError(f"{path} is not a checkpoint: its 'about' entry is {wrong}. Use another "
+        raise ValueError(f"{path} is not a checkpoint: 'about' is {wrong}. Use another "
                          "copy, or train again")
     if about.get("format") != FORMAT:
         given = short_json(about.get("format"))
@@ -149,8 +149,8 @@ def _split(path: str | Path, vector: Array, arrays: dict[str, Array]) -> dict[st
     like = {name: array for name, array in arrays.items() if name.startswith(prefix)}
     ends = np.cumsum([array.size for array in like.values()])
     if not like or vector.shape != (ends[-1],):
-        raise ValueError(f"{path} is damaged: its entry 'best' has shape {vector.shape}; expected "
-                         f"one number for each of the {sum(ends[-1:]):,} parameters. Use another "
-                         "copy, or train again")
+        raise ValueError(f"{path} is damaged: its array 'best' has shape {vector.shape}; expected "
+                         f"({sum(ends[-1:])},), one number per parameter. Use another copy, or "
+                         "train again")
     return {name.replace(prefix, "best/", 1): part.reshape(array.shape)
             for (name, array), part in zip(like.items(), np.split(vector, ends[:-1]))}

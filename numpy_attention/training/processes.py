@@ -88,8 +88,9 @@ class Processes(Threads):
                     break
         except OSError as error:
             self.__exit__(type(error), error, None)
-            raise MemoryError(f"cannot start processes for {self.count} threads "
-                              f"({error.strerror}; see ulimit -a)") from None
+            raise MemoryError(f"cannot start processes for {self.count} threads: "
+                              f"{error.strerror}. Use fewer threads, or check the limits with "
+                              "`ulimit -a`") from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return self
@@ -219,8 +220,8 @@ def shared_zeros(like: Array) -> Array:
     try:
         memory = mmap.mmap(-1, max(1, like.nbytes))
     except OSError as error:
-        raise MemoryError(f"cannot share {like.nbytes / 1e6:,.0f} MB with the processes of other "
-                          f"threads ({error.strerror})") from None
+        raise MemoryError(f"cannot allocate {like.nbytes / 1e6:,.0f} MB of shared memory: "
+                          f"{error.strerror}. Use fewer threads") from None
     with suppress(OSError, AttributeError):             # a kernel without large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, like.dtype, like.size)

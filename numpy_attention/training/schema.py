@@ -75,7 +75,7 @@ def is_tree(value: Any) -> bool:
 
 
 TEXT = Values(str, "a string", lambda value: True)
-NUMBER = Kind("a number", is_number)
+NUMBER = Kind("a number below 10³⁰⁰", is_number)
 FINITE = Values(float, "a finite number", lambda value: abs(value) < LARGEST)
 DURATION = Values(float, "a finite number of at least 0", lambda value: 0 <= value < LARGEST)
 SCALAR = Kind("a string, a number, true, false or null", is_scalar)
@@ -127,7 +127,7 @@ def check(value: Any, schema: Schema, where: str = "") -> None:
         before = f"{where}." if where else ""
         for name in schema.known:
             if name not in value:
-                raise ValueError(f"it has no entry '{before}{name}'")
+                raise ValueError(f"'{before}{name}' is missing")
         named = {**schema.optional, **schema.known}
         for name, item in value.items():
             one = named.get(name, schema.others)
@@ -140,7 +140,7 @@ def check(value: Any, schema: Schema, where: str = "") -> None:
 def _expect(holds: bool, value: Any, expected: str, where: str) -> None:
     if not holds:
         raise ValueError(
-            f"its entry {where or 'about'!r} is {short_json(value)}; expected {expected}")
+            f"{where or 'about'!r} is {short_json(value)}; expected {expected}")
 
 
 def short_json(value: Any) -> str:

@@ -46,14 +46,13 @@ def read(trainer: Any, path: str | Path) -> None:
     saved = about["trainer"]
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
-        raise ValueError(f"{path} was trained with {cut(about['optimizer'], 200)}, but this "
-                         f"trainer has {optimizer}; resume with the same optimizer and schedule, "
-                         "or choose another path")
+        raise ValueError(f"the optimizer and schedule are {optimizer}, but {path} was trained "
+                         f"with {cut(about['optimizer'], 200)}; use these, or choose another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         if saved[name] != now:
-            raise ValueError(f"{path} was trained with {name}={saved[name]}, but this trainer has "
-                             f"{name}={now}; resume with the same settings, or choose another path")
+            raise ValueError(f"{name} is {now!r}, but {path} was trained with "
+                             f"{name}={saved[name]!r}; use this value, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
         raise ValueError(f"{path} was trained with {saved['threads']} threads in total, which is "
@@ -89,13 +88,14 @@ def _check_arrays(path: str | Path, trainer: Any, arrays: dict[str, Array], stat
     missing = sorted(named - arrays.keys())
     unknown = sorted(arrays.keys() - named)
     if missing or unknown:
-        raise ValueError(f"the arrays in {path} are not those of this model and training: "
-                         f"{missing_and_unknown(missing, unknown)}. Resume the run that wrote them")
+        raise ValueError(
+            f"the arrays in {path} do not match this trainer: "
+            f"{missing_and_unknown(missing, unknown)}. Resume with the same model and settings")
     for name, array in like.items():
-        given, expected = (f"{one.shape} {one.dtype}" for one in (arrays[name], array))
+        given, expected = (f"shape {a.shape} and dtype {a.dtype}" for a in (arrays[name], array))
         if given != expected:
-            raise ValueError(f"{path}: the array {name!r} has shape and dtype {given}; "
-                             f"expected {expected}. Resume the run that wrote the checkpoint")
+            raise ValueError(f"{path}: the array {name!r} has {given}; expected {expected}. "
+                             "Resume with the same model and settings")
 
 
 def _check_place(path: str | Path, trainer: Any, saved: dict[str, Any]) -> None:

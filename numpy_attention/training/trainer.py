@@ -133,14 +133,14 @@ class Trainer:
                      expected="a positive norm; math.inf clips nothing")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
-            raise IsADirectoryError(f"path is the folder {self.path}; expected the name of a file "
-                                    "in this folder, such as checkpoint.npz")
+            raise IsADirectoryError(f"path is the folder {str(self.path)!r}; expected a file, such "
+                                    f"as {str(Path(self.path) / 'checkpoint.npz')!r}")
         check_kind("`about`", self.about, dict, "a dict that can be written as JSON")
         try:
             json.dumps(self.about)
         except (TypeError, ValueError, RecursionError) as error:
-            raise TypeError(f"`about` cannot be saved in a checkpoint: {error}; expected a dict "
-                            "that can be written as JSON") from None
+            raise TypeError(f"`about` cannot be saved in a checkpoint: {error}. Use only "
+                            "strings, numbers, lists and dicts") from None
 
     def threads_here(self) -> int:
         """Return the number of threads of this rank.
@@ -314,8 +314,8 @@ class Trainer:
         if not (math.isfinite(loss) and math.isfinite(norm)):
             raise NonFiniteError(
                 f"step {self.step + 1} of epoch {self.epoch + 1} has loss {loss} and gradient norm "
-                f"{norm}; NaN or inf first occurs in {first_bad(self.model, batch, grads[0])}. "
-                "The last checkpoint is untouched; try a smaller learning rate, or check the batch")
+                f"{norm}. The first NaN or inf is in {first_bad(self.model, batch, grads[0])}. "
+                "The last checkpoint is untouched. Try a smaller learning rate, or check the batch")
         factor = min(1.0, self.clip / norm) if norm > 0 else 1.0
         self.step += 1
         update(pool, self.optimizer, self.model.vector, grads[0].vector, self.vectors, self.step,

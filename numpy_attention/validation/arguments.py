@@ -27,11 +27,12 @@ def check_kind(name: str, value: Any, kinds: type | tuple[type, ...], expected: 
 
 def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
     """Raise TypeError unless a value is an instance that has these methods or attributes."""
-    if isinstance(value, type) or not all(hasattr(value, method) for method in methods):
-        *others, last = methods
-        names = f"s {', '.join(others)} and {last}" if others else f" {last}"
-        raise TypeError(f"{name} is {typed_repr(value)}; expected {expected} with the "
-                        f"attribute{names}")
+    lacking = [method for method in methods if not hasattr(value, method)]
+    if isinstance(value, type):
+        raise TypeError(f"{name} is the class {value.__name__}; expected {expected}, not a class")
+    if lacking:
+        raise TypeError(f"{name} is {typed_repr(value)}, which has no attribute `{lacking[0]}`; "
+                        f"expected {expected}")
 
 
 def check_function(name: str, value: Any, expected: str) -> None:
@@ -59,6 +60,8 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
     if not number or not low <= value <= high or (finite and not _is_finite(value)):
+        if number and finite and not _is_finite(value):
+            expected = expected.replace("number", "finite number")
         raise ValueError(f"{name} = {short_repr(value)}; expected {expected}")
 
 
@@ -74,7 +77,7 @@ def check_name(name: str, value: Any, known: Iterable[str]) -> None:
     """Raise ValueError unless a value is one of the known names. The message lists them."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
-        listing = ", ".join(names)
+        listing = ", ".join(map(repr, names))
         if len(listing) > MOST:
             listing = f"{listing[:MOST].rpartition(',')[0]}, … ({len(names)} in all)"
         raise ValueError(f"{name} = {short_repr(value)}; expected one of {listing}")
@@ -84,8 +87,8 @@ def check_text(name: str, value: Any) -> None:
     """Raise TypeError unless a value is a string, and ValueError if it has a lone surrogate."""
     check_kind(name, value, str, "a string")
     if not encodable(value):
-        raise ValueError(f"{name} is {short_repr(value)}, which contains a lone surrogate (half of "
-                         "a character); remove it")
+        raise ValueError(f"{name} is {short_repr(value)}, which contains a lone surrogate; remove "
+                         "it with .encode(errors='ignore').decode()")
 
 
 def encodable(text: str) -> bool:
@@ -134,8 +137,8 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     if array.ndim != 1:
         raise TypeError(f"{name} has {array.ndim} dimensions; expected a list of integers")
     if array.dtype.kind not in "iu" and len(values):
-        raise TypeError(f"{name} has dtype {array.dtype}; expected integers. Encode tokens with a "
-                        "Vocabulary")
+        raise TypeError(f"{name} has dtype {array.dtype}; expected integers of at most 64 bits. To "
+                        "encode tokens, use Vocabulary.encode")
     return array
 
 
@@ -158,7 +161,7 @@ def check_tokens(name: str, tokens: Any) -> None:
     if isinstance(tokens, str):
         raise TypeError(
             f"{name} is the string {short_repr(tokens)}; expected a list of tokens. Split it "
-            "with .split(), or with list() for a model of characters")
+            "with .split(), or with list() for a character model")
     if type(tokens) in (tuple, list) and set(map(type, tokens)) <= {str}:
         return                              # the common case is cheap
     check_list(name, tokens, "tokens")
@@ -167,7 +170,7 @@ def check_tokens(name: str, tokens: Any) -> None:
                         "tokens")
     for token in tokens:
         if not isinstance(token, str):
-            raise TypeError(f"{name} contains {typed_repr(token)}; expected strings as tokens")
+            raise TypeError(f"{name} contains {typed_repr(token)}; expected only strings")
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:

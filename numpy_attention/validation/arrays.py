@@ -48,7 +48,8 @@ def check_shape(name, array, shape, axes, advice="check the order of the axes"):
     if given == shape:                                          # the common case is cheap
         return
     if len(given) != len(shape) or any(size not in (None, had) for size, had in zip(shape, given)):
-        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        sizes = zip(axes.strip("(,)").split(", "), shape)
+        wanted = ", ".join(axis if size is None else str(size) for axis, size in sizes)
         wanted += "," * (len(shape) == 1)
         raise ValueError(f"{name} {axes} has shape {given}; expected ({wanted}). "
                          f"{advice[0].upper()}{advice[1:]}")
@@ -74,8 +75,8 @@ def type_name(thing):
 def check_dtype(name, array, like, whose="the weights"):
     """Raise TypeError unless an array has the dtype of `like`, because NumPy would upcast."""
     if array.dtype != like.dtype:
-        raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}; convert one of "
-                        "them with astype")
+        raise TypeError(f"{name} is {array.dtype}, but {whose} are {like.dtype}; convert it "
+                        f"with .astype(np.{like.dtype})")
 
 
 def check_real(name, array):
@@ -83,11 +84,10 @@ def check_real(name, array):
     if type(array) is not np.ndarray:
         check_array(name, array)
     if not array.ndim:
-        raise TypeError(f"{name} is a single number, an array of shape (); expected an array with "
-                        "at least one axis")
+        raise TypeError(f"{name} has shape (); expected an array with at least one axis")
     if array.dtype not in DTYPES:
-        raise TypeError(f"{name} is {array.dtype}; expected float32 or float64. "
-                        "Convert it with astype")
+        raise TypeError(f"{name} has dtype {array.dtype}; expected float32 or float64. "
+                        "Convert it with .astype(np.float32)")
 
 
 def check_floating(dtype):
@@ -97,8 +97,7 @@ def check_floating(dtype):
     except (TypeError, ValueError):                                     # not a dtype at all
         known = False
     if not known:
-        raise TypeError(f"dtype = {short_repr(dtype)}; expected float32 (for training) or float64 "
-                        "(for gradient checks)")
+        raise TypeError(f"dtype = {short_repr(dtype)}; expected float32 or float64")
 
 
 def check_grads(grads, model, name="grads"):
@@ -107,9 +106,9 @@ def check_grads(grads, model, name="grads"):
     Raises TypeError for another class, and ValueError for other parameters.
     """
     if type(grads) is not type(model) or grads is model:
-        what = "the model itself" if grads is model else type_name(grads)
-        raise TypeError(f"{name} is {what}; expected another {type(model).__name__} that holds the "
-                        "gradients, as model.zeros_like() returns")
+        same = f"the same object as {name.replace('grads', 'model')}"
+        raise TypeError(f"{name} is {same if grads is model else type_name(grads)}; expected "
+                        f"{type_name(model)} that holds gradients. Use grads = model.zeros_like()")
     for field in fields(model):
         _check_parts(getattr(grads, field.name), getattr(model, field.name), f"{name}.{field.name}")
 
@@ -122,10 +121,10 @@ def _check_parts(its, own, name):
         check_grads(its, own, name)
     elif isinstance(own, (list, tuple)) and len(its) == len(own):
         for n, (one, other) in enumerate(zip(its, own)):
-            _check_parts(one, other, f"{name}.{n}")
+            _check_parts(one, other, f"{name}[{n}]")
     elif isinstance(own, (list, tuple)) or describe_array(its) != describe_array(own):
-        raise ValueError(f"{name} is {describe_array(its)}, but in the model it is "
-                         f"{describe_array(own)}; use model.zeros_like()")
+        raise ValueError(f"{name} is {describe_array(its)}; expected {describe_array(own)}, as in "
+                         "the model. Use grads = model.zeros_like()")
 
 
 def check_parameters(layer, **axes):
@@ -188,8 +187,8 @@ def check_mask(mask, shape, axes, name="mask"):
     """Raise TypeError unless `mask` is boolean, and ValueError if its shape is not `shape`."""
     if not isinstance(mask, np.ndarray) or mask.dtype != BOOL:
         given = mask.dtype if isinstance(mask, np.ndarray) else type_name(mask)
-        raise TypeError(f"{name} {axes} is {given}; expected booleans, True where there is a "
-                        f"token. Use np.asarray({name}, bool), or ids != PAD")
+        raise TypeError(f"{name} {axes} is {given}; expected a boolean array, True where there "
+                        f"is a token. Convert it with np.asarray({name}, bool)")
     check_shape(name, mask, shape, axes, "a mask must match the sequences it masks")
 
 
@@ -202,8 +201,8 @@ def check_integers(name, array, shape, axes, advice="check the order of the axes
 def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type_name(array)
-        raise TypeError(f"{name} is {what}; expected an integer array, such as np.array(ids) of "
-                        "the ids from Vocabulary.encode")
+        raise TypeError(f"{name} is {what}; expected an integer array, such as "
+                        "np.array(vocabulary.encode(tokens))")
 
 
 def check_ids(name, ids, size):

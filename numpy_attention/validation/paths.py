@@ -25,13 +25,13 @@ OTHERS = {
     stat.S_IFSOCK: "a socket",
 }
 ADVICE = {
-    errno.EACCES: "change its permissions, or use another path",
-    errno.ELOOP: "a link points to itself; use another path",
-    errno.ENAMETOOLONG: "use a shorter name",
-    errno.ENOSPC: "free some space, or use another place",
-    errno.EDQUOT: "free some space, or use another place",
-    errno.EFBIG: "allow larger files, or use another place",
-    errno.EROFS: "use another place",
+    errno.EACCES: "Change the permissions, or use another path",
+    errno.ELOOP: "A link points to itself; use another path",
+    errno.ENAMETOOLONG: "Use a shorter name",
+    errno.ENOSPC: "Free some space, or use another place",
+    errno.EDQUOT: "Free some space, or use another place",
+    errno.EFBIG: "Allow larger files, or use another place",
+    errno.EROFS: "Use another place",
 }
 
 
@@ -47,8 +47,8 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
         if error.errno is None:                     # raised by this library, with a full message
             raise
         reason = os.strerror(error.errno)
-        advice = ADVICE.get(error.errno, "check the path, or use another")
-        raise type(error)(f"{short_path(path)} cannot be {done}: {reason}; {advice}") from None
+        advice = ADVICE.get(error.errno, "Use another path")
+        raise type(error)(f"{short_path(path)} cannot be {done}: {reason}. {advice}") from None
 
 
 def as_path(path: Any, name: str = "path") -> Path:
@@ -68,7 +68,7 @@ def as_path(path: Any, name: str = "path") -> Path:
     except UnicodeEncodeError:
         encoded = b"\0"
     if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {short_repr(text)} is not a valid file name; choose another name")
+        raise ValueError(f"{name} {short_repr(text)} is not a valid path; use short, plain names")
     return Path(text)
 
 

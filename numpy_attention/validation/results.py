@@ -22,11 +22,11 @@ def check_returned(method, result, name, shape, axes, *others, optional=False):
     """
     many = isinstance(result, (tuple, list))
     array = result[0] if many and result else result
-    called = getattr(method, "__name__", name)
+    called = f"{getattr(method, '__name__', name)}()"
     try:
         if many != bool(others) or many and len(result) != 1 + len(others):
-            wanted = f"({', '.join([name, *others])})" if others else f"the array {name} {axes}"
-            raise TypeError(f"{called} returns {describe_array(result)}; expected {wanted}")
+            wanted = f"tuple ({', '.join([name, *others])})" if others else f"array {name} {axes}"
+            raise TypeError(f"{called} returns {describe_array(result)}; expected the {wanted}")
         if result is None and (not optional or drops_result(getattr(method, "__code__", None))):
             raise TypeError(f"{called} returns None; expected the array {name} {axes}. End it with "
                             f"`return {name}`" + f", or `return None` if {name} is 0" * optional)
@@ -52,7 +52,7 @@ def drops_result(code):
 def check_written(method, state, written):
     """Raise TypeError if a cell's `_step` returned a state that it has not written to steps.hs."""
     if not np.array_equal(state, written):
-        error = TypeError(f"{method.__name__} returns {describe_array(state)}; expected None. "
+        error = TypeError(f"{method.__name__}() returns {describe_array(state)}; expected None. "
                           "Write the state to steps.hs[t + 1]")
         error.place = place_of_return(method)
         raise error
@@ -72,8 +72,8 @@ def check_created(create, module, dtype):
 def check_memory(read, memory):
     """Raise TypeError unless `memory`, the result of `read`, has the fields values and mask."""
     if not (hasattr(memory, "values") and hasattr(memory, "mask")):
-        error = TypeError(f"read returns {describe_array(memory)}; expected a Memory. End it with "
-                          "`return memory`")
+        error = TypeError(f"read() returns {describe_array(memory)}; expected a Memory. End it "
+                          "with `return memory`")
         error.place = place_of_return(read)
         raise error
 

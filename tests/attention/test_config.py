@@ -85,7 +85,7 @@ def test_invalid_settings_raise_in_the_config():
     for settings, message in (
             (dict(attention="cosine"), "attention 'cosine'; expected one of dot, general, concat"),
             (dict(window="wide"), "window 'wide'; expected one of global, local-m, local-p"),
-            (dict(attention="location", window="local-p"), "a window has nothing to select"),
+            (dict(attention="location", window="local-p"), "not on the words in a window"),
             (dict(attention="multi-head", window="local-p"), "one set of weights"),
             (dict(alignment=0), "alignment = 0; expected an integer of at least 1")):
         with pytest.raises(ValueError, match=message):

@@ -32,5 +32,5 @@ def test_sentence_longer_than_the_weights_raises(rng):
     fits = np.zeros((2, LONGEST, D), np.float32)
     assert attention.read(fits, np.ones((2, LONGEST), bool)).keys is None
     longer = np.zeros((2, LONGEST + 1, D), np.float32)
-    with pytest.raises(ValueError, match="source has 10 positions .* weights for only 9; leave"):
+    with pytest.raises(ValueError, match="source has 10 positions .* weights for only 9; omit "):
         attention.read(longer, np.ones((2, LONGEST + 1), bool))

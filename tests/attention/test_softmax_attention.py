@@ -116,7 +116,7 @@ def test_query_gradient_may_be_none_but_not_forgotten():
 
 def test_invalid_result_of_a_builtin_raises():
     for method, name in ((np.add, "add"), (partial(max, 3), "scores")):
-        with pytest.raises(TypeError, match=f"^{name} returns a float; expected"):
+        with pytest.raises(TypeError, match=rf"^{name}\(\) returns a float; expected"):
             check_returned(method, 3.0, "scores", (B, S), "(B, S)", "cache")
 
 

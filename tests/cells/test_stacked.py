@@ -122,7 +122,7 @@ def test_stack_of_bidirectional_layers(rng):
 def test_invalid_arguments(rng):
     stack = stack_of(rng, RNN)
     a = stack.project(rng.standard_normal((T, B, SIZES[0])))
-    message = "state is a tuple of 1; expected a tuple of 3 states, one for each layer"
+    message = "state is a 1-tuple; expected a tuple of 3 states, one for each layer"
     with pytest.raises(ValueError, match=message):
         stack.begin(a, stack.zero_state(B)[:1])
     with pytest.raises(ValueError, match="mask"):

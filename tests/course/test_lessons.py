@@ -28,7 +28,7 @@ class Installed:
 def test_installed_lessons(tmp_path, monkeypatch):
     monkeypatch.setattr(course, "CHECKOUT", tmp_path / "lessons")
     monkeypatch.setattr(course.metadata, "files", lambda name: None)
-    with pytest.raises(FileNotFoundError, match="neither next to the package nor installed"):
+    with pytest.raises(FileNotFoundError, match="the lessons are not installed; reinstall"):
         course.lessons_folder()
     missing = Installed(tmp_path / "missing" / course.FIRST)
     present = tmp_path / "share" / course.FIRST

@@ -45,10 +45,10 @@ def test_modules_in_the_same_folder_can_be_imported(tmp_path):
 @pytest.mark.parametrize("text, message", [
     ("x = (\n", r"mine\.py cannot be run: line 1 is not Python: '\(' was never closed$"),
     ("\0", r"mine\.py is binary data"),
-    ("x = 1\ny = 1 / 0\n", r"line 2 of mine\.py raises ZeroDivisionError: division by zero$"),
-    ("def f():\n    return {}[1]\nf()\n", r"line 2 of mine\.py, in f raises KeyError: 1$"),
-    ("import sys\nsys.exit(3)\n", r"line 2 of mine\.py raises SystemExit: 3$"),
-    ("raise ValueError('x' * 500)\n", "raises ValueError: x{100,200}…$"),
+    ("x = 1\ny = 1 / 0\n", r"line 2 of mine\.py: ZeroDivisionError: division by zero$"),
+    ("def f():\n    return {}[1]\nf()\n", r"line 2 of mine\.py, in f: KeyError: 1$"),
+    ("import sys\nsys.exit(3)\n", r"line 2 of mine\.py: SystemExit: 3$"),
+    ("raise ValueError('x' * 500)\n", ": ValueError: x{100,200}…$"),
 ])
 def test_files_that_cannot_run(text, message, tmp_path):
     path = written(tmp_path, text)
@@ -119,7 +119,7 @@ def test_class_outside_a_file_raises():
         pass
     with pytest.raises(ValueError, match="Local is not defined at the top level of a file"):
         custom_class_of(Local)
-    with pytest.raises(ValueError, match="DotAttention belongs to numpy_attention; instead"):
+    with pytest.raises(ValueError, match="DotAttention is part of numpy_attention; pass its name"):
         custom_class_of(DotAttention)
     with pytest.raises(TypeError, match="a user-defined class is 'x'"):
         custom_class_of("x")

@@ -39,12 +39,12 @@ def test_file_with_one_class(text, kind, tmp_path):
 
 @pytest.mark.parametrize("old, new, message", [
     ("def score(", "def sore(", "^Mine derives from Softmax.*, so it must define score$"),
-    ("(SoftmaxAttention)", "", "^Mine is not a complete score; derive it from SoftmaxAttention, f"),
+    ("(SoftmaxAttention)", "", "^Mine has score and score_.* derive it from SoftmaxAttention f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be trained; write @datacla"),
     ("(eq=False)", "", r"^Mine is not hashable, because .* write @dataclass\(eq=False\)"),
     ("    @classm", "    def __eq__(self, a): pass\n    @classm", "remove __eq__, or define both"),
-    ("def create", "def made", r"^Mine has no create; .* create\(cls, rng, query_size, value_size"),
-    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which the lib"),
+    ("def create", "def made", r"^Mine has no method create; .* create\(cls, rng, query_size, v"),
+    ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which is not"),
 ])
 def test_incomplete_classes(old, new, message, tmp_path):
     with pytest.raises(ValueError, match=message) as error:
@@ -53,14 +53,14 @@ def test_incomplete_classes(old, new, message, tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("class A:\n    pass", "A has none of the expected methods: read, step"),
+    ("class A:\n    pass", "A has none of the expected methods; define forward"),
     ("class A:\n    def read(self): pass\n    def step(self): pass",
-     "A is not a complete attention: it has read, step, but no step_backward, read_backward; def"),
-    ("class A:\n    def forward(self): pass", "A is not a complete layer: it has forward, but no "),
+     "A has read, step; also define step_backward, read_backward to make it an attention mech"),
+    ("class A:\n    def forward(self): pass", "A has forward; also define backward to make it"),
     ("class A:\n    def forward(self): pass\n    def backward(self): pass",
      r"A is not a Module, so its arrays are not parameters; import Module from"),
-    (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A has no U: a Cell needs the fields W"),
-    (f"{OF_CELL}    V: np.ndarray\n", "^A has no W and no U and no b: a Cell needs the fields W"),
+    (f"{OF_CELL}    W: np.ndarray\n    b: np.ndarray\n", "^A lacks U; declare the three para"),
+    (f"{OF_CELL}    V: np.ndarray\n", "^A lacks W, U, b; declare the three parameters"),
     ("def A(): pass", r"mine\.py:A is not a class; define a class A$"),
 ])
 def test_unsuitable_classes(text, message, tmp_path):
@@ -76,11 +76,10 @@ def test_class_without_parameters_must_be_a_dataclass(tmp_path):
 
 def test_unexpected_kind(tmp_path):
     path = str(written(tmp_path))
-    with pytest.raises(ValueError, match="mine.py:Mine is an attention; expected a score of a "
-                                         "language model. Derive it from HistoryAttention, or"):
+    with pytest.raises(ValueError, match="mine.py:Mine is an attention mechanism; expected a score "
+                                         "of a language model. Derive it from HistoryAttention"):
         custom_class(f"{path}:Mine", kinds.SCORE)
-    with pytest.raises(ValueError, match="no suitable class; expected one with the methods of a "
-                                         "cell$"):
+    with pytest.raises(ValueError, match="^mine.py has no suitable class; derive one from Cell$"):
         custom_class(path, kinds.CELL)
 
 

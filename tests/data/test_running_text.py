@@ -23,7 +23,7 @@ def test_ids_by_hand():
 
 
 @pytest.mark.parametrize("text, state, message", [
-    (Text([[["a"]]]), "article", "is not divided into articles; use the corpus bible-en or wiki"),
+    (Text([[["a"]]]), "article", "is not divided into articles, as state = 'article' requires"),
     (Text([[list("ab")]], "characters", True), "sentence",
      "not divided into sentences; choose state = 'carried'"),
     (TEXT, "carried", "state = 'carried'; expected one of"),

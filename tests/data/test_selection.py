@@ -80,9 +80,9 @@ def test_run_without_a_record_of_its_text():
 def test_unknown_names_and_kinds_raise():
     with pytest.raises(ValueError, match="corpus 'nix' is unknown; choose one of bible-en-es"):
         selected({"name": "nix"})
-    with pytest.raises(ValueError, match="'copy' is parallel, not text, and it is for translators"):
+    with pytest.raises(ValueError, match="'copy' is a parallel corpus, and it is for translators"):
         selected({"name": "copy", "count": 3}, "text")
-    with pytest.raises(ValueError, match="'ptb' is text, not parallel, and it is for language"):
+    with pytest.raises(ValueError, match="'ptb' is a text corpus, and it is for language"):
         selected({"name": "ptb", "max_length": 3}, "parallel")
     assert selected({"name": "ptb"}, "text") == NamedText("ptb")
 
@@ -92,8 +92,8 @@ def test_unknown_names_and_kinds_raise():
     (PAIRS | {"fertility": 2}, "wrong fields: unknown 'fertility'"),
     (TEXT | {"part": "x"}, "wrong fields: unknown 'part'"),
     ({"name": "bible-en", "part": "x"}, "wrong fields: unknown 'part'"),
-    ({"name": "copy", "split": "test"}, "cannot have the argument 'split', because its"),
-    ({"name": "copy", "rng": 7}, "cannot have the argument 'rng', because its"),
+    ({"name": "copy", "split": "test"}, "cannot have the argument 'split'; leave it out"),
+    ({"name": "copy", "rng": 7}, "cannot have the argument 'rng'; leave it out"),
 ])
 def test_missing_or_unknown_keys_raise(saved, message):
     with pytest.raises(ValueError, match=message):

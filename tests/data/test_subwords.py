@@ -91,7 +91,7 @@ def test_errors(subwords, monkeypatch):
     message = "cannot learn 1000 subwords from 15 sentences: Vocabulary size too high"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 1000)
-    message = "cannot learn 6 subwords from the source's 15 sentences: .*6 vs [0-9]+[.]$"
+    message = "cannot learn 6 subwords from the source's 15 sentences: .*tokens: 6 vs [0-9]+[.]$"
     with pytest.raises(ValueError, match=message):
         Subwords.build(TEXT, 6, "the source's ")
     for size in (4, 2**31):

@@ -36,8 +36,8 @@ def test_attention_must_be_wrapped(rng):
     attention = AdditiveAttention.create(rng, 2, 3, 4, dtype=np.float64)
     with pytest.raises(TypeError) as error:
         gradcheck(attention, np.ones((2, 3)), rng=rng)
-    assert one_line(error) == ("AdditiveAttention has no forward: an attention works in steps; "
-                               "after the target, pass queries (T, B, Q) and values (B, S, D), "
+    assert one_line(error) == ("AdditiveAttention has no forward: an attention works in steps. "
+                               "Pass queries (T, B, Q) and values (B, S, D) after the target, "
                                "or use `forward, backward = protocol(attention, mask)`")
 
 
@@ -52,7 +52,7 @@ def test_cell_without_forward(rng):
 
     for kind in (dataclass(Cell), dataclass(Public)):
         with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell works in "
-                           "steps; derive the class from Cell"):
+                           "steps. Derive the class from numpy"):
             gradcheck(kind(), np.ones((2, 3)), rng=rng)
 
 
@@ -91,7 +91,7 @@ def test_attention_with_a_missing_method(rng):
     assert one_line(error) == ("Half has no read_backward: an attention needs read, step, "
                                "step_backward, read_backward")
     for invalid in (None, 7, AdditiveAttention):
-        with pytest.raises(TypeError, match="^attention is .*; expected an object with read, "):
+        with pytest.raises(TypeError, match="^attention is .*; expected an instance of a class w"):
             protocol(invalid, MASK)
 
 
@@ -135,12 +135,12 @@ def test_forward_without_a_cache(rng, found):
     ((np.ones(2), None), r"no gradient for input\[1\]"),
     ((np.ones(2), [np.ones(2)]),
      r"no gradient for input\[1\] and a gradient for input\[1\]\[0\], which is not "
-     "an array of floats"),
+     "a float input"),
     ((np.ones(2), np.ones(2, int)), r"an array of int64 for input\[1\]"),
 ])
 def test_wrong_number_or_type_of_gradients(rng, found, words):
-    with pytest.raises(GradientError, match=rf"^backward returns {words}\. Found gradients for "
-                       r".*; expected them for input\[0\] and input\[1\]\. Return one") as error:
+    with pytest.raises(GradientError, match=rf"^backward returns {words}; expected float "
+                       r"gradients for input\[0\] and input\[1\]\. Return one") as error:
         gradcheck(None, np.ones(2), np.ones(2), rng=rng, forward=lambda x, y: (x + y, None),
                   backward=lambda dy, cache, grads: found)
     one_line(error)
@@ -156,7 +156,7 @@ def test_single_gradient_must_not_be_in_a_sequence(rng, found, words):
 
 
 def test_gradient_of_a_boolean_input_raises(rng):
-    words = r"^backward returns a gradient for input\[1\], which is not an array of floats\. "
+    words = r"^backward returns a gradient for input\[1\], which is not a float input; "
     with pytest.raises(GradientError, match=words):
         gradcheck(None, np.ones(2), np.array([True, False]), rng=rng,
                   forward=lambda x, mask: (x * mask, None),
@@ -183,11 +183,11 @@ def test_arrays_without_elements(rng):
     layer, _ = linear(rng)
     with pytest.raises(ValueError) as error:
         gradcheck(layer, np.ones((0, 3)), rng=rng)
-    assert one_line(error) == "input[0] is empty (shape (0, 3)); all sizes must be positive"
-    with pytest.raises(ValueError, match=r"^input\[1\] is empty \(shape \(2, 0\)\)"):
+    assert one_line(error) == "input[0] has shape (0, 3); all sizes must be positive"
+    with pytest.raises(ValueError, match=r"^input\[1\] has shape \(2, 0\)"):
         gradcheck(layer, np.ones((4, 3)), np.ones((2, 0), bool), rng=rng)
     empty = Linear(np.ones((3, 0)), np.ones(0))
-    with pytest.raises(ValueError, match=r"^W is empty \(shape \(3, 0\)\)"):
+    with pytest.raises(ValueError, match=r"^W has shape \(3, 0\)"):
         gradcheck(empty, np.ones((4, 3)), rng=rng)
 
 

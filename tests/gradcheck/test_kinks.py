@@ -127,7 +127,7 @@ def test_check_of_nothing_raises(forward, x, words):
     ([[1.0, 2.0]], r"input\[0\] is a list .*np.array"), ([(1.0, 2.0)], r"input\[0\] is a tuple"),
     ([1.5], r"input\[0\] is 1.5, of type float; .*np.array"),
     ([np.array([1.0], object)], r"input\[0\] has dtype object; .*astype"),
-    ([{"x": PART}], r"input\[0\] is .*, of type dict; pass its float64 arrays"),
+    ([{"x": PART}], r"input\[0\] is .*, of type dict; pass float64 arrays"),
     ([np.array([1j])], r"input\[0\] has dtype complex128; .* real and imaginary parts"),
     ([PART, np.array([1j])], r"^input\[1\] has dtype complex128"),
     ([], "pass the arguments of forward"),

@@ -132,17 +132,17 @@ def test_code_without_source_still_reports_gradients():
     assert str(found).splitlines()[1:] == [
         "  w: 12 of 12 elements are wrong; element [0, 1] of (3, 4): found -2.8595924, right "
         "-0.75393286",
-        "  no kind of mistake is recognized: walk the forward's lines in reverse, one dX for "
-        "every X",
-        "  not followed: Tanh.forward has no readable source"]
+        "  no kind of mistake is recognized: go through the lines of forward in reverse, and "
+        "derive one dX for every X",
+        "  not traced: Tanh.forward has no readable source"]
 
 
 def test_skipped_functions_are_only_in_the_full_report(run):
     exec("def doubled(x):\n    return 2 * x", space := notebook())
     run(space, WRONG.replace("da = dy", "da = 2 * dy").replace("x @ self.w", "doubled(x @ self.w)"))
     found = report(space)
-    assert found.findings[0].place.line == 16 and "not followed" not in str(found)
-    assert "\nnot followed: doubled has no readable source\n" in found.full
+    assert found.findings[0].place.line == 16 and "not traced" not in str(found)
+    assert "\nnot traced: doubled has no readable source\n" in found.full
 
 
 def test_generated_dataclass_methods_are_ignored(run):

@@ -51,7 +51,7 @@ def test_wrong_shape_or_dtype_raises(name):
     for one, _, axes, kind, _ in kernel.arrays:
         for other in invalid_arrays(kernel, one, axes, kind):
             call(kernel)            # the guard caches this valid call only
-            with pytest.raises(ValueError, match=rf"^{name}: \w+ (has shape|is) .*expected .*$"):
+            with pytest.raises(ValueError, match=rf"^{name}: \w+ (has|is) .*expected .*$"):
                 call(kernel, **{one: other})
 
 
@@ -92,4 +92,4 @@ def test_message():
 
     with pytest.raises(ValueError) as caught:
         product(np.zeros((3, 4)), np.zeros((3, 5)))
-    assert str(caught.value) == "product: x has shape (3, 4); expected (3, 10), which is (N, 2H)"
+    assert str(caught.value) == "product: x has shape (3, 4); expected (N, 2H) = (3, 10)"

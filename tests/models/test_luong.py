@@ -78,13 +78,13 @@ def test_invalid_arguments(rng):
     for settings, message in (
             ({"attention": "cosine"}, "expected one of dot"),
             ({"window": "wide"}, "one of global"),
-            ({"attention": "location", "window": "local-p"}, "a window has nothing to select"),
+            ({"attention": "location", "window": "local-p"}, "not on the words in a window"),
             ({"attention": "multi-head", "window": "local-p"}, "one set of weights"),
             ({"cell": "elman"}, "expected one of rnn"),
             ({"bidirectional": True, "hidden": 5}, "must be even"),
             ({"window": "local-m", "width": 0}, "width = 0"),
-            ({"query": "next"}, "query = 'next'; expected one of current, previous"),
-            ({"query": None}, "query = None; expected one of current, previous"),
+            ({"query": "next"}, "query = 'next'; expected one of 'current', 'previous'"),
+            ({"query": None}, "query = None; expected one of 'current', 'previous'"),
             ({"widht": 3}, "widht")):
         with pytest.raises((ValueError, TypeError), match=message):
             LuongTranslator.create(rng, 8, V, **sizes | settings)

@@ -34,7 +34,7 @@ def test_saved_files_are_reproducible(tmp_path, suffix, start):
 
 @pytest.mark.parametrize("name, error, message", [
     ("a.gif", ValueError, "must end with .png, .pdf or .svg"),
-    ("missing/a.png", FileNotFoundError, "the folder .*missing does not exist"),
+    ("missing/a.png", FileNotFoundError, "the folder .*missing' does not exist"),
 ])
 def test_save_raises_before_writing(tmp_path, name, error, message):
     with pytest.raises(error, match=message):
@@ -46,7 +46,7 @@ def test_save_raises_for_a_folder_or_an_invalid_figure(tmp_path):
     (tmp_path / "a.png").mkdir()
     with pytest.raises(IsADirectoryError, match="a.png cannot be written"):
         plotting.save(plotting.learning_curves(HISTORY), tmp_path / "a.png")
-    with pytest.raises(ValueError, match="; save takes an Axes or a Figure"):
+    with pytest.raises(ValueError, match="expected Axes or a Figure"):
         plotting.save([], tmp_path / "b.png")
     assert os.listdir(tmp_path) == ["a.png"]
 

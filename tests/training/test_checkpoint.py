@@ -109,7 +109,7 @@ def test_pickle_is_never_loaded(tmp_path):
 
 def test_not_a_checkpoint(tmp_path):
     np.savez(tmp_path / "plain.npz", x=np.zeros(2))
-    with pytest.raises(ValueError, match="no 'about' entry"):
+    with pytest.raises(ValueError, match="no array 'about'"):
         checkpoint.load(tmp_path / "plain.npz")
     (tmp_path / "text.npz").write_text("hello")
     with pytest.raises(ValueError, match="text.npz"):
@@ -118,7 +118,7 @@ def test_not_a_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="not a checkpoint"):
         checkpoint.load(tmp_path / "garbled.npz")
     np.savez(tmp_path / "listed.npz", about=np.frombuffer(b"[1]", np.uint8))
-    with pytest.raises(ValueError, match=r"its 'about' entry is \[1\]; expected a dict"):
+    with pytest.raises(ValueError, match=r"'about' is \[1\]; expected a dict"):
         checkpoint.load(tmp_path / "listed.npz")
 
 
@@ -126,7 +126,7 @@ def test_not_a_checkpoint(tmp_path):
 def test_unknown_format_names_both_versions(tmp_path, extra, wrote):
     about = json.dumps({"format": 99} | extra).encode()
     np.savez(tmp_path / "future.npz", about=np.frombuffer(about, np.uint8))
-    message = f"99; expected 1. It .* version .*{wrote}.*, or train again"
+    message = f"99; expected 1. It .*{wrote}.*, or train again"
     for load in (checkpoint.load, checkpoint.load_about):
         with pytest.raises(ValueError, match=message):
             load(tmp_path / "future.npz")
@@ -197,11 +197,11 @@ def save_about(path, text):
 def test_invalid_about_entries(tmp_path):
     path = tmp_path / "a.npz"
     save_about(path, json.dumps({"format": 1, "version": 3}))
-    with pytest.raises(ValueError, match="a.npz cannot be loaded .its entry 'version' is 3"):
+    with pytest.raises(ValueError, match="a.npz cannot be loaded: 'version' is 3"):
         checkpoint.load_about(path)
     for depth in (16, 60, 100_000):
         save_about(path, '{"format": 1, "more": ' + depth * "[" + depth * "]" + "}")
-        with pytest.raises(ValueError, match="its 'about' entry is too deeply nested. Use another"):
+        with pytest.raises(ValueError, match="checkpoint: 'about' is too deeply nested. Use"):
             checkpoint.load_about(path)
     save_about(path, '{"format": 1, "more": ' + 15 * "[" + 15 * "]" + "}")
     assert "more" in checkpoint.load_about(path)
@@ -209,9 +209,9 @@ def test_invalid_about_entries(tmp_path):
 
 def test_best_vector_of_another_length_raises():
     arrays = {"parameters/w": np.zeros((2, 3))}
-    with pytest.raises(ValueError, match=r"'best' has shape \(5,\); expected one .* 6 parameters"):
+    with pytest.raises(ValueError, match=r"'best' has shape \(5,\); expected \(6,\), one number"):
         checkpoint._split("a", np.zeros(5), arrays)
-    with pytest.raises(ValueError, match=r"'best' has shape \(5,\); expected one .* 0 parameters"):
+    with pytest.raises(ValueError, match=r"'best' has shape \(5,\); expected \(0,\), one number"):
         checkpoint._split("a", np.zeros(5), {})
 
 

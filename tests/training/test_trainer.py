@@ -249,8 +249,8 @@ class Nothing:
     (dict(model=Nothing()), "^model .*Nothing"), (dict(optimizer=Nothing()), "^optimizer .*Noth"),
     (dict(train=None), "^train is None"), (dict(valid=Nothing()), "^valid .*Nothing"),
     (dict(schedule=3), "schedule is 3"), (dict(about=[1]), r"`about` is \[1\]"),
-    (dict(about={"a": object()}), "`about` cannot be saved in a checkpoint: .*; expected a dict"),
-    (dict(rng=5), "rng is 5"), (dict(average="row"), "expected one of sentence, token"),
+    (dict(about={"a": object()}), "`about` cannot be saved in a checkpoint: .*. Use only strings"),
+    (dict(rng=5), "rng is 5"), (dict(average="row"), "expected one of 'sentence', 'token'"),
     (dict(clip=0.0), "clip = 0.0; expected a positive norm"), (dict(clip=math.nan), "clip = nan"),
     (dict(threads=0), "threads = 0"), (dict(patience=0), "patience = 0"),
     (dict(save_steps=0), "save_steps = 0"),
@@ -285,12 +285,12 @@ def test_thread_counts_that_ranks_cannot_share_raise():
 
 @pytest.mark.parametrize("changed, error, message", [
     ({"model": None}, TypeError,
-     "^model is None; expected a model with the attributes vector, loss and loss_and_grad$"),
-    ({"optimizer": None}, TypeError, "^optimizer is None; .* with the attributes slots and "),
+     "^model is None, which has no attribute `vector`; expected a model$"),
+    ({"optimizer": None}, TypeError, "^optimizer is None, which has no attribute `slots`; "),
     ({"train": None}, TypeError,
-     "^train is None; expected batches such as PairBatches with the attributes order, batch and"),
+     "^train is None, which has no attribute `order`; expected batches such as PairBatches$"),
     ({"average": "mean"}, ValueError, "^average = 'mean'; expected"),
-    ({"path": "."}, IsADirectoryError, r"^path is the folder \.; expected the name of a file"),
+    ({"path": "."}, IsADirectoryError, r"^path is the folder '\.'; .* 'checkpoint.npz'$"),
 ])
 def test_invalid_arguments_of_other_models(changed, error, message):
     fitting = trainer()
@@ -302,7 +302,7 @@ def test_invalid_arguments_of_other_models(changed, error, message):
 
 @pytest.mark.parametrize("share", [-1.0, math.nan])
 def test_invalid_schedule_factor_raises(share):
-    expected = "^the schedule's factor = .*; expected a number of at least 0"
+    expected = "^the schedule's factor = .*; expected a .*number of at least 0"
     with pytest.raises(ValueError, match=expected):
         trainer(schedule=lambda step, epoch: share).fit(1)
 

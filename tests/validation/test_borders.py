@@ -108,14 +108,13 @@ MESSAGES = {
         "size (30) must be divisible by heads (4)"),
     "sizes that differ": (
         lambda: create(KINDS["dot"], query_size=3), ValueError,
-        "query_size (3) must equal value_size (4) in dot attention, which has no matrix between "
-        "query and value; choose general or scaled-dot, or an encoder with one direction "
-        "(two directions double value_size)"),
+        "query_size (3) must equal value_size (4) in dot attention, which has no weight matrix; "
+        "choose attention = 'general' or 'scaled-dot'"),
     "a window that does not fit": (
         lambda: create(LuongTranslator, attention="multi-head"), ValueError,
         "attention = 'multi-head' cannot be combined with window = 'local-p': local-p "
-        "multiplies one set of weights by a Gaussian, but multi-head attention has one set per "
-        "head. Choose window 'global' or 'local-m', or attention 'dot'"),
+        "needs one set of weights, but multi-head attention has one per head. Choose window = "
+        "'global' or 'local-m'"),
     "a size": (
         lambda: create(RNNSearch, hidden=0), ValueError,
         "hidden = 0; expected an integer of at least 1"),
@@ -128,7 +127,7 @@ MESSAGES = {
         "longest, heads"),
     "a dtype": (
         lambda: create(KINDS["gru"], dtype="float16"), TypeError,
-        "dtype = 'float16'; expected float32 (for training) or float64 (for gradient checks)"),
+        "dtype = 'float16'; expected float32 or float64"),
     "a seed for a Generator": (
         lambda: create(KINDS["gru"], rng=7), TypeError,
         "rng is 7, of type int; expected numpy.random.default_rng(seed)"),
@@ -141,33 +140,32 @@ MESSAGES = {
         "parameters"),
     "time-major values": (
         lambda: attentions["concat"].read(np.zeros((6, 2), F), np.ones((6, 2), bool)), ValueError,
-        "values (B, S, D) has shape (6, 2); expected (any, any, 4). Memories are batch-major"),
+        "values (B, S, D) has shape (6, 2); expected (B, S, 4). Memories are batch-major"),
     "mixed dtypes": (
         lambda: attentions["general"].read(np.zeros((2, 6, 4)), np.ones((2, 6), bool)), TypeError,
-        "values is float64, but the weights are float32; convert one of them with astype"),
+        "values is float64, but the weights are float32; convert it with .astype(np.float32)"),
     "a mask of integers": (
         lambda: cells["gru"].forward(np.zeros((5, 2, 3), F), None, np.ones((5, 2), int)), TypeError,
-        "mask (T, B) is int64; expected booleans, True where there is a token. Use "
-        "np.asarray(mask, bool), or ids != PAD"),
+        "mask (T, B) is int64; expected a boolean array, True where there is a token. "
+        "Convert it with np.asarray(mask, bool)"),
     "an LSTM's state without its cell": (
         lambda: cells["lstm"].forward(np.zeros((5, 2, 3), F), np.zeros((2, 4), F)), ValueError,
         "state has 1 array; expected 2. An LSTM has the state (h, c), and other cells have "
         "one array h"),
     "a long source": (
         lambda: attentions["location"].read(np.zeros((1, 10, 4), F), np.ones((1, 10), bool)),
-        ValueError, "the source has 10 positions (</s> included), but location attention has "
-        "weights for only 9; leave out longer sentences, or choose a larger `longest`"),
+        ValueError, "the source has 10 positions including </s>, but location attention has "
+        "weights for only 9; omit longer sentences, or build a model with longest=10"),
     "an unknown word": (
         lambda: translator.start(np.array([[99]]), np.array([[True]])), ValueError,
         "ids contains the id 99; expected 0 to 8. Encode tokens with the model's vocabulary"),
     "an empty sentence": (
         lambda: translator.start(np.array([[4, 0]]), np.array([[True, False]])), ValueError,
-        "a source sentence of the batch is empty; expected at least its </s>. Remove empty "
-        "sentences"),
+        "source[:, 1] has no token, not even </s>; remove it"),
     "another model's gradient": (
         lambda: translator.loss_and_grad(pairs, None, 1.0, language_model.zeros_like()), TypeError,
-        "grads is a LanguageModel; expected another RNNSearch that holds the gradients, as "
-        "model.zeros_like() returns"),
+        "grads is a LanguageModel; expected an RNNSearch that holds gradients. Use "
+        "grads = model.zeros_like()"),
     "a beam": (
         lambda: beam_search(translator, pairs.source, pairs.source_mask, 0), ValueError,
         "beam = 0; expected an integer from 1 to 10,000"),

@@ -13,7 +13,6 @@ from numpy_attention.course.exercises.checking import Verdict
 from numpy_attention.course.exercises.exercise import STAGES, Exercise
 from numpy_attention.course.exercises.given import AT_GIVEN, CHANGED, FIRST_SEEN, FIRST_WRONG
 from numpy_attention.course.exercises.process import SECONDS, checked
-from numpy_attention.validation.messages import short_repr
 
 MOST_LINES = 6      # largest number of lines of a brief verdict
 # first lines of a report that are omitted, because the law in the next line says more
@@ -35,8 +34,8 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
     names = [getattr(one, "__name__", "") for one in mine]
     if set(names) != set(wanted):
-        raise ValueError(f"got {' and '.join(names) or 'nothing'}; the exercise {exercise.name} "
-                         f"needs {' and '.join(wanted)}")
+        raise ValueError(f"exercise {exercise.name}: got {' and '.join(names) or 'nothing'}; "
+                         f"expected {' and '.join(wanted)}")
     text = "\n\n\n".join([exercise.start.rstrip(), *map(source_of, mine)]) + "\n"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{exercise.name.replace('-', '_')}.py"
@@ -54,8 +53,8 @@ def source_of(one: Callable) -> str:
     except (OSError, TypeError):
         text = of_cell(one) if inspect.isclass(one) else ""
     if not text:
-        raise TypeError(f"{short_repr(one)} has no readable source; expected a function or class "
-                        "that is defined in a cell or a file")
+        raise TypeError(f"{one.__name__} has no readable source; define it in a notebook cell or "
+                        "a file")
     return textwrap.dedent(text)
 
 

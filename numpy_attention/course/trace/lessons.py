@@ -136,8 +136,8 @@ def reference_cell(lesson: Lesson) -> int:
         for number, cell in enumerate(lesson.cells):
             if test(cell):
                 return number
-    raise ValueError(f"{lesson.path.name} has no reference implementation to step through: no cell "
-                     'has tags=["plain"], and none defines a backward pass')
+    raise ValueError(f"{lesson.path.name} has no reference implementation to step through; write "
+                     'one in a cell that begins with # %% tags=["plain"]')
 
 
 def has_backward(cell: Cell) -> bool:
@@ -181,7 +181,7 @@ def reference_of(lesson: Lesson) -> Reference:
     forward, backward = passes_of(listener.made)
     if not forward:
         raise ValueError(f"{lesson.path.name} does not call its reference implementation before "
-                         "training, so there is nothing to step through")
+                         "training; call it above the training cell")
     name = forward[0].function.__qualname__.partition(".")[0]
     return Reference(lesson, name, forward, backward)
 
@@ -197,8 +197,8 @@ def errors_located(lesson: Lesson) -> Iterator[None]:
         if isinstance(error, SyntaxError):
             lines.append(error.lineno)
         where = f" on line {lines[-1]}" if lines else ""
-        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}: {error}; the "
-                         "lesson must run at least until its backward pass is called") from error
+        raise ValueError(f"{lesson.path.name} raises {type(error).__name__}{where}: {error}. Fix "
+                         "this error: the lesson must run up to its backward pass") from error
 
 
 def compiled(lesson: Lesson, cell: Cell) -> CodeType:

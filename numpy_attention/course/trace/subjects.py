@@ -46,15 +46,15 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)
     if isinstance(model, Translator):
-        return of_translator(model, *check_count(inputs, 1, 2, "a source sentence, and perhaps "
-                                                 "its translation"))
+        return of_translator(model, *check_count(inputs, 1, 2, "a source sentence and, "
+                                                 "optionally, its translation"))
     if isinstance(model, LanguageModelRun):
         return of_writer(model, *check_count(inputs, 1, 1, "one sentence"))
     if isinstance(model, TeacherForced):
         if len(inputs) == 1 and isinstance(inputs[0], PairBatch):
             return of_batch(model, inputs[0], "one batch")
-        source, target = check_count(inputs, 2, 2, "the ids of a source and of a target "
-                                     "sentence, or a PairBatch")
+        source, target = check_count(inputs, 2, 2, "the ids of a source sentence and of a "
+                                     "target sentence, or one PairBatch")
         return of_batch(model, pair_batch([source], [target]),
                         f"{len(source)} → {len(target)} ids")
     if isinstance(model, LanguageModel):
@@ -174,9 +174,9 @@ def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Su
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward
     if forward is None or backward is None:
-        raise TypeError(f"model is {typed_repr(model)}; expected a translator, a language model, "
-                        "or an object with the methods forward and backward. Without such an "
-                        "object, pass forward and backward as functions")
+        raise TypeError(f"model is {typed_repr(model)}; expected a translator, a language model "
+                        "or an object with the methods forward and backward. You can also pass two "
+                        "functions: forward=… and backward=…")
     check_function("forward", forward, "a function that returns (output, …, cache)")
     check_function("backward", backward, "a function of (doutput, …, cache, grads)")
 

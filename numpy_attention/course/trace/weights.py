@@ -58,8 +58,8 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
         return of_writer(run, *sentence)
     if isinstance(run, Translator):
         return of_translator(run, *sentence)
-    raise TypeError(f"run is of type {type(run).__name__}, which is not a run; expected a "
-                    "Translator or a LanguageModelRun")
+    raise TypeError(f"run is of type {type(run).__name__}; expected a trained run, of type "
+                    "Translator or LanguageModelRun")
 
 
 def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGradients:

@@ -34,10 +34,10 @@ class DocumentBatches:
         check_ids_in("documents", self.documents)
         if not len(self.documents):
             raise ValueError("documents is empty; expected at least one document")
-        shortest = min(map(len, self.documents))
+        shortest, n = min((len(document), n) for n, document in enumerate(self.documents))
         if shortest < 2:
-            raise ValueError(f"the shortest document has length {shortest}; expected at least "
-                             "2 ids, because the first id is not predicted")
+            raise ValueError(f"documents[{n}] has length {shortest}; expected at least 2 ids, "
+                             "because the first id is not predicted. Leave out short documents")
 
     def __len__(self) -> int:
         return len(self.order())

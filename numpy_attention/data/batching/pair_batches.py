@@ -67,10 +67,10 @@ def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
     TypeError unless both are lists of lists of ids, and ValueError for an empty batch or sentence.
     """
     _check(sources, targets, reverse_source)
-    for name, sentences in (("source", sources), ("target", targets)):
-        if not all(len(sentence) for sentence in sentences):
-            raise ValueError(f"the batch has an empty {name} sentence; remove the pair from the "
-                             "corpus")
+    for name, sentences in (("sources", sources), ("targets", targets)):
+        for n, sentence in enumerate(sentences):
+            if not len(sentence):
+                raise ValueError(f"{name}[{n}] of this batch is empty; remove this sentence pair")
     if reverse_source:
         sources = [sentence[::-1] for sentence in sources]
     return PairBatch(
@@ -87,10 +87,10 @@ def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
     check_ids_in("sources", sources)
     check_ids_in("targets", targets)
     if len(sources) != len(targets):
-        raise ValueError(f"the numbers of sources ({len(sources)}) and targets ({len(targets)}) "
-                         "differ; expected one target for each source")
+        raise ValueError(f"sources and targets have lengths {len(sources)} and {len(targets)}; "
+                         "expected one target for each source")
     if not len(sources):
-        raise ValueError("no pairs; is the corpus empty, or did a length limit drop every pair?")
+        raise ValueError("there are no pairs; use a larger corpus, or wider length limits")
 
 
 @dataclass

@@ -56,9 +56,9 @@ class TextBatches:
             raise ValueError(f"ids contain {ids.min()}; ids must be at least 0, like those that "
                              "a Vocabulary returns")
         if len(ids) < batch_size + 1:
-            raise ValueError(f"a text of {len(ids)} tokens is too short for {batch_size} streams, "
-                             f"which need at least {batch_size + 1} tokens; use more text, or set "
-                             f"batch_size = {max(len(ids) - 1, 1)} or less")
+            lower = f", or set batch_size = {len(ids) - 1} or less" if len(ids) > 1 else ""
+            raise ValueError(f"a text of {len(ids)} tokens is too short for batch_size = "
+                             f"{batch_size}; use more text{lower}")
         self.batch_size = batch_size
         self.steps = steps
         self.inputs = self._streams(ids[:-1])

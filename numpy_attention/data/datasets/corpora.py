@@ -93,7 +93,7 @@ def find_corpus(name: str, kind: str | None = None) -> Corpus:
     if corpus is None:
         wrong = "is unknown"
     elif kind not in (None, corpus.kind):
-        wrong = f"is {corpus.kind}, not {kind}, and it is for {USED_BY[corpus.kind]}"
+        wrong = f"is a {corpus.kind} corpus, and it is for {USED_BY[corpus.kind]}"
     else:
         return corpus
     known = ", ".join(one.name for one in CORPORA.values() if kind in (None, one.kind))

@@ -95,7 +95,7 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
     known = None if file.sha256 is None else f"sha256:{file.sha256}"
     saved = f"{file.member} from this archive" if file.member else "the file"
     remedy = (f"try again later, or save an intact copy of {saved} as FOLDER/{file.path} and set "
-              f"{ENVIRONMENT} to FOLDER")
+              f"{ENVIRONMENT}=FOLDER")
     try:
         pooch.retrieve(
             file.url, known, fname=target.name, path=target.parent, downloader=downloader
@@ -107,8 +107,8 @@ def _download(file: RemoteFile, target: Path, progress: bool) -> None:
             reason = f"cannot be downloaded, because the server answered {status};"
         raise ConnectionError(f"{file.url} {reason} {remedy}") from None
     except ValueError:
-        raise ValueError(f"the file at {file.url} was discarded, because its SHA-256 does not "
-                         f"begin with {str(file.sha256)[:12]}; {remedy}") from None
+        raise ValueError(f"the file at {file.url} was discarded, because it is damaged or a "
+                         f"different edition; {remedy}") from None
     finally:
         logger.setLevel(level)
 
@@ -117,9 +117,9 @@ def _member(archive: Path, file: RemoteFile) -> bytes:
     try:
         with zipfile.ZipFile(archive) as opened:
             return opened.read(file.member or "")
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise ValueError(f"{file.url} is not a complete zip archive that contains {file.member} "
-                         f"({error}); try again later") from None
+    except (zipfile.BadZipFile, KeyError):
+        raise ValueError(f"{file.member} cannot be extracted from {file.url}, because the archive "
+                         "is damaged or has changed; try again later") from None
 
 
 def _sha256(path: Path) -> str:

@@ -49,9 +49,9 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
             continue
         misses += 1
         if misses == max_misses:
-            raise ValueError(f"{count:,} different sources were requested, but only "
-                             f"{len(pairs):,} could be found; ask for fewer pairs, or allow a "
-                             "larger vocabulary or longer sentences")
+            raise ValueError(f"{count:,} different source sentences were requested, but only "
+                             f"{len(pairs):,} could be found; ask for fewer, or widen the options "
+                             "of the generator")
     return pairs
 
 
@@ -74,7 +74,7 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
     if count > space:
         raise ValueError(f"{count:,} different sequences were requested, but only {space:,} exist "
                          f"for vocabulary_size = {vocabulary_size}, min_length = {min_length} and "
-                         f"max_length = {max_length}; ask for fewer sequences, or for longer ones")
+                         f"max_length = {max_length}; ask for fewer, or raise max_length")
 
     def draw(rng: np.random.Generator) -> Pair:
         length = int(rng.integers(min_length, max_length + 1))

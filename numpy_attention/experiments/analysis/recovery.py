@@ -77,13 +77,13 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     if not passages:
         longest = max(map(len, documents))
         what = f"`words` to at most {longest - 2}" if at_once else "`past` or `following`"
-        raise ValueError(f"this text has no passage of {shortest} tokens, because its longest part "
-                         f"has {longest}; use a longer text, or reduce {what}")
+        raise ValueError(f"the longest part of this text has {longest} tokens; expected at least "
+                         f"{shortest}. Use a longer text, or reduce {what}")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):
-        raise ValueError("every word of this text is unknown; use a text that has a word of the "
-                         "vocabulary")
+        raise ValueError("every word of this text is unknown; use a text with at least one word "
+                         "of the vocabulary")
     chosen = np.sort(rng.permutation(len(passages))[:number])
     own = [passages[n] for n in chosen]
     starts = np.full(len(own), past)

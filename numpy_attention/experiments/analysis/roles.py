@@ -49,8 +49,8 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
     check_methods("model", model, "a language model", "forward", "predict_and_grad")
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "roles_backward"):
-        raise ValueError(f"{name_of(model)} has no states with roles; expected a model "
-                         "with attention over its history")
+        raise ValueError(f"{name_of(model)} has no attention over its history; pass a model "
+                         "trained with attention = 'single', 'combined' or 'key-value'")
     check_texts(batches)
     check_generator(rng)
     squares: dict[str, list[Array]] = {role: [] for role in ROLES}

@@ -56,8 +56,8 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
             check(table, Fields(optional=ENTRIES), name)
             unknown = table.keys() - ENTRIES
             if unknown:
-                raise ValueError(f"recipe {name} has the unknown entry {min(unknown)!r}; expected "
-                                 f"one of {', '.join(ENTRIES)}")
+                raise ValueError(f"recipe {name!r} has the unknown entry {min(unknown)!r}; "
+                                 f"expected one of {', '.join(ENTRIES)}")
     except ValueError as error:         # including TOMLDecodeError
         raise ValueError(f"{path}: {error}") from None
     return tables
@@ -76,9 +76,9 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:
-        raise ValueError(f"recipe {name} lacks {', '.join(missing)}; add what is missing, or set "
-                         "`base` to another recipe")
-    check_name(f"recipe {name}: model", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
+        raise ValueError(f"recipe {name!r} lacks {', '.join(missing)}; add what is missing, or "
+                         "set `base` to another recipe")
+    check_name(f"recipe {name!r}: model", entries["model"], TRANSLATORS | LANGUAGE_MODELS)
     return Recipe(
         name=name,
         description=", ".join(filter(None, [entries["description"], entries.get("details")])),
@@ -104,8 +104,8 @@ def with_bases(name: str, tables: Tables) -> dict[str, Any]:
         base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
             problem = "is based on itself" if base in chain else f"has the unknown base {base!r}"
-            raise ValueError(f"recipe {name} {problem}; set `base` to another recipe of this file "
-                             "or of the package")
+            raise ValueError(f"recipe {name!r} {problem}; set `base` to another recipe of this "
+                             "file or of the package")
         chain.append(base)
     entries: dict[str, Any] = {}
     for one in reversed(chain):
@@ -119,7 +119,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
     training = entries.get("training", {})
     unknown = training.keys() - {one.name for one in fields(kind)}
     if unknown:
-        raise ValueError(f"the training of recipe {name} has the unknown field {min(unknown)!r}; "
+        raise ValueError(f"recipe {name!r} has the unknown training setting {min(unknown)!r}; "
                          f"expected a field of {kind.__name__}")
     return kind(**training)
 
@@ -128,13 +128,13 @@ def figure_of(name: str, text: str) -> Figure:
     """Split text such as "test bleu" into (split, metric). name: of the recipe, for messages."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
-        raise ValueError(f"recipe {name} has the figure {text!r}; expected a split and a metric, "
-                         "such as 'test bleu'")
+        raise ValueError(f"recipe {name!r} has the figure {text!r}; expected a split and a "
+                         "metric, such as 'test bleu'")
     return split, metric
 
 
 def baseline_of(name: str, value: Any) -> tuple[float, str]:
     if not (isinstance(value, list) and len(value) == 2 and value[0] in NUMBER
             and isinstance(value[1], str)):
-        raise ValueError(f"recipe {name} has the baseline {value!r}; expected [value, \"source\"]")
+        raise ValueError(f"recipe {name!r} has the baseline {value!r}; expected [value, 'source']")
     return value[0], value[1]

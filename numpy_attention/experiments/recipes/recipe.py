@@ -47,10 +47,10 @@ class Recipe:
     def __post_init__(self) -> None:
         strange = [" ".join(figure) for figure in self.baselines if figure not in self.metrics]
         if strange:
-            raise ValueError(f"recipe {self.name} has a baseline for {strange[0]!r}, which is not "
-                             "one of its metrics; add the metric, or remove the baseline")
+            raise ValueError(f"recipe {self.name!r} has a baseline for {strange[0]!r}, which is "
+                             "not one of its metrics; add the metric, or remove the baseline")
         if self.train_max_length and self.is_language_model:
-            raise ValueError(f"recipe {self.name} has train_max_length, which is only for "
+            raise ValueError(f"recipe {self.name!r} has train_max_length, which is only for "
                              "translators; use the training setting `cut` for a language model")
 
     @property
@@ -140,9 +140,9 @@ def run(
         found[split] = recipe.measure(trained, data, wanted, ranks, confidence.draws(seed))
         missing = wanted - found[split].keys()
         if missing:
-            raise ValueError(f"recipe {recipe.name}: the {split} split has no metric "
-                             f"{' or '.join(sorted(missing))}; choose from "
-                             f"{', '.join(found[split])}")
+            names = [one for one in found[split] if not one.endswith(("_low", "_high"))]
+            raise ValueError(f"recipe {recipe.name!r}: the {split} split has no metric "
+                             f"{min(missing)!r}; choose from {', '.join(names)}")
     minutes = round(trained.history[-1]["seconds"] / 60, 2)
     return [
         {

@@ -25,7 +25,7 @@ from numpy_attention.validation.arguments import as_list
 from numpy_attention.validation.messages import missing_and_unknown, short_repr, typed_repr
 from numpy_attention.validation.paths import as_path, exists, make_folder, path_errors
 
-WHOLE = Values(int, "a finite integer", FINITE.holds)
+WHOLE = Values(int, "an integer of at most 300 digits", FINITE.holds)
 FIELDS = {
     "recipe": TEXT,
     "settings": TEXT,
@@ -94,9 +94,9 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
         recipe, now = line["recipe"], line["settings"]
         there = settings.setdefault(recipe, now)
         if there != now:
-            raise ValueError(f"{path}: recipe {short_repr(recipe)} has figures with the settings "
-                             f"{short_repr(there)} and {short_repr(now)}. Remove the file and "
-                             "measure every seed again, or rename the changed recipe")
+            raise ValueError(f"{path}: the settings of recipe {short_repr(recipe)} have changed: "
+                             f"digest {short_repr(there)} is now {short_repr(now)}. Remove the "
+                             "file and measure every seed again, or rename the changed recipe")
     return known
 
 
@@ -214,6 +214,6 @@ def put_tables(text: str, tables: str) -> str:
     """
     once = text.count(START) == text.count(END) == 1
     if not once or text.index(START) > text.index(END):
-        raise ValueError(f"the document must contain {START} and then {END}, each once, with the "
-                         "tables between these lines")
+        raise ValueError(f"the document needs the lines {START} and {END}, each once and in this "
+                         "order; the tables go between them")
     return f"{text[:text.index(START)]}{START}\n{tables}\n{text[text.index(END):]}"

@@ -118,13 +118,13 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
         if code.digest == known[name]:
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
                                                                         class_in(code, of_class))
-    now = " and ".join(f"{code.digest[:SHOWN]}…" for _, code in named)
+    now = " and ".join(code.digest[:SHOWN] for _, code in named)
     advice = "Restore the unchanged file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
         advice = f"The run kept a copy; inspect it, then pass code = {shlex.quote(str(kept))}"
-    raise ValueError(f"{file} has changed since {folder} was trained: its SHA-256 was "
-                     f"{known[name][:SHOWN]}… and is now {now}. {advice}")
+    raise ValueError(f"{file} has changed since {folder} was trained: its SHA-256 began "
+                     f"with {known[name][:SHOWN]} and now begins with {now}. {advice}")
 
 
 def keep(own: Mapping[str, CustomClass], folder: Path) -> None:

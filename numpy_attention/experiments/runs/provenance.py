@@ -71,10 +71,11 @@ def check_rank_consistency(
     }
     (place, first), *others = ranks.allgather((host(), mine))
     for rank, (where, theirs) in enumerate(others, 1):
-        found = [f"{name} = {theirs[name]} on rank {rank} ({where}), but {first[name]} on rank 0 "
-                 f"({place})" for name in first if theirs[name] != first[name]]
+        found = [f"{name} ({theirs[name]} instead of {first[name]})"
+                 for name in first if theirs[name] != first[name]]
         if found:
-            raise ValueError(f"{'; '.join(found)}. Use the same on every host")
+            raise ValueError(f"rank {rank} on host {where} differs from rank 0 on host {place} in "
+                             f"{', '.join(found)}. Use the same on every rank")
 
 
 def digest(data: bytes) -> str:

@@ -322,7 +322,7 @@ class Translator(Trained):
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:
             raise ValueError(f"each of these {len(pairs):,} pairs contains a word unknown to this "
-                             "translator, but at least one pair without unknown words is needed")
+                             "translator; add a pair without unknown words")
         threads = threads or available(ranks)
         sources = [pair.source for pair in known]
         found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)

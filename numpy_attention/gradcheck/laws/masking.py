@@ -248,7 +248,8 @@ def check_causal(check):
     check_whole("causal", check.causal, 0)
     first = check.inputs[0] if check.inputs else None
     if not isinstance(first, np.ndarray) or first.ndim <= check.causal:
-        raise ValueError(f"causal = {check.causal} is not an axis of input[0]; pass its time axis")
+        raise ValueError(f"causal = {check.causal} is not an axis of input[0]; pass the index of "
+                         "its time axis")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
-        raise ValueError(f"causal = {check.causal}: along this axis, no output has the length "
-                         f"{first.shape[check.causal]} of input[0]; pass the axis of time steps")
+        raise ValueError(f"causal = {check.causal}: input[0] has length {first.shape[check.causal]}"
+                         " on this axis, but no output does; pass the index of the time axis")

@@ -103,8 +103,8 @@ def repeatable(check):
     if not wrong:
         return []
     return [Broken("random", f"forward gives a different {join_words(wrong)} when called again"
-                   "\n  no difference can be taken. Create the random generator in every call, "
-                   "from one seed; keep no state between calls; fill memory from np.empty")]
+                   "\n  create the random generator inside forward with a fixed seed, keep no "
+                   "state between calls, and fill every array from np.empty")]
 
 
 # ---- nothing is NaN -----------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def first_not_finite(check):
             if count > counts.setdefault((frame, what), count):
                 where = describe_place(last or place)
                 from_ = "from" if own or last is None else "after"
-                first.setdefault((own, what), f" ({what} comes first {from_} {where})")
+                first.setdefault((own, what), f". The first {what} comes {from_} {where}")
             counts[frame, what] = count
         return []
 

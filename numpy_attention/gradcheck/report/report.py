@@ -113,9 +113,9 @@ class Report:
                 moving[name][at] = False
         if not any(array.any() for array in moving.values()):
             why = "; ".join(self.left_out) or (
-                f"the outputs do not change with {names(list(moving))} by more than rounding "
-                "errors; pass values for which they change")
-            raise ValueError(f"{self.title}: nothing was checked: {why}")
+                f"apart from rounding, the outputs do not change with {names(list(moving))}; pass "
+                "values for which they do")
+            raise ValueError(f"{self.title}: nothing was checked, because {why}")
 
     @property
     def right(self):
@@ -146,7 +146,7 @@ class Report:
                       if kind.instead]
         if self.is_explained:
             lines += self.reruns
-        lines += [f"not followed: {why}" for why in self.declined.values()]
+        lines += [f"not traced: {why}" for why in self.declined.values()]
         with np.printoptions(precision=5, suppress=True, threshold=60, edgeitems=2):
             lines += self.smallest.lines() if self.smallest else []
             for name in self.wrong:
@@ -263,7 +263,7 @@ def lines_of(report, brevity=0):
     for name in wrong:
         if name not in explained:
             yield from array_lines(report, name)
-            yield from map("  not followed: {}".format, list(report.declined.values())[:1])
+            yield from map("  not traced: {}".format, list(report.declined.values())[:1])
             break
 
 
@@ -363,8 +363,8 @@ def array_lines(report, name):
     for kind in kinds[:MOST_KINDS]:
         yield f"  suspect: {kind.text}"
     if not kinds:
-        yield ("  no kind of mistake is recognized: walk the forward's lines in reverse, one dX "
-               "for every X")
+        yield ("  no kind of mistake is recognized: go through the lines of forward in reverse, "
+               "and derive one dX for every X")
 
 
 def elements_of(report, name):

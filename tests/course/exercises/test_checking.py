@@ -51,7 +51,7 @@ def forward(line):
      "output[0] is not finite: 15 of 15 elements are NaN or infinite"),
     (linear("x = cache\ngrads.W += x.T @ dy\ngrads.b += dy.sum(0)\n"
             "return (dy @ self.W.T).astype(int)"), "returns",
-     "backward returns an array of int64 for x. Found gradients for no input; expected them"),
+     "backward returns an array of int64 for x; expected float gradients for x. Return one"),
     (linear("x = cache\ngrads.W += x.T @ dy\nreturn dy @ self.W.T"), "gradients",
      "wrong gradient for b; right: W, x"),
     (linear("x = cache\ngrads.W[...] = x.T @ dy\ngrads.b += dy.sum(0)\nreturn dy @ self.W.T"),

@@ -54,8 +54,8 @@ def test_untagged_cell_with_a_backward_pass_is_the_reference(tmp_path):
 
 
 @pytest.mark.parametrize("parts, message", [
-    ([HEAD], "01_small.py has no reference implementation to step through: no cell has tags"),
-    ([HEAD, PLAIN, TRAINING], "does not call its reference implementation before training")])
+    ([HEAD], "01_small.py has no reference implementation to step through; write one in a cell"),
+    ([HEAD, PLAIN, TRAINING], "reference implementation before training; call it above")])
 def test_lesson_without_a_reference_raises(parts, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         reference_for(tmp_path, *parts)

@@ -141,9 +141,9 @@ def test_model_and_inputs_are_unchanged():
     (Translator.create(PAIRS, "rnnsearch", SMALL), (), "0 inputs; expected a source sentence"),
     (Translator.create(PAIRS, "rnnsearch", SMALL), ("a", " "), "the translation is empty"),
     (LanguageModelRun.create(TEXT), ("a", "b"), "2 inputs; expected one sentence"),
-    (RNNSearch.create(rng(), 9, 9, 3, 4), ([4],), "1 input; expected the ids of a source and"),
+    (RNNSearch.create(rng(), 9, 9, 3, 4), ([4],), "1 input; expected the ids of a source sent"),
     (AttentiveLanguageModel.create(rng(), 9, hidden=4), ([],), "the sentence is empty"),
-    (None, (np.ones(2),), "model is None; expected a translator, a language model, or an object"),
+    (None, (np.ones(2),), "model is None; expected a translator, a language model or an object"),
 ])
 def test_invalid_subjects_raise(model, inputs, message):
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
@@ -155,5 +155,5 @@ def test_invalid_functions_raise():
         traced(None, np.ones(2), forward=7, backward=len)
     with pytest.raises(TypeError, match="expected a tuple"):
         traced(None, np.ones(2), forward=np.sum, backward=len)
-    with pytest.raises(TypeError, match="pass forward and backward as functions"):
+    with pytest.raises(TypeError, match="pass two functions: forward=… and"):
         traced(None, np.ones(2), forward=np.sum)

@@ -69,7 +69,7 @@ def test_documents_of_similar_length_share_a_batch(rng):
 @pytest.mark.parametrize("arguments, message", [
     (([[2, 4]], 1, 0), "steps = 0"),
     (([],), "documents is empty; expected at least one"),
-    (([[2, 4], [2]],), "the shortest document has length 1; expected at least 2 ids"),
+    (([[2, 4], [2]],), r"documents\[1\] has length 1; expected at least 2 ids"),
 ])
 def test_invalid_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):

@@ -92,10 +92,10 @@ def test_pairs_are_encoded():
 
 
 @pytest.mark.parametrize("make, error, message", [
-    (lambda: pair_batch([[4], []], [[4], [5]]), ValueError, "the batch has an empty source"),
-    (lambda: pair_batch([[4]], [[]]), ValueError, "the batch has an empty target sentence"),
-    (lambda: pair_batch([[4]], []), ValueError, "the numbers of sources .1. and targets"),
-    (lambda: PairBatches([], []), ValueError, "no pairs; is the corpus empty"),
+    (lambda: pair_batch([[4], []], [[4], [5]]), ValueError, r"sources\[1\] of this batch is empty"),
+    (lambda: pair_batch([[4]], [[]]), ValueError, r"targets\[0\] of this batch is empty"),
+    (lambda: pair_batch([[4]], []), ValueError, "sources and targets have lengths 1 and 0"),
+    (lambda: PairBatches([], []), ValueError, "there are no pairs; use a larger corpus"),
     (lambda: PairBatches([[4]], [["a"]]), TypeError, "targets contain values of type str"),
     (lambda: PairBatches([[4]], [[-4]]), ValueError, "targets contain the id -4"),
     (lambda: PairBatches([[4]], [4]), TypeError, r"targets\[0\] is 4, of type int"),

@@ -107,7 +107,7 @@ def test_running_text_is_added_and_trained(add, tmp_path, tokenizer, unit, has_a
     assert load_text("toy", "test") == ("abc" if unit == "characters" else articles[0])
     with pytest.raises(ValueError, match="split = 'dev'"):
         running_text.load("toy", "dev")
-    with pytest.raises(ValueError, match="'toy' is text, not parallel, and it is for language"):
+    with pytest.raises(ValueError, match="'toy' is a text corpus, and it is for language"):
         load_parallel("toy", "train")
     vocabulary = Vocabulary.build(text.sentences)
     model = LanguageModel.create(np.random.default_rng(0), len(vocabulary), hidden=3, layers=1)

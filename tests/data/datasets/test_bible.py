@@ -42,9 +42,9 @@ def test_first_clause_may_have_one_token():
 
 def test_invalid_parts_splits_and_lengths():
     for load, message in (
-        (lambda: bible.load_bible_en_es("words"), "part = 'words'; .* clauses, verses"),
-        (lambda: bible.load_bible_en_es(split="dev"), "split = 'dev'; .* train, valid, test"),
-        (lambda: bible.load_bible_en("dev"), "split = 'dev'; .* train, valid, test"),
+        (lambda: bible.load_bible_en_es("words"), "part = 'words'; .* 'clauses', 'verses'"),
+        (lambda: bible.load_bible_en_es(split="dev"), "split = 'dev'; .* 'train', 'valid', 'test'"),
+        (lambda: bible.load_bible_en("dev"), "split = 'dev'; .* 'train', 'valid', 'test'"),
         (lambda: bible.load_bible_en_es(min_length=13), "^min_length = 13 and max_length = 12;"),
         (lambda: bible.load_bible_en_es(max_length=0), "max_length = 0; expected"),
     ):

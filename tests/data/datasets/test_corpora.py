@@ -75,16 +75,16 @@ def test_invalid_requests():
 
     with check_error("corpus 'bible' is unknown; choose one of bible-en-es, bible-en, copy"):
         describe("bible")
-    with check_error("corpus 'ptb' is text, not parallel, and it is for language models; "
+    with check_error("corpus 'ptb' is a text corpus, and it is for language models; "
                  "choose one of bible-en-es, copy"):
         load_parallel("ptb", "train")
-    with check_error("corpus 'copy' is parallel, not text, and it is for translators; "
+    with check_error("corpus 'copy' is a parallel corpus, and it is for translators; "
                  "choose one of bible-en, ptb"):
         load_text("copy", "train")
     for load, name in ((load_parallel, "copy"), (load_text, "bible-en")):
-        with check_error("split = 'dev'; expected one of train, valid, test"):
+        with check_error("split = 'dev'; expected one of 'train', 'valid', 'test'"):
             load(name, "dev")
-    with check_error("split = 'test_2016_flickr'; expected one of train"):
+    with check_error("split = 'test_2016_flickr'; expected one of 'train'"):
         load_parallel("copy", "test_2016_flickr")
     with check_error("the corpus 'copy' has no option length; its options are: vocabulary_size"):
         load_parallel("copy", "train", length=3)
@@ -133,7 +133,7 @@ def test_parts_and_lengths_of_bible_en_es():
     assert both == [pair for part in ("clauses", "verses")
                     for pair in load_parallel("bible-en-es", "test", part=part, **between)]
     assert max(len(pair.source) for pair in both) == 20
-    with pytest.raises(ValueError, match="no pair of bible-en-es .test. has 400 to 500 tokens"):
+    with pytest.raises(ValueError, match="no pair in 'bible-en-es .test.' has 400 to 500 tokens"):
         load_parallel("bible-en-es", "test", part="verses", min_length=400, max_length=500)
     with pytest.raises(ValueError, match="count = 0"):
         load_parallel("bible-en-es", "test", count=0)

@@ -65,7 +65,7 @@ def test_last_passage_ends_with_the_stream():
 def test_passage_as_long_as_the_text(rng):
     batches = DocumentBatches([[EOS, *TOKENS[:15]]], 1, steps=4)
     assert len(disturbed(batches, rng, words=3, following=6, past=10)) == 1
-    with pytest.raises(ValueError, match="of 17 tokens, because its longest part has 16; use"):
+    with pytest.raises(ValueError, match="has 16 tokens; expected at least 17[.] Use a longer"):
         disturbed(batches, rng, words=3, following=7, past=10)
 
 
@@ -80,7 +80,7 @@ def test_each_sentence_is_one_passage_disturbed_within_it(rng):
             places.add((len(own), start))
     # every position in sentences of 5 and 6 tokens occurs
     assert {(5, 4), (6, 4), (6, 5)} <= places
-    with pytest.raises(ValueError, match="longest part has 22; .* reduce `words` to at most 20"):
+    with pytest.raises(ValueError, match="22 tokens; .*, or reduce `words` to at most 20"):
         disturbed(SENTENCES, rng, words=30)
 
 

@@ -31,7 +31,7 @@ def test_figures(tmp_path):
 
 
 def test_unavailable_metric(tmp_path):
-    with pytest.raises(ValueError, match="test split has no metric comet"):
+    with pytest.raises(ValueError, match="no metric 'comet'; choose from .*, exact, pointing,"):
         comet = replace(TINY, metrics=(("test", "comet"),), baselines={})
         run(comet, 0, 1, progress=False)
     with pytest.raises(ValueError, match="has a baseline for 'valid perplexity', which is not"):

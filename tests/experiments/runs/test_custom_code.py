@@ -106,8 +106,9 @@ def test_changed_file_raises_and_is_not_run(mine, folder):
     with pytest.raises(ValueError) as error:
         Translator.load(folder, [mine])
     assert str(error.value) == (
-        f"mine.py has changed since {folder} was trained: its SHA-256 was {then}… and is now "
-        f"{now}…. The run kept a copy; inspect it, then pass code = {folder / 'mine.py'}")
+        f"mine.py has changed since {folder} was trained: its SHA-256 began with {then} "
+        f"and now begins with {now}. The run kept a copy; inspect it, then "
+        f"pass code = {folder / 'mine.py'}")
     assert not ran(mine)
     with pytest.raises(ValueError, match="SHA-256"):
         Translator.load(folder, [custom_class(str(mine))])
@@ -201,7 +202,7 @@ def test_arrays_of_another_class(folder, mine, tmp_path):
     text = changed("    W: Array", "    V: Array", MINE.replace("self.W", "self.V"))
     other = written(tmp_path, text, "mine.py")
     rewrite(folder, lambda about: about["own"].update({"mine.py:Mine": read(other).digest}))
-    with pytest.raises(ValueError, match="cannot be loaded .these parameters do not belong to t"):
+    with pytest.raises(ValueError, match="cannot be loaded: these parameters do not belong to t"):
         Translator.load(folder, [other])
 
 

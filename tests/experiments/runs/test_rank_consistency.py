@@ -68,8 +68,8 @@ def test_difference_is_reported_by_name(name):
     with pytest.raises(ValueError) as error:
         check_rank_consistency(Two(**{name: "other"}), made, at_ranks.pairs(5), None, 3)
     assert str(error.value) == (
-        f"{name} = other on rank 1 (there), but {mine} on rank 0 (here). "
-        "Use the same on every host")
+        "rank 1 on host there differs from rank 0 on host here in "
+        f"{name} (other instead of {mine}). Use the same on every rank")
 
 
 def test_order_of_settings_is_ignored():

@@ -97,7 +97,7 @@ def test_changed_file(run, text, place, capsys):
     (place / "other").mkdir(exist_ok=True)
     path = written(place / "other", text)
     error = failure(capsys, "translate", run, "1 2", "--code", str(path))
-    assert f"mine.py has changed since {run} was trained: its SHA-256 was " in error
+    assert f"mine.py has changed since {run} was trained: its SHA-256 began " in error
     assert f"pass --code {run}/mine.py\n" in error
     assert main(["translate", run, "1 2", "--code", f"{run}/mine.py"]) == 0
     if text != "1 / 0":
@@ -106,12 +106,12 @@ def test_changed_file(run, text, place, capsys):
 
 
 @pytest.mark.parametrize("words, message", [
-    ([*COPY, "--attention", "past.py"], "past.py has no suitable class; expected one with the "
-     "methods of an attention"),
+    ([*COPY, "--attention", "past.py"], "past.py has no suitable class; derive one from "
+     "SoftmaxAttention"),
     ([*COPY, "--attention", "past.py:Past"], "past.py:Past is a score of a language model; "
-     "expected an attention. Derive it from SoftmaxAttention"),
-    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "is an attention; expected a cell. "),
-    ([*LM, "--attention", "mine.py:Mine"], "is an attention; expected a score of a language model"),
+     "expected an attention mechanism. Derive it from SoftmaxAttention"),
+    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "mechanism; expected a cell. "),
+    ([*LM, "--attention", "mine.py:Mine"], "mechanism; expected a score of a language model"),
     ([*COPY, "--attention", "nowhere.py:Mine"], "nowhere.py does not exist"),
     ([*COPY, "--attention", "mine.py:Yours"], "mine.py does not define 'Yours': it defines Mine"),
     ([*LM, "--cell", "cell.py", "--forget-bias", "1"], "--forget-bias has no effect with --cell"),
@@ -130,14 +130,14 @@ def test_invalid_commands(words, message, place, capsys):
     (in_score("undefined"), "line 22 of broken.py, in Mine.score: NameError: name 'undefined' is "),
     (changed("        return cls(", "        return cls.x("), "line 19 of broken.py, in "
      "Mine.create: AttributeError: "),
-    (changed("memory), (query, p)", "memory)"), "line 23 of broken.py, in Mine.score: score "
-     "returns a float32 array of shape (24, 5); expected (scores, cache)"),
-    (changed("return dp @", "dp @"), "line 30 of broken.py, in Mine.score_backward: score_backward "
-     "returns None; expected the array dquery (B, Q)"),
-    (MINE + READ, "line 33 of broken.py, in Mine.read: read returns None; expected a Memory"),
+    (changed("memory), (query, p)", "memory)"), "line 23 of broken.py, in Mine.score: score() "
+     "returns a float32 array of shape (24, 5); expected the tuple (scores, cache)"),
+    (changed("return dp @", "dp @"), "line 30 of broken.py, in Mine.score_backward: "
+     "score_backward() returns None; expected the array dquery (B, Q)"),
+    (MINE + READ, "line 33 of broken.py, in Mine.read: read() returns None; expected a Memory"),
     (MINE + READ_BACKWARD, "line 33 of broken.py, in Mine.read_backward: dvalues (B, S, D) has "),
     (MINE + SHORT_STEP, "line 33 of broken.py, in Mine.step: not enough values to unpack "),
-    (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py raises ZeroDivision"),
+    (MINE + "1 / 0\n", "broken.py cannot be run: line 31 of broken.py: ZeroDivision"),
     (MINE + "(\n", "broken.py cannot be run: line 31 is not Python"),
 ])
 def test_error_in_custom_code_is_reported_with_its_line(text, message, place, capsys):
@@ -149,7 +149,7 @@ def test_error_in_custom_code_is_reported_with_its_line(text, message, place, ca
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("steps.hs[t + 1] =", "return", "line 57 of broken.py, in MinimalGatedUnit._step: _step "),
+    ("steps.hs[t + 1] =", "return", "line 57 of broken.py, in MinimalGatedUnit._step: _step() "),
     ("da_f @ U_f.T", "ds, ds", "line 78 of broken.py, in MinimalGatedUnit._step_backward: "),
     ("        return dsteps.a\n", "", "line 84 of broken.py, in MinimalGatedUnit.end_backward: "),
 ])

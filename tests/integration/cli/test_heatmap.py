@@ -208,8 +208,8 @@ def test_earlier_checkpoints_are_named_by_their_step(among, tmp_path):
     ("copy --checkpoints a.npz", "no checkpoint at a.npz"),
     ("copy --checkpoints luong/checkpoint.npz", "belongs to another run: its parameters differ"),
     ("copy --checkpoints copy,copy/checkpoint.npz", "is a second checkpoint of epoch"),
-    ("copy --corpus bible-en", "is text, not parallel"),
-    ("single --corpus copy", "is parallel, not text"),
+    ("copy --corpus bible-en", "is a text corpus"),
+    ("single --corpus copy", "is a parallel corpus"),
 ])
 def test_page_errors_leave_no_file(words, message, among, capsys, tmp_path):
     assert message in failure(capsys, "page", *words.split(), "-o", tmp_path / "it.html")

@@ -20,9 +20,9 @@ REFUSED = [
     (COPY + "--max-length 1000000000", "≤ 1,000"),
     (COPY + "--pairs 50 --min-count 99999", "leaves no token"),
     (COPY + "--schedule linear --epochs 1000000000", "--epochs 1000000000 is too large"),
-    (COPY + "--attention dot", "choose general or scaled-dot"),
+    (COPY + "--attention dot", "choose --attention 'general' or 'scaled-dot'"),
     (COPY + "--model transformer --heads 3", "heads"),
-    (COPY + "--model luong --attention location --window local-p", "a window has nothing to"),
+    (COPY + "--model luong --attention location --window local-p", "words in a window. Choose"),
     ("train --corpus dates --pairs 50 --subwords 60", "the corpus 'dates' is split into char"),
     (COPY + "--run file", "file is a file; choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
@@ -44,9 +44,9 @@ def test_errors(words, message, capsys, here):
 
 @pytest.mark.parametrize("source, target, message", [
     ("x\ny z\n", "x\n", "line 2 has no partner"),
-    ("x\n\n", "x\ny\n", "a.txt has 1 empty line (the first is line 2)"),
+    ("x\n\n", "x\ny\n", "a.txt, line 2: the source is empty; add it, or pass --skip-blank"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
-    ("x\nx\n", "y\nz\n", "but the text of 2 pairs has only 1; add more text, or pass "
+    ("x\nx\n", "y\nz\n", "needs at least 2. Add more text, or pass "
                          "--valid-source and --valid-target"),
 ])
 def test_malformed_files(here, source, target, message, capsys):
@@ -64,7 +64,7 @@ def test_malformed_files(here, source, target, message, capsys):
     ("--text empty.txt", "contains no text"),
     ("--text latin.txt", "not UTF-8"),
     ("--text one.txt", "or pass --valid-text"),
-    ("--text own.txt --batch-size 400", "343 tokens is too short for 400 streams"),
+    ("--text own.txt --batch-size 400", "343 tokens is too short for --batch-size 400"),
     ("--text own.txt --vectors own.txt", "line 1 has no numbers after 'red'"),
     ("--text own.txt --freeze-vectors", "--freeze-vectors needs --vectors"),
     ("--text own.txt --state article", "is not divided into articles"),

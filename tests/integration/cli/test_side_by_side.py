@@ -156,7 +156,7 @@ def test_errors(command, words, message, capsys):
 def test_invalid_numbers(capsys):
     cmd = ["recover", "plain", "--words", "6", "--past", "6"]
     assert "--words 6; expected an integer from 1 to 5" in failure(capsys, *cmd)
-    assert "this text has no passage of 920 tokens" in failure(capsys, *cmd[:2], "--past", "900")
+    assert "expected at least 920. Use a longer text" in failure(capsys, *cmd[:2], "--past", "900")
 
 
 def test_runs_with_different_units(capsys, monkeypatch):

@@ -440,7 +440,7 @@ def test_folder_in_use_by_another_training(runs, capsys):
 def test_training_that_diverges(capsys, here):
     away = "--optimizer sgd --learning-rate 1e6 --clip inf --run away".split()
     error = failure(capsys, *COPY, *away)
-    assert "training has diverged" in error or "try a smaller learning rate" in error
+    assert "training has diverged" in error or "Try a smaller learning rate" in error
     history = [{"train_perplexity": float("inf"), "valid_perplexity": float("nan")}]
     with pytest.raises(ArithmeticError, match="with a smaller learning_rate, in a folder other"):
         save_curves(history, here / "nowhere")

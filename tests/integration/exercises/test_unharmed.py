@@ -124,7 +124,7 @@ def test_full_disk(say, begun, monkeypatch, words):
     status, output = say(*words)
     assert (status, output.count("\n")) == (2, 1)
     assert "No space left on device" in output
-    assert "free some space, or use another place" in output
+    assert "Free some space, or use another place" in output
     assert {one.name: one.read_bytes() for one in begun.iterdir()} == before
 
 
@@ -136,5 +136,5 @@ def test_full_disk_for_temporary_files(say, begun, monkeypatch):
     before = records(begun)
     status, output = say("check", "softmax")
     assert (status, output.count("\n")) == (2, 1)
-    assert "cannot be written: No space left on device; free some space" in output
+    assert "cannot be written: No space left on device. Free some space" in output
     assert records(begun) == before

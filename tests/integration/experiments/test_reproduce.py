@@ -39,7 +39,7 @@ def test_changed_recipe_raises_before_training(tiny, capsys, monkeypatch):
     monkeypatch.setitem(RECIPES, "tiny", replace(TINY, beam=3))
     monkeypatch.setattr(catalogue, "run", lambda *arguments: pytest.fail("trained"))
     assert main(["reproduce", "tiny", "--seed", "1", "--threads", "1"]) == 2
-    assert "recipe 'tiny' has figures with the settings" in capsys.readouterr().err
+    assert "the settings of recipe 'tiny' have changed" in capsys.readouterr().err
 
 
 def test_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):

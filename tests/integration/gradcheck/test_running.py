@@ -172,13 +172,13 @@ def test_what_cannot_be_guessed(name, message, tmp_path):
 @pytest.mark.parametrize("text, message", [
     (in_score("raise SystemExit(0)"), "line 22 of mine.py, in Mine.score: SystemExit: 0"),
     (in_score("query = query * np.nan"),
-     "not finite (NaN comes first from line 22 of mine.py, Mine.score), so no difference"),
+     "or correct forward. The first NaN comes from line 22 of mine.py, Mine.score"),
     (changed("query @ self.W\n", "query @ self.W * np.inf\n"),
-     "(inf comes first from line 22 of mine.py, Mine.score)"),
+     "The first inf comes from line 22 of mine.py, Mine.score"),
     (changed("return dot_scores(p, memory)", "return np.nan * dot_scores(p, memory)"),
-     "(NaN comes first after line 23 of mine.py, Mine.score)"),
+     "The first NaN comes after line 23 of mine.py, Mine.score"),
     (changed("(1 - f) * h + f * n\n", "(1 - f) * h + np.nan\n", CELL),
-     "(NaN comes first from line 57 of mine.py, MinimalGatedUnit._step)"),
+     "The first NaN comes from line 57 of mine.py, MinimalGatedUnit._step"),
     (changed("value_size), dtype)", "value_size), np.float32)"),
      "line 19 of mine.py, in Mine.create: W is float32; expected float64. `create` must"),
     (changed("value_size), dtype)", "value_size), dtype) / np.sqrt(3)"),
@@ -210,24 +210,24 @@ def test_a_score_that_stops_otherwise(tmp_path, capsys):
 @pytest.mark.parametrize("old, new, where, message", [
     ("query, dp)", "dp, query)", "29 of mine.py, Mine.score_backward", "defer('W', x, dy)"),
     ('"W", query', '"V", query', "29 of mine.py, Mine.score_backward", "defer: 'V' is not a matr"),
-    ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score returns a float64 "),
+    ("memory), (query, p)", "memory)", "23 of mine.py, Mine.score", "score() returns a float64 "),
     ("memory), (query, p)", "memory)[0], p", "23 of mine.py, Mine.score",
      "scores (B, S) has shape (6,); expected (3, 6)"),
     ("dot_scores(p, memory),", "list(p),", "23 of mine.py, Mine.score", "scores is a list"),
     ("self, query, memory", "self, query", "21 of mine.py, Mine.score",
      "Mine.score() takes 2 positional arguments but 3 were given"),
     ("return dp @", "dp @", "30 of mine.py, Mine.score_backward",
-     "score_backward returns None; expected the array dquery (B, Q). End it with `return dquery`"),
+     "score_backward() returns None; expected the array dquery (B, Q). End it with `return dqu"),
     ("dp @ self.W.T\n", "dp @ self.W.T\n" + SHORT_STEP, "33 of mine.py, Mine.step",
-     "step returns a tuple of length 2; expected (context, weights, cache)"),
+     "step() returns a tuple of length 2; expected the tuple (context, weights, cache)"),
     ("dp @ self.W.T\n", "dp @ self.W.T\n" + READ, "33 of mine.py, Mine.read",
-     "read returns None; expected a Memory. End it with `return memory`"),
+     "read() returns None; expected a Memory. End it with `return memory`"),
     ("dp @ self.W.T\n", "dp @ self.W.T\n" + READ_BACKWARD, "33 of mine.py, Mine.read_backward",
      "dvalues (B, S, D) has shape (6, 9); expected (3, 6, 9)"),
     ("self.W.T", "self.W.T, None", "30 of mine.py, Mine.score_backward",
-     "score_backward returns a tuple of length 2; expected the array dquery (B, Q)"),
+     "score_backward() returns a tuple of length 2; expected the array dquery (B, Q)"),
     ("query, p = cache", "query, p = cache\n        if query.any(): return query[0]",
-     "25 of mine.py, Mine.score_backward", "dquery (B, Q) has shape (10,); expected (3, any)"),
+     "25 of mine.py, Mine.score_backward", "dquery (B, Q) has shape (10,); expected (3, Q)"),
 ])
 def test_a_mistake_that_surfaces_in_the_package(old, new, where, message, tmp_path, capsys):
     path = written(tmp_path, changed(old, new))
@@ -241,18 +241,18 @@ def test_a_mistake_that_surfaces_in_the_package(old, new, where, message, tmp_pa
 
 @pytest.mark.parametrize("text, line, message", [
     (changed("return dh + da_f @", "dh + da_f @", CELL), "dh + da_f @ U_f.T",
-     "_step_backward returns None; expected the array dh (B, H). End it with `return dh`"),
+     "_step_backward() returns None; expected the array dh (B, H). End it with `return dh`"),
     (changed("da_f @ U_f.T", "ds, ds", CELL), "return dh + ds, ds",
-     "_step_backward returns a tuple of length 2; expected the array dh (B, H)"),
+     "_step_backward() returns a tuple of length 2; expected the array dh (B, H)"),
     (changed("steps.hs[t + 1] =", "return", CELL), "return (1 - f) * h + f * n",
-     "_step returns a float64 array of shape (3, 5); expected None. Write the state to steps"),
+     "_step() returns a float64 array of shape (3, 5); expected None. Write the state to steps"),
     (changed("        return dsteps.a\n", "", CELL), "dU_n += as_rows(steps.s).T @ da_n",
-     "end_backward returns None; expected the array da (T, B, G)"),
+     "end_backward() returns None; expected the array da (T, B, G)"),
     (CELL + FORWARD, "return (ys, ys), state, cache", "ys is a tuple; expected a NumPy"),
     (changed("return dp @ self.W.T, ", "return dp; dp, ", PAST), "return dp; dp, np.matmul("
      "by_row.transpose(0, 2, 1), p.transpose(1, 0, 2))",
-     "score_backward returns a float64 array of shape (4, 3, 9); expected (dqueries, dkeys)"),
-    (PAST.replace("e, (queries, keys, p)", "e", 1), "return e", "score returns a float64 "),
+     "score_backward() returns a float64 array of shape (4, 3, 9); expected the tuple (dque"),
+    (PAST.replace("e, (queries, keys, p)", "e", 1), "return e", "score() returns a float64 "),
 ])
 def test_other_kinds_of_classes(text, line, message, tmp_path, capsys):
     assert here(written(tmp_path, text), tmp_path) == FAILED
