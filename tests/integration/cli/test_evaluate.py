@@ -95,7 +95,7 @@ def test_evaluate_translator_on_another_corpus(capsys, tmp_path):
     assert (figures["pairs"], figures["tokens"], figures["split"]) == (2, 8, None)
     assert "pointing" not in figures
     assert figures_of(capsys, "evaluate", "copy", *files, "--max-length", "3")["pairs"] == 1
-    assert "at most 1 token on both sides" in failure(capsys, "evaluate", "copy", *files, "--max-length", "1")
+    assert "at most 1 token " in failure(capsys, "evaluate", "copy", *files, "--max-length", "1")
     assert "verses" in failure(capsys, "evaluate", "copy", "--part", "verses")
     assert "is a text corpus" in failure(capsys, "evaluate", "copy", "--corpus", "ptb")
 
@@ -285,7 +285,7 @@ def test_questions_written_and_read(many_words, capsys, tmp_path, monkeypatch):
         assert f"{word.split()[0]} has no effect with --questions" in failure(
             capsys, "cloze", "words", "--questions", file, *word.split())
     assert "made.txt" in failure(capsys, *words, "--write", f"{file}/a.txt")
-    assert "--number 9999, but this text has" in failure(capsys, "cloze", "words", "--number", "9999")
+    assert "but this text has" in failure(capsys, "cloze", "words", "--number", "9999")
 
 
 def test_file_is_lowercased_like_the_text_of_the_run(many_words, capsys, tmp_path, monkeypatch):
