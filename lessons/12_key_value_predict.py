@@ -253,22 +253,21 @@ print("all four equal their central differences")
 
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
-# for *now* is 0, because W_s does not read it. The row of *s* has one more 0, for *before*: its sum
-# is −1 + 1 = 0, where the score has its minimum, and so the slope is 0. (In this row, the number
-# for the constant is not 0. Changing *before* moves the two tanh units in opposite directions, and
-# the effects cancel. Changing the constant moves both in the same direction.)
+# for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
+# read it. The row of *s* in dK has one more 0, for *before*: its sum is −1 + 1 = 0, where the score
+# has its minimum, and so the slope is 0. (Its third number is not 0. W_s has 1 and −1 for *before*,
+# so the two effects cancel, but −0.5 and −0.5 for the constant, so they add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
 # before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
-# gradients of the four roles are *added*:
+# gradients of the four roles are *added*. (Of two indices, the first is the step that asks, and the
+# second the state that it looks at.)
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
 #            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
 #            + da_i W_xᵀ         predict: at step i, it predicts
-#
-# (In dz_ti and α_ti, step t asks, and state i is looked at. So in dz_ij, step i asks.)
 #
 # The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
 # two: query and key still share a part. (A fifth term comes from the LSTM, which reads h_i at the
@@ -529,7 +528,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 # the states in which neither term is 0. (The loss counts only the predictions after a question, so
 # only the 1,500 states of questions have query and predict terms. The last of a text's 15 states is
 # never found or fetched. That leaves 14 · 500 = 7,000 states with key and value terms, and 2 · 500
-# = 1,000 with all four.)
+# = 1,000 with all four, because the third question is the last state.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -629,7 +628,7 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 # With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
 # along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it down
 # its columns: separating query and predict does not help. The means even fall, from 63 to 46 % and
-# from 93 to 83 %, though differences of ten points may be chance (question 3). So it seems that the
+# from 93 to 83 %. (The second fall may be chance: question 3.) So it seems that the
 # cosines accused the wrong pair. (But all four cuts beat one vector of 8, whose mean is 28 %. So
 # the length may help, too. We return to this at the end.)
 #
@@ -712,8 +711,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # Did the parts help because they separate the roles, or because they make the state longer? One
 # vector of 13 separates nothing, and yet its mean is higher than that of every cut. So on this
 # task, separation is not needed: 13 numbers that all roles read are enough, although they must hold
-# both letters. (Seed by seed, it is closer: with eight of the ten seeds, the cut `q v | k p` does
-# at least as well as the vector of 13.)
+# both letters. (Seed by seed, the cut `q v | k p` is even ahead of it: higher with five seeds,
+# equal with three and lower with two. It loses the lead in the mean through a single failure.)
 #
 # If you do cut, it matters a great deal which roles share a part. The means of the cuts range from
 # 7 to 93 %:
@@ -726,6 +725,10 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # - **A part of its own does not always help.** `q k v | p` gives predict 8 numbers of its own, and
 #   does worse than one vector of 8. One guess: in one vector, the gradient of predict helps the
 #   other roles to learn (question 4).
+#
+# And the first suspect, query and predict? In the table of suspects, separating the two did not
+# help. But of the two cuts by content, the one that separates them has the higher mean. So this
+# remains open.
 #
 # Could one vector of 8 answer all questions, too? With four times as many steps, it nearly does
 # (three seeds). So 8 numbers have room for all four roles. It only takes longer to learn how.
