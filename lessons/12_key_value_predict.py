@@ -105,10 +105,10 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # | d, the question | s | d | (0, 1, 1) | |
 #
 # Both *before* and *now* are coded like this: d is 1, g is −1, and every other letter is 0. (That
-# is enough, because questions repeat only d or g.) The third number, always 1, serves as a bias. A
-# value has three numbers, 1 for yes and 0 for no: is the letter u, is it s, is it the first letter
-# of a pair? The rows of K and V are the keys and values of the S = 4 earlier states. Here n = 3, y
-# has O = 2 numbers, and the hidden layer x of the score has only two units.
+# is enough, because questions repeat only first letters of pairs.) The third number, always 1,
+# serves as a bias. A value has three numbers, 1 for yes and 0 for no: is the letter u, is it s, is
+# it the first letter of a pair? The rows of K and V are the keys and values of the S = 4 earlier
+# states. Here n = 3, y has O = 2 numbers, and the hidden layer x of the score has only two units.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -254,20 +254,23 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. The row of *s* in dK has one more 0, for *before*: its sum is −1 + 1 = 0, where the score
-# has its minimum, and so the slope is 0. (Its third number is not 0. W_s has 1 and −1 for *before*,
-# so the two effects cancel, but −0.5 and −0.5 for the constant, so they add up.)
+# read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
+# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (Why not for the
+# constant? In W_s, the row for *before* is (1, −1), so the two units cancel. The row for the
+# constant is (−0.5, −0.5), so they add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
 # before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
-# gradients of the four roles are *added*. (Of two indices, the first is the step that asks, and the
-# second the state that it looks at.)
+# gradients of the four roles are *added*.
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
 #            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
 #            + da_i W_xᵀ         predict: at step i, it predicts
+#
+# In dz_ti and α_ti, step t asks, and state i is looked at. In dz_ij, step i asks, and state j is
+# looked at.
 #
 # The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
 # two: query and key still share a part. (A fifth term comes from the LSTM, which reads h_i at the
@@ -400,8 +403,8 @@ report = caught(check, Misfiled, 3)
 # %% [markdown]
 # With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
 # the gradients of W_r and W_x are right, so da is right. The gradient of w is wrong, so de is
-# wrong. The mistake must lie between the two. The report rules out dc ("its inputs are right"), and
-# names the line and the wrong variable, k.
+# wrong. The mistake must lie between da and de. The report rules out dc ("its inputs are right"),
+# and names the line and the wrong variable, k.
 
 # %% [markdown]
 # ## The same as the library
@@ -525,10 +528,13 @@ show(draw_answers(right, title), "12_roles_or_room")
 # four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
-# the states in which neither term is 0. (The loss counts only the predictions after a question, so
-# only the 1,500 states of questions have query and predict terms. The last of a text's 15 states is
-# never found or fetched. That leaves 14 · 500 = 7,000 states with key and value terms, and 2 · 500
-# = 1,000 with all four, because the third question is the last state.)
+# the states in which neither term is 0.
+#
+# - The loss counts only the predictions after a question. So only 3 · 500 = 1,500 states have query
+#   and predict terms.
+# - The last of a text's 15 states, which is the third question, is never found or fetched. So
+#   14 · 500 = 7,000 states have key and value terms.
+# - Both hold for the first two questions: 2 · 500 = 1,000 states have all four.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -628,7 +634,7 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 # With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
 # along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it down
 # its columns: separating query and predict does not help. The means even fall, from 63 to 46 % and
-# from 93 to 83 %. (The second fall may be chance: question 3.) So it seems that the
+# from 93 to 83 %. (Both falls may be chance: question 3.) So it seems that the
 # cosines accused the wrong pair. (But all four cuts beat one vector of 8, whose mean is 28 %. So
 # the length may help, too. We return to this at the end.)
 #
@@ -708,30 +714,30 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# Did the parts help because they separate the roles, or because they make the state longer? One
-# vector of 13 separates nothing, and yet its mean is higher than that of every cut. So on this
-# task, separation is not needed: 13 numbers that all roles read are enough, although they must hold
-# both letters. (Seed by seed, the cut `q v | k p` is even ahead of it: higher with five seeds,
-# equal with three and lower with two. It loses the lead in the mean through a single failure.)
+# Did the parts help because they separate the roles, or because they make the state longer? On this
+# task, we have learnt three things:
 #
-# If you do cut, it matters a great deal which roles share a part. The means of the cuts range from
-# 7 to 93 %:
+# 1. **Without a cut, 13 numbers are enough.** One vector of 13 separates nothing, although its
+#    numbers must hold both letters. Its mean is higher than that of every cut. (Seed by seed,
+#    `q v | k p` is even ahead: higher with five seeds, equal with three and lower with two. A
+#    single failure costs it the lead.)
+# 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
+#    63 %. This is the only clear difference between the cuts.
+# 3. **The cosines did not tell us so.** They accused query and predict. In the table of suspects,
+#    separating these two did not help. Of the two cuts by content, `q v | k p`, which separates
+#    them, has a higher mean than `q v p | k`. All these differences may be chance.
 #
-# - **Keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to 63 %.
-# - **The letters that a role needs are a good guide**, but a risky one. The two cuts by content
-#   have the best typical run of all cuts (medians 100 and 98 %, the others at most 95 %). But one
-#   run of `q v | k p` and three of `q v p | k` fail. So their means are only 93 and 82 %, and
-#   `q k p | v`, which never fails, has 93 %, too. We do not know why they fail.
-# - **A part of its own does not always help.** `q k v | p` gives predict 8 numbers of its own, and
-#   does worse than one vector of 8. One guess: in one vector, the gradient of predict helps the
-#   other roles to learn (question 4).
+# Three smaller observations:
 #
-# And the first suspect, query and predict? In the table of suspects, separating the two did not
-# help. But of the two cuts by content, the one that separates them has the higher mean. So this
-# remains open.
-#
-# Could one vector of 8 answer all questions, too? With four times as many steps, it nearly does
-# (three seeds). So 8 numbers have room for all four roles. It only takes longer to learn how.
+# - The letters that a role needs are a good guide, but a risky one. The two cuts by content have
+#   the best typical run of all cuts (medians 100 and 98 %, the others at most 95 %). But one run of
+#   `q v | k p` and three of `q v p | k` fail, that is, stay below 70 %. `q k p | v` never does. We
+#   do not know why.
+# - The worst cut, `q k v | p`, gives predict 8 numbers of its own, and does worse than one vector
+#   of 8. One guess: in one vector, the gradient of predict helps the other roles to learn (question
+#   4).
+# - With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
+#   numbers have room for all four roles. It only takes longer to learn how.
 #
 # So if you cut a state, compare it with an uncut vector that has as many parameters.
 
