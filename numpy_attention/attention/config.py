@@ -96,7 +96,7 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
             raise ValueError(f"unknown settings: {unknown}; allowed: {', '.join(known)}")
         choice = AttentionConfig(attention, **settings)
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
-    if settings:
-        raise ValueError(f"attention is an object, so {', '.join(settings)} cannot be set; omit "
-                         f"{', '.join(settings)}, or pass attention as a name or a class")
+    if given := ", ".join(settings):
+        raise ValueError(f"attention is already built (a {type(attention).__name__}), so {given} "
+                         f"cannot be set; omit {given}, or pass attention as a name or a class")
     return attention

@@ -85,7 +85,7 @@ class KeyValueReadout(HistoryReadout):
             raise ValueError(f"roles = {roles}; expected 1 (attention), 2 (key-value) or 3 "
                              "(key-value-predict)")
         if hidden % roles:
-            raise ValueError(f"hidden ({hidden}) must be divisible by roles ({roles})")
+            raise ValueError(f"hidden = {hidden}; expected a multiple of roles ({roles})")
         n = hidden // roles
         attention = build(resolve("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
                           size=n, init=init, dtype=dtype)

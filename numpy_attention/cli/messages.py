@@ -33,8 +33,8 @@ ADVICE = {
     "leave long ones out with max_length": "leave long ones out with --max-length",
     "with a lower min_count": "with a lower --min-count",
     "train again in another folder": "train again in another folder with --run",
-    "tokenize (split the text into words) and characters (split":
-        "--tokenize (split the text into words) and --characters (split",
+    "tokenize (into words) and characters (into":
+        "--tokenize (into words) and --characters (into",
 }
 # options that reduce the size of arrays, the most effective ones first
 SMALLER = ("batch_size", "hidden", "embedding", "max_vocabulary", "max_length", "steps", "pairs",

@@ -38,7 +38,7 @@ def seeds(text: str) -> tuple[int, ...]:
         low, dash, high = part.partition("-")
         first, last = seed(low), seed(high if dash else low)
         if last < first:
-            raise ValueError(f"got {short_repr(part)}; expected the smaller seed first")
+            raise ValueError(f"got {short_repr(part)}; write the smaller first: '{last}-{first}'")
         found += range(first, last + 1)[:MOST_SEEDS + 1]
     if len(set(found)) < len(found) or len(found) > MOST_SEEDS:
         rule = "each seed once" if len(found) <= MOST_SEEDS else f"at most {MOST_SEEDS:,} seeds"

@@ -11,7 +11,7 @@ from numpy_attention.custom.code import Code, parted, read
 from numpy_attention.module import Module
 
 ATTENTION = "attention"
-SCORE = "score of a language model"
+SCORE = "score class for language models"
 CELL = "cell"
 MODEL = "model"
 LAYER = "layer"
@@ -156,9 +156,9 @@ def class_in(code: Code, name: str, wanted: str | None = None) -> type:
         raise ValueError(f"{code.name}:{name} is not a class; {classes(code, name)}")
     kind = mechanism_kind(one)
     if wanted is not None and wanted != kind:
-        other = "" if wanted not in BASES else (f". Derive it from {BASES[wanted][0].__name__}, "
-                                                "or choose another class")
-        raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}; expected {a(wanted)}{other}")
+        base = BASES[wanted][0] if wanted in BASES else Module
+        raise ValueError(f"{code.name}:{one.__name__} is {a(kind)}, not {a(wanted)}; derive "
+                         f"{one.__name__} from {base.__name__}, or choose another class")
     return one
 
 
@@ -185,7 +185,7 @@ def only_one(code: Code, wanted: str | None) -> Any:
 
 
 def a(kind: str) -> str:
-    return "an attention mechanism" if kind == ATTENTION else f"a {kind}"
+    return "an attention mechanism for translators" if kind == ATTENTION else f"a {kind}"
 
 
 def classes(code: Code, name: str) -> str:

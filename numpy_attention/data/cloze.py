@@ -70,7 +70,7 @@ class Question:
         if not len(self.context):
             raise ValueError("context is empty; expected at least one sentence")
         for name in ("before", "after", "candidates"):
-            check_tokens(name, getattr(self, name))
+            check_tokens(f"`{name}`", getattr(self, name))
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(set(self.candidates)) == len(self.candidates) >= 2:
             raise ValueError(f"candidates are {short_repr(self.candidates)}; expected at least two "
@@ -181,7 +181,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
     for number, line in enumerate([*read_lines(path), ""], 1):
         where = f"{short_path(path)}, line {number}"
         sentence, *columns = line.split("\t")
-        place, *words = sentence.split() or [""]
+        place, *words = sentence.split() or ["\t"]
         expected = len(context) + 1
         if not line.strip():
             if context:
@@ -218,8 +218,8 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     if not context:
         raise ValueError(f"{where}: the query has no context; expected sentences before it")
     if query.count(GAP) != 1:
-        raise ValueError(f"{where}: the query contains {GAP} {query.count(GAP)} times; expected "
-                         "once")
+        found = "repeats" if GAP in query else "does not contain"
+        raise ValueError(f"{where}: the query {found} {GAP}; expected it exactly once")
     fields = [field.split() for field in columns[2].split("|")]
     longest = max(fields, key=len)
     if len(longest) > 1:
@@ -275,6 +275,6 @@ def _lines_of(question: Question) -> str:
     for word in question.candidates:
         if "|" in word:
             raise ValueError(f"the candidate {short_repr(word)} contains |, which separates "
-                             "candidates in the file; replace this character")
+                             "candidates in the file; remove or replace it")
     numbered = [f"{n} {' '.join(words)}" for n, words in enumerate([*question.context, query], 1)]
     return "\n".join(numbered) + f"\t{question.word}\t\t{'|'.join(question.candidates)}\n\n"

@@ -136,7 +136,7 @@ def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Token
                              "expected source TAB target, optionally followed by TAB attribution")
         for side, text in zip(("source", "target"), columns):
             if not text.strip():
-                raise ValueError(f"{path}, line {number}: the {side} is empty; remove the line")
+                raise ValueError(f"{path}, line {number} has no {side}; add it, or remove the line")
         pairs.append(Pair(_cut(columns[0], source_tokens), _cut(columns[1], target_tokens)))
     if not pairs:
         raise ValueError(f"{path} is empty; it needs lines of the form source TAB target")

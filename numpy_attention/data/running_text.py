@@ -72,14 +72,14 @@ class Text:
         at_least(1, cut=cut)
         if state == "article":
             if not self.has_articles:
-                raise ValueError("this text is not divided into articles, as state = 'article' "
-                                 "requires; choose 'sentence' or 'carried', or use the corpus "
-                                 "bible-en")
+                raise ValueError("this text is not divided into articles, but state = 'article' "
+                                 "requires that; choose 'sentence' for a word-level text, train "
+                                 "with state = 'carried', or use the corpus bible-en")
             parts = self.articles
         else:
             if self.unit == "characters":
-                raise ValueError("a text of characters is not divided into sentences; choose "
-                                 "state = 'carried'")
+                raise ValueError("a character-level text has no sentences; set state = 'article' "
+                                 "if it has articles, or train with state = 'carried'")
             parts = [[sentence] for sentence in self.sentences if sentence]
         end = None if cut is None else cut + 1
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]

@@ -25,7 +25,7 @@ from numpy_attention.data.splits import SPLITS
 from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.user_text import UserPairs, UserText
 from numpy_attention.validation.arguments import check_kind
-from numpy_attention.validation.messages import missing_and_unknown, short_repr
+from numpy_attention.validation.messages import short_repr
 
 
 @dataclass
@@ -39,8 +39,7 @@ class NamedPairs:
     def __post_init__(self) -> None:
         for name in self.arguments:
             if not isinstance(name, str) or name in ("split", "rng"):
-                raise ValueError(f"a training corpus cannot have the argument {short_repr(name)}; "
-                                 "leave it out")
+                raise ValueError(f"{short_repr(name)} cannot be set for a training corpus; omit it")
 
     @property
     def label(self) -> str:
@@ -115,7 +114,7 @@ def selected(saved: dict[str, Any], kind: str | None = None,
     Raises ValueError if the corpus is unknown or of another kind, or if a field is unknown, missing
     or has an impossible value.
     """
-    check_kind("saved", saved, dict, "the dict saved by a selection")
+    check_kind("`saved`", saved, dict, "the dict saved by a selection")
     if "source" in saved:
         return _selection(UserPairs, saved, folder)
     if "text" in saved:
@@ -128,12 +127,12 @@ def selected(saved: dict[str, Any], kind: str | None = None,
 
 
 def _selection(kind: Any, saved: dict[str, Any], folder: Path | None = None) -> Any:
-    known = [one for one in fields(kind) if one.init]
-    missing = [one.name for one in known if one.default is MISSING and one.name not in saved]
-    unknown = sorted(saved.keys() - {one.name for one in known})
-    if missing or unknown:
-        raise ValueError("the run's record of its training text has wrong fields: "
-                         f"{missing_and_unknown(missing, unknown)}. Name a corpus, or pass files")
+    known = {one.name: one.default for one in fields(kind) if one.init}
+    wrong = [f"lacks {name!r}" for name in known if known[name] is MISSING and name not in saved]
+    wrong += [f"has an unknown field, {name!r}" for name in sorted(saved.keys() - known.keys())]
+    if wrong:
+        raise ValueError(f"the run's record of its training text {wrong[0]}, so the text cannot be "
+                         "reloaded; name a corpus, or pass files")
     selection = kind(**saved)
     if folder is not None:
         selection.folder = folder

@@ -6,6 +6,7 @@ pieces and splits words: pip install "numpy_attention[subwords]".
 
 import base64
 import io
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -37,7 +38,7 @@ class Subwords:
         Raises ValueError if sentencepiece is not installed or cannot read the string.
         """
         library = _sentencepiece()
-        check_kind("saved", saved, str, "the text saved by a subword vocabulary")
+        check_kind("`saved`", saved, str, "the text saved by a subword vocabulary")
         if not saved:
             raise ValueError("the saved subword vocabulary is empty; is the file damaged?")
         self._saved = saved
@@ -81,9 +82,9 @@ class Subwords:
                 minloglevel=2,
             )
         except (RuntimeError, OSError, SystemError) as error:
-            last = str(error).strip().split("\n")[-1]
-            reason = last.split("] ")[-1].split(" Increase vocab_size")[0]
-            reason = reason.replace("required_chars. ", "the count of letters and special tokens: ")
+            last = str(error).strip().split("\n")[-1].split("] ")[-1]
+            reason = re.sub(r"Vocabulary .*<= (\d+)\.", r"this text allows at most \1", last)
+            reason = re.sub(r"Vocabulary .* vs (\d+)\..*", r"this text needs at least \1", reason)
             raise ValueError(f"cannot learn {size} subwords from {whose}{len(lines):,} sentences: "
                              f"{reason}") from None
         return cls(base64.b64encode(file.getvalue()).decode())

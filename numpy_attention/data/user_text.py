@@ -268,8 +268,8 @@ class UserText(UserFiles):
     def __post_init__(self) -> None:
         check_flags(characters=self.characters)
         if self.characters and self.tokenize:
-            raise ValueError("tokenize (split the text into words) and characters (split it into "
-                             "single characters) are both set; set only one of them")
+            raise ValueError("tokenize (into words) and characters (into single characters) cannot "
+                             "both be set; choose one")
         super().__post_init__()
 
     def _tokenizer(self) -> str:

@@ -189,9 +189,9 @@ class Check:
         self.upstream = [random_like(output, rng) for output in outputs]
         if not any(array.size for _, array in arrays_within(self.upstream, "output")):
             shapes = [getattr(output, "shape", None) for output in outputs]
-            raise ValueError(f"{self.title}: nothing can be checked, because the outputs of "
-                             "forward have no elements. Their shapes are "
-                             f"{join_words(map(str, shapes))}; return arrays with elements")
+            raise ValueError(f"{self.title}: the outputs of forward are empty, so there is nothing "
+                             f"to check (shapes: {join_words(map(str, shapes))}); return "
+                             "non-empty arrays")
 
     def loss(self):
         *outputs, _ = self.forward(*self.inputs)

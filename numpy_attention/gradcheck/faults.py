@@ -40,17 +40,17 @@ def check_passes(target, forward, backward):
         if function is not None or target is None:
             raise TypeError(f"{name} is {typed_repr(function)}; pass a function, or a target with "
                             f"a {name} method")
-        raise TypeError(f"{type(target).__name__} has no {name}: {way_out(target, name)}")
+        raise TypeError(f"{type(target).__name__} has no {name} method; {way_out(target, name)}")
 
 
 def way_out(target, name):
     if hasattr(target, "read") and hasattr(target, "step"):
-        return ("an attention works in steps. Pass queries (T, B, Q) and values (B, S, D) after "
-                "the target, or use `forward, backward = protocol(attention, mask)`")
+        return ("to check an attention, pass queries (T, B, Q) and values (B, S, D) after the "
+                "target, or use `forward, backward = protocol(attention, mask)`")
     if hasattr(target, "step") or hasattr(target, "_step"):
-        return ("a cell works in steps. Derive the class from numpy_attention.cells.cell.Cell, "
-                "whose forward and backward loop over the steps")
-    return f"write {name} as a method of the class, or pass a function as {name}=…"
+        return ("derive the class from numpy_attention.cells.cell.Cell, whose forward and "
+                "backward loop over the steps")
+    return f"write it in the class, or pass a function as {name}=…"
 
 
 def check_attention(attention):

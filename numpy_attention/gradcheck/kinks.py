@@ -204,8 +204,8 @@ def lines_of_kinks(kinks, variables, wrong=False):
                 continue
             first = found[places[0]]
             size = np.size(variables[name])
-            advice = (": a gradient there must be between these slopes" if wrong else
-                      f". Such elements are left out; move {name}, for instance by 0.1")
+            advice = (": a gradient there must be between these slopes" if wrong else "; gradients "
+                      f"cannot be compared there. Change {name}, for instance by adding 0.1 to it")
             yield (f"{text} at {len(places)} of {size} elements of {name}, the first at "
                    f"{[int(n) for n in places[0]]} (slope {first.left:.3g} on the left, "
                    f"{first.right:.3g} on the right){advice}")
@@ -243,4 +243,4 @@ def low_precision(check):
     if place is not None:
         return (f"forward computes in float32 at {describe_place(place)}; finite differences "
                 "need float64")
-    return "forward computes with about the precision of float32; finite differences need float64"
+    return "forward has only float32 precision. Use float64 throughout; look for float32 or astype"

@@ -104,8 +104,8 @@ class Guarded:
                         for _, other, axes, *_ in self.arrays if (1, axis) in axes)
             indices = arguments[place]
             if indices.size and not 0 <= indices.min() <= indices.max() < size:
-                raise ValueError(f"{self.__name__}: {name} has values from {indices.min()} to "
-                                 f"{indices.max()}; expected 0 to {size - 1}")
+                i = indices.min() if indices.min() < 0 else indices.max()
+                raise ValueError(f"{self.__name__}: {name} contains {i}; expected 0 to {size - 1}")
 
 
 def _fits(dtype, kind, real):

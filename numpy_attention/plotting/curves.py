@@ -92,8 +92,8 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
     first = next(iter(edges))
     for name, pairs in edges.items():
         if pairs != edges[first]:
-            raise ValueError(f"system {name!r} has the buckets {pairs}, but {first!r} has "
-                             f"{edges[first]}; use the same edges for both")
+            raise ValueError(f"{name!r} and {first!r} have different buckets, {pairs} and "
+                             f"{edges[first]}; compute both with the same `edges`")
 
     barred = any(bucket.bleu_low is not None for buckets in drawn.values() for bucket in buckets)
     # a legend of many names does not fit among the curves, nor one among bars

@@ -43,8 +43,9 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
-        raise ValueError(f"got {len(rows)} row labels for {T} rows of weights; pass `predicted` "
-                         "with one token per row")
+        given = "the tokens give" if predicted is None else "`predicted` gives"
+        raise ValueError(f"{given} {len(rows)} row labels, but weights has {T} rows; pass "
+                         "`predicted` with one token per row")
     seen = _visible(weights) if visible is None else visible_cells(visible, weights)
     _check(weights, seen)
 

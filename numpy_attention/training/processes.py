@@ -219,9 +219,9 @@ def shared_zeros(like: Array) -> Array:
     """Return zeros like a flat array, in memory shared with the processes that this one forks."""
     try:
         memory = mmap.mmap(-1, max(1, like.nbytes))
-    except OSError as error:
-        raise MemoryError(f"cannot allocate {like.nbytes / 1e6:,.0f} MB of shared memory: "
-                          f"{error.strerror}. Use fewer threads") from None
+    except OSError:
+        raise MemoryError(f"cannot allocate {like.nbytes:,} bytes of shared memory; "
+                          "use fewer threads") from None
     with suppress(OSError, AttributeError):             # a kernel without large pages
         memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, like.dtype, like.size)

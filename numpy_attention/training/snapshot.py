@@ -55,9 +55,9 @@ def read(trainer: Any, path: str | Path) -> None:
                              f"{name}={saved[name]!r}; use this value, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
+        counts = [str(n) for n in range(1, saved["threads"] + 1) if saved["threads"] % n == 0]
         raise ValueError(f"{path} was trained with {saved['threads']} threads in total, which is "
-                         f"not divisible by {ranks} ranks; use a number of ranks that divides "
-                         f"{saved['threads']}")
+                         f"not divisible by {ranks} ranks; use {' or '.join(counts)}")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     state = rebuild(about["state"], (f"state/{i}" for i in count()))
     _check_arrays(path, trainer, arrays, leaves(state), bool(best))

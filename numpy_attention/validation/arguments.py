@@ -137,8 +137,9 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     if array.ndim != 1:
         raise TypeError(f"{name} has {array.ndim} dimensions; expected a list of integers")
     if array.dtype.kind not in "iu" and len(values):
-        raise TypeError(f"{name} has dtype {array.dtype}; expected integers of at most 64 bits. To "
-                        "encode tokens, use Vocabulary.encode")
+        bad = [one for one in values if not isinstance(one, (int, np.integer))] or [array.max()]
+        raise TypeError(f"{name} contains {short_repr(bad[0])}; expected 64-bit integers. Convert "
+                        "whole numbers with np.array(…, np.int64), tokens with vocabulary.encode")
     return array
 
 
@@ -152,7 +153,8 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     except ValueError:                      # lists of unequal length
         array = np.empty(0, object)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name} is {typed_repr(values)}; expected an array of real numbers")
+        fault = {"U": "contains text", "c": "contains complex numbers"}.get(array.dtype.kind)
+        raise TypeError(f"{name} {fault or 'is ' + typed_repr(values)}; expected real numbers")
     return array.astype(float)
 
 

@@ -201,8 +201,8 @@ def check_integers(name, array, shape, axes, advice="check the order of the axes
 def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type_name(array)
-        raise TypeError(f"{name} is {what}; expected an integer array, such as "
-                        "np.array(vocabulary.encode(tokens))")
+        raise TypeError(f"{name} is {what}; expected an integer array. Convert whole numbers with "
+                        "np.array(…, np.int64), tokens with np.array(vocabulary.encode(tokens))")
 
 
 def check_ids(name, ids, size):

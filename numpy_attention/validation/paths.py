@@ -51,8 +51,8 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
         raise type(error)(f"{short_path(path)} cannot be {done}: {reason}. {advice}") from None
 
 
-def as_path(path: Any, name: str = "path") -> Path:
-    """Return a str or Path as a Path.
+def as_path(path: Any, name: str = "path", kind: str = "file or folder") -> Path:
+    """Return a str or Path as a Path. name and kind describe it in error messages.
 
     Raises TypeError for any other type, and ValueError for an invalid name.
     """
@@ -60,7 +60,7 @@ def as_path(path: Any, name: str = "path") -> Path:
         raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     text = os.fspath(path)
     if text == "":
-        raise ValueError(f"{name} is empty; expected the name of a file or folder")
+        raise ValueError(f"{name} is empty; expected the name of a {kind}")
     if not isinstance(text, str):
         raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
     try:
@@ -68,7 +68,8 @@ def as_path(path: Any, name: str = "path") -> Path:
     except UnicodeEncodeError:
         encoded = b"\0"
     if b"\0" in encoded or max(map(len, encoded.split(os.sep.encode()))) > 255:
-        raise ValueError(f"{name} {short_repr(text)} is not a valid path; use short, plain names")
+        fault = "an invalid character" if b"\0" in encoded else "a name of more than 255 bytes"
+        raise ValueError(f"{name} {short_repr(text)} contains {fault}; use another name")
     return Path(text)
 
 
@@ -78,7 +79,7 @@ def existing_file(path: str | Path) -> Path:
     Raises FileNotFoundError if the file does not exist, IsADirectoryError for a folder, ValueError
     for a pipe, a device, a socket or an impossible name, and OSError if the path cannot be reached.
     """
-    path = as_path(path)
+    path = as_path(path, kind="file")
     with path_errors(path, "read"):
         mode = mode_of(path)
     if mode is None:

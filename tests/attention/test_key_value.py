@@ -138,7 +138,7 @@ def test_part_of_the_state_each_role_reads(rng, roles, parts):
 
 def test_invalid_arguments(rng):
     for settings, message in (
-            (dict(hidden=5, roles=2), "hidden .5. must be divisible by roles .2."),
+            (dict(hidden=5, roles=2), "hidden = 5; expected a multiple of roles .2."),
             (dict(hidden=8, roles=4), r"roles = 4; expected 1 \(attention\), .* or 3 "),
             (dict(hidden=6, score="cosine"), "score 'cosine'; expected one of single, combined")):
         with pytest.raises(ValueError, match=message):

@@ -131,7 +131,7 @@ def test_values_are_parsed(read, text, value):
     (whole(2), "1", "an integer from 2 to"), (whole(0), "1.5", "an integer"),
     (positive, "nan", "a positive number"), (share, "1", "below 1"),
     (not_negative, "inf", "at least 0"), (share_kept, "0", "above 0"),
-    (seeds, "2-0", "the smaller seed first"), (seeds, "0-2,1", "expected each seed once"),
+    (seeds, "2-0", "the smaller first: '0-2'"), (seeds, "0-2,1", "expected each seed once"),
     (seeds, "0-18446744073709551615", "at most 1,000 seeds"),
     (picture, "a.gif", ".png"), (picture, "no/folder.png", "folder 'no' does not exist"),
 ])

@@ -76,8 +76,8 @@ def test_class_without_parameters_must_be_a_dataclass(tmp_path):
 
 def test_unexpected_kind(tmp_path):
     path = str(written(tmp_path))
-    with pytest.raises(ValueError, match="mine.py:Mine is an attention mechanism; expected a score "
-                                         "of a language model. Derive it from HistoryAttention"):
+    with pytest.raises(ValueError, match="mine.py:Mine is an attention mechanism for translators, "
+                                         "not a score .*; derive Mine from HistoryAttention, or"):
         custom_class(f"{path}:Mine", kinds.SCORE)
     with pytest.raises(ValueError, match="^mine.py has no suitable class; derive one from Cell$"):
         custom_class(path, kinds.CELL)

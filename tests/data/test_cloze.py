@@ -45,7 +45,7 @@ def test_question():
 @pytest.mark.parametrize("change, error, message", [
     ({"context": (("a",), ())}, ValueError, r"context\[1\] is empty; expected at"),
     ({"context": (["a"], "ab")}, TypeError, r"^context\[1\] is the string 'ab'"),
-    ({"after": [1]}, TypeError, "after contains 1"),
+    ({"after": [1]}, TypeError, "^`after` contains 1"),
     ({"candidates": ["a", "b", "a"]}, ValueError, r"\('a', 'b', 'a'\); .* all different"),
     ({"answer": 3}, ValueError, "answer = 3; expected an integer from 0 to 2"),
 ])
@@ -222,14 +222,14 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
 @pytest.mark.parametrize("text, message", [
     ("", "contains no questions; expected numbered sentences"),
     (GOOD + "2 a\n", "line 4 begins with '2'; expected the number 1. The sentences"),
-    ("\tb\t\ta|b\n", "line 1 begins with ''; expected the number 1"),
+    ("\tb\t\ta|b\n", "line 1 begins with '\\t'; expected the number 1"),
     ("1\n", "line 1 has only a number; expected a sentence after it"),
     (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentence and has no query; "
      "expected a sentence numbered 2 that contains XXXXX"),
     ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 columns; expected 4: query TAB answer TAB TAB c"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
-    ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times; expected once"),
-    ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: the query contains XXXXX 0 times"),
+    ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query does not contain XXXXX; expected it exactly once"),
+    ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: the query does not contain XXXXX"),
     ("1 a\n2 c XXXXX\tb\t\ta|b c\n", "line 2: the candidate 'b c' has several words"),
     ("1 a\n2 c XXXXX\td\t\ta|b\n", "line 2: the answer 'd' is not among the candidates"),
     ("1 a\n2 c XXXXX\t\t\ta||b\n", "line 2: the answer '' is not among the candidates"),

@@ -117,8 +117,8 @@ def test_tab_pairs_ignore_an_attribution_column(tmp_path):
     [
         ("Go.\tVa !\nHi.\n", "line 2 has 1 column; expected source TAB target"),
         ("a\tb\tc\td\n", "line 1 has 4 columns;"),
-        ("Go.\t \n", "line 1: the target is empty; remove the line"),
-        ("\tVa\n", "line 1: the source is empty; remove the line"),
+        ("Go.\t \n", "line 1 has no target; add it, or remove the line"),
+        ("\tVa\n", "line 1 has no source; add it, or remove the line"),
         ("", "is empty"),
     ],
 )

@@ -23,9 +23,9 @@ def test_ids_by_hand():
 
 
 @pytest.mark.parametrize("text, state, message", [
-    (Text([[["a"]]]), "article", "is not divided into articles, as state = 'article' requires"),
+    (Text([[["a"]]]), "article", "not divided into articles, but state = 'article' requires that"),
     (Text([[list("ab")]], "characters", True), "sentence",
-     "not divided into sentences; choose state = 'carried'"),
+     "has no sentences; set state = 'article' if it has articles, or train with"),
     (TEXT, "carried", "state = 'carried'; expected one of"),
 ])
 def test_texts_without_articles_or_sentences(text, state, message):

@@ -88,12 +88,12 @@ def test_unknown_names_and_kinds_raise():
 
 
 @pytest.mark.parametrize("saved, message", [
-    ({"source": "a", "digest": "-"}, "wrong fields: missing 'target'. Name a corpus"),
-    (PAIRS | {"fertility": 2}, "wrong fields: unknown 'fertility'"),
-    (TEXT | {"part": "x"}, "wrong fields: unknown 'part'"),
-    ({"name": "bible-en", "part": "x"}, "wrong fields: unknown 'part'"),
-    ({"name": "copy", "split": "test"}, "cannot have the argument 'split'; leave it out"),
-    ({"name": "copy", "rng": 7}, "cannot have the argument 'rng'; leave it out"),
+    ({"source": "a", "digest": "-"}, "lacks 'target', so .*; name a corpus"),
+    (PAIRS | {"fertility": 2}, "has an unknown field, 'fertility', so"),
+    (TEXT | {"part": "x"}, "has an unknown field, 'part', so"),
+    ({"name": "bible-en", "part": "x"}, "has an unknown field, 'part', so"),
+    ({"name": "copy", "split": "test"}, "^'split' cannot be set for a training corpus; omit"),
+    ({"name": "copy", "rng": 7}, "^'rng' cannot be set for a training corpus; omit"),
 ])
 def test_missing_or_unknown_keys_raise(saved, message):
     with pytest.raises(ValueError, match=message):

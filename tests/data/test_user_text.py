@@ -96,7 +96,7 @@ def test_letters(folder):
     (end,) = valid.sentences
     text = (folder / "a.txt").read_text().lower()
     assert "".join(whole + end) == text and len(end) == round(0.05 * len(text))
-    message = r"^tokenize \(split the text into words\) and characters \(split it"
+    message = r"^tokenize \(into words\) and characters \(into single characters\) cannot both"
     with pytest.raises(ValueError, match=message):
         UserText("a.txt", characters=True, tokenize=True)
 

@@ -36,8 +36,8 @@ def test_attention_must_be_wrapped(rng):
     attention = AdditiveAttention.create(rng, 2, 3, 4, dtype=np.float64)
     with pytest.raises(TypeError) as error:
         gradcheck(attention, np.ones((2, 3)), rng=rng)
-    assert one_line(error) == ("AdditiveAttention has no forward: an attention works in steps. "
-                               "Pass queries (T, B, Q) and values (B, S, D) after the target, "
+    assert one_line(error) == ("AdditiveAttention has no forward method; to check an attention, "
+                               "pass queries (T, B, Q) and values (B, S, D) after the target, "
                                "or use `forward, backward = protocol(attention, mask)`")
 
 
@@ -51,8 +51,8 @@ def test_cell_without_forward(rng):
             """"""
 
     for kind in (dataclass(Cell), dataclass(Public)):
-        with pytest.raises(TypeError, match=f"{kind.__name__} has no forward: a cell works in "
-                           "steps. Derive the class from numpy"):
+        with pytest.raises(TypeError, match=f"{kind.__name__} has no forward method; derive "
+                           "the class from numpy_attention"):
             gradcheck(kind(), np.ones((2, 3)), rng=rng)
 
 
@@ -63,7 +63,7 @@ def test_missing_pass_is_named(rng):
 
     with pytest.raises(TypeError) as error:
         gradcheck(Half(), np.ones(2), rng=rng)
-    assert one_line(error) == ("Half has no backward: write backward as a method of the class, "
+    assert one_line(error) == ("Half has no backward method; write it in the class, "
                                "or pass a function as backward=…")
     with pytest.raises(TypeError, match="^forward is None; pass a function, or a target with"):
         gradcheck(None, np.ones(2), rng=rng, backward=len)

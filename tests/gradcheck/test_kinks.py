@@ -47,7 +47,7 @@ def test_elements_on_kinks_are_skipped_with_a_warning(forward, backward, x, plac
     assert [at for at, in report.kinks["input[0]"]] == places
     for text in (warned, repr(report)):
         assert f"{len(places)} of 4 elements of input[0], the first at [{places[0]}]" in text
-        assert "move input[0]" in text
+        assert "Change input[0], for instance by adding 0.1" in text
 
 
 @pytest.mark.parametrize("backward, wrong", [
@@ -113,11 +113,11 @@ def test_steep_functions_are_measured_with_smaller_steps():
     (lambda x: (np.ones(2), x), PART, "do not change with input.0."),
     (lambda x: (np.floor(x).astype(int), x), PART + 0.5, "do not change with input.0."),
     (lambda x: (1e9 + 1e-3 * x, x), PART, "rounding"),
-    (lambda x: (x[:0], x), PART, "outputs of forward have no elements"),
-    (lambda x: (None, x), PART, "outputs of forward have no elements"),
+    (lambda x: (x[:0], x), PART, r"outputs of forward are empty, .* \(shapes: \(0,\)\)"),
+    (lambda x: (None, x), PART, "outputs of forward are empty, so there is"),
 ])
 def test_check_of_nothing_raises(forward, x, words):
-    with pytest.raises(ValueError, match=f"nothing (was|can be) checked.*{words}"):
+    with pytest.raises(ValueError, match=f"(nothing (was|can be) checked.*|: the ){words}"):
         check(forward, lambda dy, x, _: 0 * x, x)
 
 

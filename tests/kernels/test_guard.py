@@ -59,7 +59,7 @@ def test_index_out_of_range_raises():
     for bad in (-1, SIZES["V"]):
         ids = np.full(SIZES["N"], bad)
         for kernel, name in ((rows.scatter_add, "ids"), (softmax.cross_entropy, "targets")):
-            message = f"{name} has values from {bad} to {bad}; expected 0 to {SIZES['V'] - 1}"
+            message = f"{name} contains {bad}; expected 0 to {SIZES['V'] - 1}"
             with pytest.raises(ValueError, match=message):
                 call(kernel, **{name: ids})
 

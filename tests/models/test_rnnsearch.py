@@ -224,7 +224,7 @@ def test_invalid_arguments(rng):
         RNNSearch.create(rng, 8, 9, smoothing=1.0)
     with pytest.raises(ValueError, match="attention 'cosine'; expected one of dot"):
         RNNSearch.create(rng, 8, 9, attention="cosine")
-    with pytest.raises(ValueError, match="is an object, so width cannot be set; omit width"):
+    with pytest.raises(ValueError, match=".a DotAttention., so width cannot be set; omit width"):
         RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)
     empty = PAIRS.source.copy()
     empty[:, 1] = 0

@@ -46,11 +46,11 @@ def test_invalid_files(tmp_path, loop):
             (tmp_path / "socket", ValueError, "is a socket"),
             ("/dev/zero", ValueError, "/dev/zero is a device"),
             (loop, OSError, "cannot be read: .*A link points to itself"),
-            (tmp_path / ("a" * 300), ValueError, "is not a valid path"),
+            (tmp_path / ("a" * 300), ValueError, "contains a name of more than 255 bytes"),
             (b"x", TypeError, "^path is b'x', of type bytes; expected a str or a Path"),
-            ("", ValueError, "^path is empty"),
-            ("a\0b", ValueError, r"^path 'a\\x00b' is not a valid path"),
-            ("\ud800", ValueError, "is not a valid path")):
+            ("", ValueError, "^path is empty; expected the name of a file$"),
+            ("a\0b", ValueError, r"^path 'a\\x00b' contains an invalid character"),
+            ("\ud800", ValueError, "contains an invalid character; use another name")):
         with pytest.raises(kind, match=message) as error:
             existing_file(path)
         assert "\n" not in str(error.value) and "[Errno" not in str(error.value)

@@ -73,8 +73,8 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
     space = sum(vocabulary_size**length for length in range(min_length, max_length + 1))
     if count > space:
         raise ValueError(f"{count:,} different sequences were requested, but only {space:,} exist "
-                         f"for vocabulary_size = {vocabulary_size}, min_length = {min_length} and "
-                         f"max_length = {max_length}; ask for fewer, or raise max_length")
+                         f"for vocabulary_size = {vocabulary_size} and lengths from {min_length} "
+                         f"to {max_length}; ask for fewer, or raise vocabulary_size or max_length")
 
     def draw(rng: np.random.Generator) -> Pair:
         length = int(rng.integers(min_length, max_length + 1))

@@ -31,7 +31,7 @@ class Distances:
         first: the Distances of the other model. The differences are paired by row. Raises
         ValueError if `first` was measured on another text or with other batches.
         """
-        check_kind("first", first, Distances, "Distances, as returned by loss_by_distance()")
+        check_kind("`first`", first, Distances, "Distances, as returned by loss_by_distance()")
         if self.counts.keys() != first.counts.keys() or not all(
                 np.array_equal(self.counts[words], first.counts[words]) for words in self.counts):
             raise ValueError("the two models were measured on different texts or batches; measure "

@@ -25,8 +25,8 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
-        raise ValueError(f"{name_of(model)} has no attention weights; "
-                         "expected a model with attention over its history")
+        raise ValueError(f"{name_of(model)} has no attention weights; train a model "
+                         "with attention = 'single', 'combined' or 'key-value'")
     check_texts(batches)
     at_least(1, longest=longest)
     if longest is None:
@@ -47,8 +47,8 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
             total += seen[:, ::-1].sum(0, dtype=np.float64)
             count += rows.sum()
     if not count:
-        raise ValueError(f"no step of these batches has {longest} positions before it; choose a "
-                         "smaller `longest`, or batches of more steps")
+        raise ValueError(f"no step in these batches has {longest} earlier positions; choose a "
+                         "smaller `longest`, or use longer batches")
     return total / count
 
 

@@ -127,7 +127,7 @@ class Recovery:
         first: the Recovery of the other model. The differences are paired by passage. Raises
         ValueError if `first` was measured on other passages.
         """
-        check_kind("first", first, Recovery, "a Recovery, as returned by recover()")
+        check_kind("`first`", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
             raise ValueError("the two results cover different passages; pass the same Passages to "
                              "both calls of recover()")

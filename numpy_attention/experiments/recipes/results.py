@@ -92,11 +92,10 @@ def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
     settings: dict[str, str] = {}
     for line in [*known, *lines]:
         recipe, now = line["recipe"], line["settings"]
-        there = settings.setdefault(recipe, now)
-        if there != now:
-            raise ValueError(f"{path}: the settings of recipe {short_repr(recipe)} have changed: "
-                             f"digest {short_repr(there)} is now {short_repr(now)}. Remove the "
-                             "file and measure every seed again, or rename the changed recipe")
+        if settings.setdefault(recipe, now) != now:
+            raise ValueError(f"{path}: the settings of recipe {short_repr(recipe)} have changed; "
+                             "remove this recipe's lines and measure every seed again, or rename "
+                             "the recipe")
     return known
 
 

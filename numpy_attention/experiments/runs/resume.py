@@ -32,7 +32,7 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
     `folder` is a file, and ValueError if the run is of another kind, has other settings, or cannot
     be read by this version.
     """
-    check_methods("trained", trained, "a Translator or a LanguageModelRun", "configuration")
+    check_methods("`trained`", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
     if exists(path.parent) and not is_folder(path.parent):
         raise NotADirectoryError(f"{folder} is not a folder; use a run's folder, or a new one")

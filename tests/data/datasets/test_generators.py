@@ -41,7 +41,7 @@ def test_smallest_and_largest_valid_sizes():
     assert copy(rng, 1, vocabulary_size=2**31 - 1)
     with pytest.raises(ValueError, match="vocabulary_size = "):
         copy(rng, 1, vocabulary_size=2**31)
-    with pytest.raises(ValueError, match="only 10 exist .* min_length = 3 and "):
+    with pytest.raises(ValueError, match="only 10 exist .* lengths from 3 to 12; ask"):
         copy(rng, 10_000_000, vocabulary_size=1)
 
 

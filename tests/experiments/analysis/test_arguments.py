@@ -48,7 +48,7 @@ class Nan:
     (lambda: analysis.role_gradients(PLAIN, TEXT, RNG), "LanguageModel has no attention over"),
     (lambda: analysis.role_gradients(NGRAM, TEXT, RNG), "with NGramReadout has no attention"),
     (lambda: analysis.attention_span(NGRAM, TEXT), "has no attention weights"),
-    (lambda: analysis.attention_span(ATTENTIVE, TEXT, 9), "has 9 positions before it"),
+    (lambda: analysis.attention_span(ATTENTIVE, TEXT, 9), "has 9 earlier positions; "),
     (lambda: analysis.gradient_flow(PLAIN, PADDED), "is padded"),
     (lambda: analysis.gradient_flow(GRU, WHOLE, of="c"), "`of` = 'c' is .* of GRU; expected 'h'$"),
     (lambda: analysis.disturbed(TEXT, RNG, words=8, past=8), "words = 8; .* from 1 to 7"),

@@ -108,10 +108,10 @@ def test_changed_file(run, text, place, capsys):
 @pytest.mark.parametrize("words, message", [
     ([*COPY, "--attention", "past.py"], "past.py has no suitable class; derive one from "
      "SoftmaxAttention"),
-    ([*COPY, "--attention", "past.py:Past"], "past.py:Past is a score of a language model; "
-     "expected an attention mechanism. Derive it from SoftmaxAttention"),
-    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "mechanism; expected a cell. "),
-    ([*LM, "--attention", "mine.py:Mine"], "mechanism; expected a score of a language model"),
+    ([*COPY, "--attention", "past.py:Past"], "past.py:Past is a score class for language "
+     "models, not an attention mechanism for translators; derive Past from SoftmaxAttention"),
+    ([*COPY, "--model", "luong", "--cell", "mine.py:Mine"], "translators, not a cell; derive "),
+    ([*LM, "--attention", "mine.py:Mine"], "translators, not a score class for language mod"),
     ([*COPY, "--attention", "nowhere.py:Mine"], "nowhere.py does not exist"),
     ([*COPY, "--attention", "mine.py:Yours"], "mine.py does not define 'Yours': it defines Mine"),
     ([*LM, "--cell", "cell.py", "--forget-bias", "1"], "--forget-bias has no effect with --cell"),

@@ -60,7 +60,7 @@ def test_malformed_files(here, source, target, message, capsys):
 @pytest.mark.parametrize("words, message", [
     ("--text nowhere.txt", "does not exist"),
     ("--text own.txt --characters --tokenize",
-     "--tokenize (split the text into words) and --characters (split it"),
+     "--tokenize (into words) and --characters (into single characters) cannot both"),
     ("--text empty.txt", "contains no text"),
     ("--text latin.txt", "not UTF-8"),
     ("--text one.txt", "or pass --valid-text"),
@@ -69,7 +69,7 @@ def test_malformed_files(here, source, target, message, capsys):
     ("--text own.txt --freeze-vectors", "--freeze-vectors needs --vectors"),
     ("--text own.txt --state article", "is not divided into articles"),
     ("--text own.txt --hidden 8 --embedding 9", "8 and --embedding 9 must be equal with tied"),
-    ("--text own.txt --attention key-value-predict --hidden 8", "--hidden (8) must be divisible"),
+    ("--text own.txt --attention key-value-predict --hidden 8", "--hidden 8; expected a multiple"),
     ("--text own.txt --parameters 3", "3 parameters are too few"),
     ("--text own.txt --attention multi-head", "multi-head"),
 ])

@@ -201,7 +201,7 @@ def test_incompatible_threads_and_ranks_raise(tmp_path):
     with pytest.raises(ValueError, match="threads was 4 and is now 3"):
         trained("dropout", 3, 1, tmp_path, epochs=2)
     with pytest.raises(ValueError, match="was trained with 4 threads in total, which is not "
-                                         "divisible by 3 ranks"):
+                                         "divisible by 3 ranks; use 1 or 2 or 4"):
         on_ranks(3, lambda ranks: at_ranks.translator().trainer(
             at_ranks.pairs(93), None, tmp_path, None, False, ranks).resume())
 
