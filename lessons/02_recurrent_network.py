@@ -56,8 +56,9 @@ np.set_printoptions(precision=4, suppress=True)
 # It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
 # into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
 # plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
-# training steps (with clipping and Adam, which come later). It *learns* the task if more than nine
-# of ten answers are right. Guess: what is the largest n at which it does?
+# training steps (with Adam; and with clipping, which shortens gradients that are too long). It
+# *learns* the task if more than nine out of ten answers are right. Guess: what is the largest n at
+# which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -398,8 +399,8 @@ for h in (0.1, 0.9):
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
-# over all v. The cross terms v_i v_k average to 0. Each v_i² averages to 1 / H, because the H
-# squares of v add up to 1:
+# over all v. The cross terms v_i v_k average to 0, because v_i is as often negative as positive.
+# Each v_i² averages to 1 / H, because the H squares of v add up to 1:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -537,10 +538,10 @@ assert near < far and orthogonal[-1] < 0.35
 # a tenth of the measured share. The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20
 # networks learn the task with U orthogonal, and only one does with U small.
 #
-# At each point, the figure also gives the share, measured in one network. For either start, the
-# smaller the share, the fewer networks learn. But there is no single threshold: with U small, 0.004
-# was enough for 16 of 20 networks at n = 4, and with U orthogonal, 0.23 was enough for only 5 of 20
-# at n = 16.
+# At each point, the figure also gives the share, measured in one network. For either start, a
+# smaller share goes with fewer networks that learn, or none. But there is no single threshold: with
+# U small, 0.004 was enough for 16 of 20 networks at n = 4, and with U orthogonal, 0.23 was enough
+# for only 5 of 20 at n = 16.
 #
 # ## Is it impossible, then?
 #
@@ -567,10 +568,10 @@ for start, runs in LONGER.items():
 # n = 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal,
 # four of five learn n = 16. At n = 32, it is one of five with either start.
 #
-# Does the vanished gradient teach them, or does it grow first? We train the same five networks with
-# U small and n = 8 once more, and follow them. This run draws other sequences, and this time all
-# five learn. (From an earlier run, code: answer 6.) Guess: what will the share do while a network
-# waits?
+# Do the networks learn from the vanished gradient, or does the gradient grow before they learn? We
+# train the same five networks with U small and n = 8 once more, and follow them. This run draws
+# other sequences, and this time all five learn. (From an earlier run, code: answer 6.) Guess: what
+# will the share do while a network waits?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -583,12 +584,32 @@ show(draw_wait(), "02_wait")
 # few hundred training steps, it grows more than a thousandfold, and the network learns just as the
 # gradient rises. Later the share falls again, but it remains far above its start.
 #
-# Which comes first? With seed 11, the gradient rises before the answers improve. With the others,
-# the last leap of the gradient and the right answers come between the same two measurements. What
-# starts the rise, we do not know. Perhaps it is **Adam**, with which all our networks are trained.
-# It divides the gradient of each parameter by its usual size. So the embeddings of the four
-# symbols, which receive *only* the distant gradient, still take full steps. (Question 7 is about
-# Adam.)
+# Which comes first? With seed 11, the gradient rises before the answers improve. With the other
+# four, both happen within the same 200 training steps, so we cannot tell.
+#
+# And what starts the rise? A suspect is **Adam**, with which all our networks are trained. It
+# divides the gradient of each parameter by its usual size, plus a tiny number ε. So even a tiny
+# gradient makes full steps (question 7). We test this with the same five networks. If ε is raised
+# from 10⁻⁸ to 10⁻³, tiny gradients make only tiny steps. And in gradient descent, nothing is
+# divided. Guess: how many of the five networks learn then?
+
+# %% tags=["training"]
+# Five networks with U small, n = 8, 4,000 training steps: the share of right answers (answer 6).
+OTHER_STEPS = {
+    "Adam, ε = 1e-8": (1.00, 1.00, 0.50, 1.00, 1.00),
+    "Adam, ε = 1e-3": (1.00, 1.00, 1.00, 1.00, 1.00),
+    "gradient descent, rate 0.03": (0.26, 0.25, 0.25, 0.26, 0.25),
+    "gradient descent, rate 0.1": (0.26, 0.25, 0.25, 0.26, 0.94),
+    "gradient descent, rate 0.3": (0.26, 0.25, 0.25, 0.26, 0.25),
+}
+print("from earlier runs: 4,000 training steps with U small, n = 8")
+for way, answers in OTHER_STEPS.items():
+    print(f"  {way:<28}", *(f"{one:.2f}" for one in answers), "right")
+
+# %% [markdown]
+# The suspect is acquitted of this charge: with ε = 10⁻³, all five networks learn. So it is not the
+# tiny gradients made large. But Adam does help, because with gradient descent at most one of the
+# five learns. We do not know how.
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -611,7 +632,7 @@ show(draw_wait(), "02_wait")
 # from one window to the next, but the gradient is cut at the border: what a window's first step
 # sends back, da Uᵀ, is thrown away. What do we lose? We compare two windows of three steps with all
 # six steps of the section "Check" at once. Then we take the gradient that was thrown away, and send
-# it alone through the first window.
+# it back through the first window, with no other gradient.
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -820,7 +841,7 @@ show(ax, "02_gradient_flow")
 #
 # So here is a second limit to how far back the model can learn, and it is much closer than the
 # first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (It was no better when training began: with g = 0.66 and slopes of at most 1, at most
+# is left. (It vanished before training, too: g was 0.66, and no slope exceeds 1. So no more than
 # about 0.66²⁰ = 1/4,000 was left after 20 letters. We did not measure it during training.)
 #
 # ### Clipping
@@ -835,9 +856,9 @@ show(ax, "02_gradient_flow")
 #
 # A gradient that has vanished cannot be repaired by scaling it up. Take the loss of one time step:
 # its dU is a sum over this step and all earlier ones. Scaling makes all its terms grow by the same
-# factor, so the distant ones remain as small a part of dU as before. (Adam scales each parameter by
-# itself, but within dU, even Adam cannot tell distant terms from near ones.) The remedy must begin
-# in the network.
+# factor, so the distant ones remain as small a part of dU as before. (Adam scales each parameter
+# separately, but within dU, even Adam cannot tell distant terms from near ones.) The remedy must
+# begin in the network.
 
 # %% [markdown]
 # ## What others call it
@@ -876,11 +897,12 @@ show(ax, "02_gradient_flow")
 # 1. Set r_1 = 0, so that L reads h_2 only. Which of the gradients in the section "Backward" change?
 #    Is dW_1 then 0?
 # 2. In our example, step 1 contributes nothing to dU. Why? When would it contribute?
-# 3. Elman (1990) cut his gradient after a single step. Train our model of letters like this, on the
-#    same letters, with `TextBatches(text, batch_size=16, steps=1)`. What does the model lose?
-# 4. Let the random networks read numbers that are ten times larger, `read = 10 * read`. Which
-#    curves are lower then, and which of the two factors of J_t is the cause? Does the guess
-#    g · rms(1 − h²) still hold?
+# 3. (Part B) Elman (1990) cut his gradient after a single step. Train our model of letters like
+#    this, on the same letters, with `TextBatches(text, batch_size=16, steps=1)`. What does the
+#    model lose?
+# 4. (Part B) Let the random networks read numbers that are ten times larger, `read = 10 * read`.
+#    Which curves are lower then, and which of the two factors of J_t is the cause? Does the guess g
+#    · rms(1 − h²) still hold?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
 # 6. At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get them

@@ -99,11 +99,11 @@ def recall_model(n, is_orthogonal, seed=8):
     return model, rng
 
 
-def train_recall(model, n, rng, steps=400):
+def train_recall(model, n, rng, steps=400, optimizer=None):
     """Train; → the share of new sequences for which the model answers with the right key."""
     test = Recall(n, 1, rng, size=1000).batch(0)
-    trainer = Trainer(model, Adam(3e-3), Recall(n, steps, rng), rng=rng, average="token", clip=1.0,
-                      progress=False)
+    trainer = Trainer(model, optimizer or Adam(3e-3), Recall(n, steps, rng), rng=rng,
+                      average="token", clip=1.0, progress=False)
     trainer.fit(epochs=1)
     h, _, _ = model.forward(test)
     said = model.output.logits(h[-1]).argmax(1)
