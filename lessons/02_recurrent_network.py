@@ -56,9 +56,9 @@ np.set_printoptions(precision=4, suppress=True)
 # It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
 # into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
 # plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
-# training steps (with Adam; and with clipping, which shortens gradients that are too long). It
-# *learns* the task if more than nine out of ten answers are right. Guess: what is the largest n at
-# which it does?
+# training steps (with Adam, a kind of gradient descent that adapts its steps, and with clipping,
+# which shortens gradients that are too long). It *learns* the task if more than nine out of ten
+# answers are right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -228,8 +228,9 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Part of the
 # gradient of h_t comes directly from the loss. We call it dy_t, because h_t is also the network's
-# output, y_t. (In our example, it is r_t.) The last state may also be read by something after these
-# T steps. Let dlast be the gradient from there, or zeros. Then go from the last step to the first:
+# output, y_t. (In our example, it is r_t.) The last state may also be read after these T steps, for
+# example by the next stretch of a text. Let dlast be the gradient that comes back from there, or
+# zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -438,7 +439,8 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #
 #     factor = g · rms(1 − h²)
 #
-# It needs only U and the states of one forward pass.
+# It needs only U and the states of one forward pass. Over several steps, we raise it to a power.
+# That is a bold guess, because the gradient would have to be spread evenly again after each step.
 #
 # In the network that failed, U started *small*, with numbers between −0.1 and 0.1. Before training,
 # its states are small, so the slopes are nearly 1, and the factor is about g. The next cell prints
@@ -538,10 +540,10 @@ assert near < far and orthogonal[-1] < 0.35
 # a tenth of the measured share. The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20
 # networks learn the task with U orthogonal, and only one does with U small.
 #
-# At each point, the figure also gives the share, measured in one network. For either start, a
-# smaller share goes with fewer networks that learn, or none. But there is no single threshold: with
-# U small, 0.004 was enough for 16 of 20 networks at n = 4, and with U orthogonal, 0.23 was enough
-# for only 5 of 20 at n = 16.
+# At each point, the figure also gives the share, measured in one network. For either start, the
+# smaller the share, the fewer networks learn, until none does. But there is no single threshold:
+# with U small, 0.004 was enough for 16 of 20 networks at n = 4, and with U orthogonal, 0.23 was
+# enough for only 5 of 20 at n = 16.
 #
 # ## Is it impossible, then?
 #
@@ -577,46 +579,24 @@ for start, runs in LONGER.items():
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# Look at both panels. (The dashed line is guessing among the four symbols. The networks start below
-# it, because at first they may also answer with noise.) For a thousand training steps or more, less
-# than a ten-thousandth of the gradient arrives, and the networks only guess. Yet something is going
-# on. The share falls at first, and then it grows, slowly and from almost nothing. Finally, within a
-# few hundred training steps, it grows more than a thousandfold, and the network learns just as the
-# gradient rises. Later the share falls again, but it remains far above its start.
+# Look at both panels. (The grey dashed line in the lower one is guessing among the four symbols.
+# The networks start below it, because at first they may also name a symbol of noise, which is never
+# right.) For a thousand training steps or more, less than a ten-thousandth of the gradient arrives,
+# and the networks only guess. Yet something is going on. The share falls at first, and then it
+# grows, slowly and from almost nothing. Finally, within a few hundred training steps, it grows more
+# than a thousandfold, and the network learns. Later the share falls again, but it remains far above
+# its start.
 #
 # Which comes first? With seed 11, the gradient rises before the answers improve. With the other
-# four, both happen within the same 200 training steps, so we cannot tell.
-#
-# And what starts the rise? A suspect is **Adam**, with which all our networks are trained. It
-# divides the gradient of each parameter by its usual size, plus a tiny number ε. So even a tiny
-# gradient makes full steps (question 7). We test this with the same five networks. If ε is raised
-# from 10⁻⁸ to 10⁻³, tiny gradients make only tiny steps. And in gradient descent, nothing is
-# divided. Guess: how many of the five networks learn then?
-
-# %% tags=["training"]
-# Five networks with U small, n = 8, 4,000 training steps: the share of right answers (answer 6).
-OTHER_STEPS = {
-    "Adam, ε = 1e-8": (1.00, 1.00, 0.50, 1.00, 1.00),
-    "Adam, ε = 1e-3": (1.00, 1.00, 1.00, 1.00, 1.00),
-    "gradient descent, rate 0.03": (0.26, 0.25, 0.25, 0.26, 0.25),
-    "gradient descent, rate 0.1": (0.26, 0.25, 0.25, 0.26, 0.94),
-    "gradient descent, rate 0.3": (0.26, 0.25, 0.25, 0.26, 0.25),
-}
-print("from earlier runs: 4,000 training steps with U small, n = 8")
-for way, answers in OTHER_STEPS.items():
-    print(f"  {way:<28}", *(f"{one:.2f}" for one in answers), "right")
-
-# %% [markdown]
-# The suspect is acquitted of this charge: with ε = 10⁻³, all five networks learn. So it is not the
-# tiny gradients made large. But Adam does help, because with gradient descent at most one of the
-# five learns. We do not know how.
+# four, both happen within the same 200 training steps, so we cannot tell. What starts the rise, we
+# do not know. (One suspect is Adam, which makes tiny gradients larger. Question 7 tests it.)
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
-# and n = 8 with U orthogonal. With ten times as many, some got as far as n = 32, but you cannot
-# rely on it. Lesson 03 builds a path on which the gradient hardly shrinks, and lets the network
-# choose when to write into its state. There, with a good start, all twenty networks learn n = 32 in
-# 400 training steps.
+# and n = 8 with U orthogonal. With ten times as many, one of five learnt n = 32 with either start,
+# so you cannot rely on it. Lesson 03 builds a path on which the gradient hardly shrinks, and lets
+# the network choose when to write into its state. There, with a good start, all twenty networks
+# learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -632,7 +612,7 @@ for way, answers in OTHER_STEPS.items():
 # from one window to the next, but the gradient is cut at the border: what a window's first step
 # sends back, da Uᵀ, is thrown away. What do we lose? We compare two windows of three steps with all
 # six steps of the section "Check" at once. Then we take the gradient that was thrown away, and send
-# it back through the first window, with no other gradient.
+# it back through the first window alone, to see exactly what was lost.
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -909,7 +889,10 @@ show(ax, "02_gradient_flow")
 #    with `recall_model(16, True, seed)`.) How many training steps does each of them need?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number of W, U and b,
 #    it keeps m, a running mean of the gradient, and v, a running mean of its square. It subtracts
-#    the learning rate times m̂ / √v̂. Both means begin at 0, so at first they are too
-#    small. The hats mark a correction for this. Let the gradient be 5 at every step. How long
-#    are the first three steps, counted in learning rates, with the correction and without it? (The
-#    formulas and the usual numbers are in `numpy-attention exercise start adam`.)
+#    the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first
+#    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
+#    How long are the first three steps, counted in learning rates, with the correction and without
+#    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.) Then
+#    test the suspect of the section "Is it impossible, then?": do the five networks with n = 8
+#    still learn in 4,000 steps if ε is 10⁻³ or 10⁻² instead of 10⁻⁸, so that tiny gradients make
+#    only tiny steps? And with gradient descent?

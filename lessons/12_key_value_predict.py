@@ -256,8 +256,8 @@ print("all four equal their central differences")
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
 # −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (Why not for the
-# constant? In W_s, the row for *before* is (1, −1), so the two units cancel. The row for the
-# constant is (−0.5, −0.5), so they add up.)
+# constant? With this sum, both tanh units have the same slope. The row of W_s for *before* is (1,
+# −1), so their two parts cancel. The row for the constant is (−0.5, −0.5), so they add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -531,7 +531,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 # the states in which neither term is 0.
 #
 # - The loss counts only the predictions after a question. So only 3 · 500 = 1,500 states have query
-#   and predict terms.
+#   and predict terms: at any other step, dy is 0.
 # - The last of a text's 15 states, which is the third question, is never found or fetched. So
 #   14 · 500 = 7,000 states have key and value terms.
 # - Both hold for the first two questions: 2 · 500 = 1,000 states have all four.
@@ -578,9 +578,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # to step 300, and hardly at all after step 500. (A cosine does not show how large the gradients
 # still are.)
 #
-# Why do query and predict disagree? We do not know. One guess: both use the letter *now*, each for
-# its own end. The query looks for it, and predict votes against it, because the letter that is
-# asked about is never the answer (question 4).
+# Why do query and predict disagree? We do not know. (Question 4 shows what predict does with the
+# letter *now*, which the query needs.)
 #
 # ## Two suspects
 #
@@ -634,9 +633,10 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 # With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
 # along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it down
 # its columns: separating query and predict does not help. The means even fall, from 63 to 46 % and
-# from 93 to 83 %. (Both falls may be chance: question 3.) So it seems that the
-# cosines accused the wrong pair. (But all four cuts beat one vector of 8, whose mean is 28 %. So
-# the length may help, too. We return to this at the end.)
+# from 93 to 83 %. (Both falls may be chance: merely swapping the order of the parts moves some
+# seeds by more. See question 3.) So it seems that the cosines accused the wrong pair. (But all four
+# cuts beat one vector of 8, whose mean is 28 %. So the length may help, too. We return to this at
+# the end.)
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps the signs
 # cancel: in half of the states their gradients agree, and in the other half they are opposite. Then
@@ -662,7 +662,7 @@ assert max(sizes) < by_chance
 # ## Your cut
 #
 # Can we find a good cut without trying them all? Ask what each role must *read* in the state: the
-# letter *now*, the letter *before*, or none? Roles that read the same letter can share a part.
+# letter *now*, the letter *before*, or neither? Roles that read the same letter can share a part.
 # Replace the two question marks, and choose the best cut. Write it into the next cell, and guess
 # its share of right answers before you run it. (Our answer follows the cell.)
 #
@@ -682,8 +682,8 @@ if yours:
 # %% [markdown]
 # The query needs *now*, which is the letter asked about. In the example, a key holds *now* only
 # because the query shares its part. (W_s does not read it, as the zero column of dK shows.) Predict
-# could do without both letters, because the answer comes with c. (If it votes against the letter
-# that is asked about, it needs *now*.)
+# needs neither letter, because the answer comes with c. (If it votes against the letter that is
+# asked about, it needs *now*.)
 #
 # So query and value can share a part, and the key gets the other one. Predict could go to either
 # part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
@@ -715,17 +715,20 @@ show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
 # Did the parts help because they separate the roles, or because they make the state longer? On this
-# task, we have learnt three things:
+# task, length is enough: uncut, 13 numbers do better on average than any cut of 16. But among cuts,
+# it matters which roles share a part. (All this is after 800 steps. It is about how fast the models
+# learn, not about what they can learn.) In detail:
 #
 # 1. **Without a cut, 13 numbers are enough.** One vector of 13 separates nothing, although its
-#    numbers must hold both letters. Its mean is higher than that of every cut. (Seed by seed,
-#    `q v | k p` is even ahead: higher with five seeds, equal with three and lower with two. A
-#    single failure costs it the lead.)
+#    numbers must hold both letters. Its mean is higher than that of every cut. (Compared seed by
+#    seed, `q v | k p` wins: it is higher with five seeds, equal with three and lower with two. Its
+#    mean is lower only because of one failed run.)
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
-#    63 %. This is the only clear difference between the cuts.
+#    63 %. This is the clearest difference between the cuts.
 # 3. **The cosines did not tell us so.** They accused query and predict. In the table of suspects,
-#    separating these two did not help. Of the two cuts by content, `q v | k p`, which separates
-#    them, has a higher mean than `q v p | k`. All these differences may be chance.
+#    separating query from predict did not help. Of the cuts by content, `q v | k p`, which
+#    separates query from predict, has a higher mean than `q v p | k`. All these differences may be
+#    chance.
 #
 # Three smaller observations:
 #
