@@ -104,11 +104,12 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # | s | g | s | (−1, 0, 1) | I am s |
 # | d, the question | s | d | (0, 1, 1) | |
 #
-# Both *before* and *now* are coded like this: d is 1, g is −1, and every other letter is 0. (That
-# is enough, because questions repeat only first letters of pairs.) The third number, always 1,
-# serves as a bias. A value has three numbers, 1 for yes and 0 for no: is the letter u, is it s, is
-# it the first letter of a pair? The rows of K and V are the keys and values of the S = 4 earlier
-# states. Here n = 3, y has O = 2 numbers, and the hidden layer x of the score has only two units.
+# Both *before* and *now* are coded like this: d is 1, g is −1, and every other letter is 0. (The
+# letters u and s need no code of their own, because no question asks about them.) The third number,
+# always 1, serves as a bias. A value has three numbers, 1 for yes and 0 for no: is the letter u, is
+# it s, is it the first letter of a pair? The rows of K and V are the keys and values of the S = 4
+# earlier states. Here n = 3, y has O = 2 numbers, and the hidden layer x of the score has only two
+# units.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -255,9 +256,10 @@ print("all four equal their central differences")
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
-# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (Why not for the
-# constant? With this sum, both tanh units have the same slope. The row of W_s for *before* is (1,
-# −1), so their two parts cancel. The row for the constant is (−0.5, −0.5), so they add up.)
+# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (Why is the
+# constant's number not 0 as well? At this sum, both units have the same slope. *Before* enters them
+# with the weights 1 and −1, so the two contributions cancel. The constant enters both with −0.5, so
+# they add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -451,8 +453,8 @@ for row in range(3):
 # | `q k \| v \| p` | key-value-predict | 3 · 8 = 24 |
 # | one vector of 16 | | 16, which all four roles read |
 #
-# The tanh layer and the vector of 16 are our controls. The tanh layer is that of lesson 11,
-# y = tanh(h W), which reads no earlier state. Its state is as long as three parts.
+# The tanh layer and the vector of 16 are our controls. The tanh layer is that of lesson 11 without
+# its bias, y = tanh(h W), which reads no earlier state. Its state is as long as three parts.
 #
 # A model that knows only which five letters are second in a pair, and guesses among them, is right
 # one time in five. (If it also rules out the answers already given, it is right about one time in
@@ -575,8 +577,7 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
 # and value is slightly negative. In the vector of 16, query and predict disagree about as much up
-# to step 300, and hardly at all after step 500. (A cosine does not show how large the gradients
-# still are.)
+# to step 300, and hardly at all after step 500.
 #
 # Why do query and predict disagree? We do not know. (Question 4 shows what predict does with the
 # letter *now*, which the query needs.)
@@ -634,9 +635,9 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 # along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it down
 # its columns: separating query and predict does not help. The means even fall, from 63 to 46 % and
 # from 93 to 83 %. (Both falls may be chance: merely swapping the order of the parts moves some
-# seeds by more. See question 3.) So it seems that the cosines accused the wrong pair. (But all four
-# cuts beat one vector of 8, whose mean is 28 %. So the length may help, too. We return to this at
-# the end.)
+# seeds by more. See question 3.) So it seems that the cosines accused the wrong pair. But all four
+# cuts beat one vector of 8, whose mean is 28 %. So a longer state may help, too. We return to this
+# at the end.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps the signs
 # cancel: in half of the states their gradients agree, and in the other half they are opposite. Then
@@ -682,8 +683,8 @@ if yours:
 # %% [markdown]
 # The query needs *now*, which is the letter asked about. In the example, a key holds *now* only
 # because the query shares its part. (W_s does not read it, as the zero column of dK shows.) Predict
-# needs neither letter, because the answer comes with c. (If it votes against the letter that is
-# asked about, it needs *now*.)
+# needs neither letter, because the answer comes with c. (It could use *now* to vote against the
+# letter that is asked about, which is never the answer: question 4.)
 #
 # So query and value can share a part, and the key gets the other one. Predict could go to either
 # part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
@@ -715,20 +716,20 @@ show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
 # Did the parts help because they separate the roles, or because they make the state longer? On this
-# task, length is enough: uncut, 13 numbers do better on average than any cut of 16. But among cuts,
-# it matters which roles share a part. (All this is after 800 steps. It is about how fast the models
-# learn, not about what they can learn.) In detail:
+# task, an uncut vector of 13 is enough: on average, it does better than any cut, also those of 16
+# and 24. But among cuts, it matters which roles share a part. All this is after 800 steps: it is
+# about how fast the models learn, not about what they can learn. In detail:
 #
-# 1. **Without a cut, 13 numbers are enough.** One vector of 13 separates nothing, although its
-#    numbers must hold both letters. Its mean is higher than that of every cut. (Compared seed by
-#    seed, `q v | k p` wins: it is higher with five seeds, equal with three and lower with two. Its
-#    mean is lower only because of one failed run.)
+# 1. **Without a cut, 13 numbers are enough.** One vector of 13 separates nothing: the same numbers
+#    must hold both letters. Yet its mean is higher than that of every cut. Compared seed by seed,
+#    `q v | k p` wins: it is higher with five seeds, equal with three and lower with two. Its mean
+#    is lower only because of one failed run.
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
 #    63 %. This is the clearest difference between the cuts.
 # 3. **The cosines did not tell us so.** They accused query and predict. In the table of suspects,
-#    separating query from predict did not help. Of the cuts by content, `q v | k p`, which
-#    separates query from predict, has a higher mean than `q v p | k`. All these differences may be
-#    chance.
+#    separating query from predict did not help. One comparison favours it: `q v | k p` has a higher
+#    mean than `q v p | k`. But differences of this size may be chance. A cosine does not show how
+#    large the gradients are, nor how long a network needs.
 #
 # Three smaller observations:
 #
@@ -823,9 +824,9 @@ print_wikitext()
 # it cannot be the whole story.) Without attention, a tanh layer on top of the LSTM costs 21 to 35
 # points of perplexity, and a linear layer in its place only 3 to 11. With attention and three
 # parts, the perplexity is 11 to 25 points below that of the tanh layer. (The state is longer, too:
-# 291 numbers instead of 103.) With two of the three seeds, the 4-gram, which has no attention, is
-# better still. With the third, it is worse than the tanh layer. All this does not refute the paper,
-# whose text and models were larger.
+# 291 numbers instead of 103.) With two of the three seeds, the 4-gram, which has no attention,
+# beats three parts. With the third, it is worse than the tanh layer. All this does not refute the
+# paper, whose text and models were larger.
 
 # %% [markdown]
 # ## What others call it
