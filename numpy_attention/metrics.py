@@ -276,10 +276,11 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
                              "leave it out")
         shapes = ((T, S), (T + 1, S), (T, S + 1), (T + 1, S + 1))
         if matrix.shape not in shapes:
-            advice = f"Use weights[{n}].T" if matrix.shape[::-1] in shapes else "Cut off padding"
-            raise ValueError(f"weights[{n}] has shape {matrix.shape}; "
-                             f"expected (target, source) = ({T}, {S}), "
-                             f"or 1 more for each </s>. {advice}")
+            larger = matrix.ndim == 2 and matrix[:T, :S].shape == (T, S)
+            advice = (f"use weights[{n}].T" if matrix.shape[::-1] in shapes else "cut off padding"
+                      if larger else "check that weights and pairs are in the same order")
+            raise ValueError(f"weights[{n}] has shape {matrix.shape}, but pair {n} has {T} target "
+                             f"and {S} source words; {advice}")
         if not np.isfinite(matrix).all():
             raise ValueError(f"weights[{n}] contains NaN or infinity; "
                              "check the model that computed it")

@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from numpy_attention.attention.local import SEVERAL_SUMS
 from numpy_attention.initializers import glorot
 from numpy_attention.module import Module
 from numpy_attention.registry import SCORES, WINDOWS, build, resolve
@@ -13,6 +12,8 @@ from numpy_attention.validation.arrays import at_least, check_sizes
 
 NO_CHOICE = ("location scores depend only on the query, not on the words in a window. "
              "Choose window = 'global', or attention = 'dot' or 'general'")
+SEVERAL_SUMS = ("local-p needs one set of weights, but multi-head attention has one per head. "
+                "Choose window = 'global' or 'local-m'")
 # (score, window): why they cannot be combined
 REFUSED = {
     ("location", "local-m"): NO_CHOICE,

@@ -16,9 +16,6 @@ from numpy_attention.module import Array, Module
 from numpy_attention.validation.arguments import check_methods
 from numpy_attention.validation.arrays import as_rows, at_least, check_parameters, check_sizes
 
-SEVERAL_SUMS = ("local-p needs one set of weights, but multi-head attention has one per head. "
-                "Choose window = 'global' or 'local-m'")
-
 
 @dataclass(eq=False)
 class Window(Module):
@@ -116,8 +113,8 @@ class LocalPredictive(Window):
         super().__post_init__()
         check_parameters(self, W_p="QP", v_p="P")
         if isinstance(self.attention, MultiHeadAttention):
-            raise ValueError("multi-head attention cannot be combined with window = 'local-p': "
-                             f"{SEVERAL_SUMS}")
+            raise ValueError("LocalPredictive cannot wrap multi-head attention, which has one set "
+                             "of weights per head; wrap an attention with one set of weights")
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):

@@ -38,7 +38,7 @@ def seeds(text: str) -> tuple[int, ...]:
         low, dash, high = part.partition("-")
         first, last = seed(low), seed(high if dash else low)
         if last < first:
-            raise ValueError(f"got {short_repr(part)}; write the smaller first: '{last}-{first}'")
+            raise ValueError(f"got {short_repr(part)}; swap the two seeds: '{last}-{first}'")
         found += range(first, last + 1)[:MOST_SEEDS + 1]
     if len(set(found)) < len(found) or len(found) > MOST_SEEDS:
         rule = "each seed once" if len(found) <= MOST_SEEDS else f"at most {MOST_SEEDS:,} seeds"
@@ -65,7 +65,8 @@ def several(expected: str, once: bool = False,
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
         if not all(found) or (once and len(set(found)) < len(found)):
-            raise ValueError(f"got {short_repr(text)}; expected {'different ' * once}{expected}")
+            why = f", which repeats {short_repr(max(found, key=found.count))}" if all(found) else ""
+            raise ValueError(f"got {short_repr(text)}{why}; expected {expected}")
         return found
     return read
 
@@ -107,8 +108,7 @@ def writable(*endings: str) -> Callable[[str], str]:
             raise ValueError(f"{short_path(text)!r} must end with {', '.join(others)} or {last}")
         folder = os.path.dirname(text)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"got {short_path(text)!r}, but the folder {short_path(folder)!r} "
-                             "does not exist; create it first")
+            raise ValueError(f"the folder of {short_path(text)!r} does not exist; create it first")
         return text
     return read
 

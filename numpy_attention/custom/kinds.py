@@ -96,7 +96,7 @@ def check_part(one: type, kind: str) -> None:
     if one.__hash__ is None:
         why = "@dataclass compares instances by their fields; write @dataclass(eq=False)"
         if not getattr(one, "__dataclass_params__").eq:
-            why = "it defines __eq__ without __hash__; remove __eq__, or define both"
+            why = "it defines __eq__ without __hash__; remove __eq__, or define __hash__ too"
         raise ValueError(f"{one.__name__} is not hashable, because {why}")
     if issubclass(one, Cell):
         check_cell(one)

@@ -213,8 +213,8 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     last line, split at tabs: the answer, an empty column, and the candidates.
     """
     if len(columns) != 3:
-        raise ValueError(f"{where} has {len(columns) + 1} columns; expected 4: query TAB answer "
-                         "TAB TAB candidates")
+        raise ValueError(f"{where} has {len(columns) + 1} tab-separated columns; expected 4: "
+                         "query, answer, an empty column, candidates")
     if not context:
         raise ValueError(f"{where}: the query has no context; expected sentences before it")
     if query.count(GAP) != 1:

@@ -22,9 +22,9 @@ TABBED = 0.9        # share of lines with a tab from which a file counts as colu
 
 Tokens = Callable[[str], list[str]]  # cuts a line, such as `TextForm.tokens`
 COMPRESSED = {
-    ".gz": ("gzip data", gzip.decompress),
-    ".bz2": ("bzip2 data", bz2.decompress),
-    ".xz": ("xz data", lzma.decompress),
+    ".gz": ("gzip data", gzip.decompress, b"\x1f\x8b"),
+    ".bz2": ("bzip2 data", bz2.decompress, b"BZh"),
+    ".xz": ("xz data", lzma.decompress, b"\xfd7zXZ\0"),
 }
 
 
@@ -36,13 +36,14 @@ def read_lines(path: str | Path) -> list[str]:
     path = existing_file(path)
     data = bytes_of(path)
     if path.suffix in COMPRESSED:
-        kind, unpack = COMPRESSED[path.suffix]
+        kind, unpack, magic = COMPRESSED[path.suffix]
         try:
             data = unpack(data)
         except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
             check_signature(data, str(path), but=kind)
-            raise ValueError(f"{path} is not valid {kind}: {error}. Copy or download it again, or "
-                             f"remove {path.suffix} from its name if it is uncompressed") from None
+            advice = "Copy or download it again" if data.startswith(magic) else (
+                f"Remove {path.suffix} from its name if it is uncompressed, or download it again")
+            raise ValueError(f"{path} is not valid {kind}: {error}. {advice}") from None
     return lines_of(data, str(path))
 
 
@@ -108,9 +109,8 @@ def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[s
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
-            raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; select two "
-                             "with `columns`, for example 1,2. To read only one, extract it "
-                             "first: cut -f1 FILE > NEW")
+            raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; say which column "
+                             "to read with `columns`, or extract one first: cut -f1 FILE > NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]

@@ -76,10 +76,10 @@ class Text:
                                  "requires that; choose 'sentence' for a word-level text, train "
                                  "with state = 'carried', or use the corpus bible-en")
             parts = self.articles
+        elif self.unit == "characters":
+            raise ValueError("state = 'sentence' needs sentences, but the text is character-level; "
+                             "use 'article' if it has articles, or train with state = 'carried'")
         else:
-            if self.unit == "characters":
-                raise ValueError("a character-level text has no sentences; set state = 'article' "
-                                 "if it has articles, or train with state = 'carried'")
             parts = [[sentence] for sentence in self.sentences if sentence]
         end = None if cut is None else cut + 1
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]

@@ -82,11 +82,11 @@ class Subwords:
                 minloglevel=2,
             )
         except (RuntimeError, OSError, SystemError) as error:
-            last = str(error).strip().split("\n")[-1].split("] ")[-1]
-            reason = re.sub(r"Vocabulary .*<= (\d+)\.", r"this text allows at most \1", last)
-            reason = re.sub(r"Vocabulary .* vs (\d+)\..*", r"this text needs at least \1", reason)
-            raise ValueError(f"cannot learn {size} subwords from {whose}{len(lines):,} sentences: "
-                             f"{reason}") from None
+            last = ": " + str(error).strip().split("\n")[-1].split("] ")[-1]
+            why = re.sub(r": Vocabulary .*<= (\d+)\.", r"; ask for at most \1 subwords", last)
+            why = re.sub(r": Vocabulary .* vs (\d+)\..*", r"; ask for at least \1 subwords", why)
+            raise ValueError(f"cannot learn {size} subwords from {whose}{len(lines):,} sentences"
+                             f"{why}") from None
         return cls(base64.b64encode(file.getvalue()).decode())
 
     def saved(self) -> Any:
@@ -162,7 +162,7 @@ class Subwords:
         """
         words = [word for sentence in _checked(sentences) for word in sentence]
         if not words:
-            raise ValueError("no tokens to measure: the sentences are empty")
+            raise ValueError("there are no words in the sentences")
         return sum(word not in self for word in words) / len(words)
 
 

@@ -155,7 +155,7 @@ def _vector(path: Path, number: int, numbers: bytes) -> Array:
         vector = np.array([float(one) for one in numbers.split(b" ")], np.float32)
     except ValueError as error:
         bad = str(error).rpartition(": b")[2]       # could not convert string to float: b'x'
-        raise ValueError(f"{path}, line {number}: {bad} is not a number; remove the line") from None
+        raise ValueError(f"{path}, line {number}: {bad} is not a number; fix the line") from None
     if not np.isfinite(vector).all():
         raise ValueError(f"{path}, line {number} has a number that is not finite; remove this line")
     return vector

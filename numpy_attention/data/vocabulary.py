@@ -160,7 +160,7 @@ class Vocabulary:
         """
         ids = [id for sentence in _checked(sentences) for id in self.encode(sentence)]
         if not ids:
-            raise ValueError("no tokens to measure: the sentences are empty")
+            raise ValueError("there are no tokens in the sentences")
         return ids.count(UNK) / len(ids)
 
 

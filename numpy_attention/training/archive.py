@@ -26,8 +26,8 @@ class InvalidArchive(ValueError):
     """Raised if an `.npz` file has an entry that a checkpoint cannot have."""
 
     def __init__(self, path: Path, name: str, wrong: str) -> None:
-        super().__init__(f"{path} is not a checkpoint: its array {name!r} {wrong}. Use another "
-                         "copy, or train again")
+        super().__init__(f"{path} is not a checkpoint: its array {name!r} {wrong}. Pass an "
+                         "intact checkpoint that numpy_attention wrote, or train again")
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:

@@ -88,7 +88,7 @@ class Processes(Threads):
                     break
         except OSError as error:
             self.__exit__(type(error), error, None)
-            raise MemoryError(f"cannot start processes for {self.count} threads: "
+            raise MemoryError(f"cannot start the processes for threads = {self.count}: "
                               f"{error.strerror}. Use fewer threads, or check the limits with "
                               "`ulimit -a`") from None
         finally:

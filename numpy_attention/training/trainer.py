@@ -151,7 +151,7 @@ class Trainer:
         here, left = divmod(self.threads, self.ranks.count)
         if left:
             raise ValueError(f"threads ({self.threads}) must be divisible by the number of ranks "
-                             f"({self.ranks.count})")
+                             f"({self.ranks.count}); use {max(here, 1) * self.ranks.count} threads")
         return here
 
     @property

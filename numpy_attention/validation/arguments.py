@@ -29,7 +29,7 @@ def check_methods(name: str, value: Any, expected: str, *methods: str) -> None:
     """Raise TypeError unless a value is an instance that has these methods or attributes."""
     lacking = [method for method in methods if not hasattr(value, method)]
     if isinstance(value, type):
-        raise TypeError(f"{name} is the class {value.__name__}; expected {expected}, not a class")
+        raise TypeError(f"{name} is the class {value.__name__}; pass an instance")
     if lacking:
         raise TypeError(f"{name} is {typed_repr(value)}, which has no attribute `{lacking[0]}`; "
                         f"expected {expected}")

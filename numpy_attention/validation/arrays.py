@@ -62,6 +62,8 @@ def check_array(name, array, shape=""):
     """
     if type(array) not in (np.ndarray, np.memmap):
         advice = "" if array is None else ". Convert it with np.asarray"
+        if isinstance(array, np.ma.MaskedArray):        # np.asarray would drop the mask
+            advice = f". Fill its masked values first, with {name}.filled(value)"
         raise TypeError(f"{name} is {type_name(array)}; expected a NumPy array{shape}{advice}")
 
 

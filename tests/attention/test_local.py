@@ -80,5 +80,5 @@ def test_invalid_arguments(rng):
             LocalMonotonic(DotAttention(), width)
         with pytest.raises(ValueError, match=message):
             LocalPredictive.create(rng, DotAttention(), 3, width=width)
-    with pytest.raises(ValueError, match="multi-head .* cannot be .* 'local-p': local-p needs"):
+    with pytest.raises(ValueError, match="cannot wrap multi-head attention, .*; wrap an"):
         LocalPredictive.create(rng, MultiHeadAttention.create(rng, 4, 4), 4)

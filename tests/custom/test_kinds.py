@@ -42,7 +42,7 @@ def test_file_with_one_class(text, kind, tmp_path):
     ("(SoftmaxAttention)", "", "^Mine has score and score_.* derive it from SoftmaxAttention f"),
     ("@dataclass(eq=False)\n", "", "not a dataclass, so W would not be trained; write @datacla"),
     ("(eq=False)", "", r"^Mine is not hashable, because .* write @dataclass\(eq=False\)"),
-    ("    @classm", "    def __eq__(self, a): pass\n    @classm", "remove __eq__, or define both"),
+    ("    @classm", "    def __eq__(self, a): pass\n    @classm", "or define __hash__ too"),
     ("def create", "def made", r"^Mine has no method create; .* create\(cls, rng, query_size, v"),
     ("value_size, init", "value_size, depth, init", "^Mine.create requires depth, which is not"),
 ])

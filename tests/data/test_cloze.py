@@ -226,7 +226,7 @@ GOOD = "1 a b\n2 c XXXXX\tb\t\ta|b\n\n"
     ("1\n", "line 1 has only a number; expected a sentence after it"),
     (GOOD + "1 a\n\n", "line 5: the question ends after 1 sentence and has no query; "
      "expected a sentence numbered 2 that contains XXXXX"),
-    ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 columns; expected 4: query TAB answer TAB TAB c"),
+    ("1 a\n2 c XXXXX\tb\ta|b\n", "line 2 has 3 tab-separated columns; expected 4: query, ans"),
     ("1 c XXXXX\tb\t\ta|b\n", "line 1: the query has no context"),
     ("1 a\n2 c\tb\t\ta|b\n", "line 2: the query does not contain XXXXX; expected it exactly once"),
     ("1 a\n2 cXXXXX\tb\t\ta|b\n", "line 2: the query does not contain XXXXX"),

@@ -47,7 +47,7 @@ def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
         ("a\nb\nc\n", "x\n", r"a.txt has 3 lines but .*b.txt has 1, so line 2 has no partner"),
         ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt, line 2: the source is empty; add it, or pass "
          r"skip_blank=True to leave out all such pairs \(3 of 4\)$"),
-        ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt has 3 tab-separated .*cut -f1"),
+        ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt has 3 tab-separated .*say which .*cut -f1"),
         ("", "", "are empty; expected one sentence per line"),
         (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
         ("a\n".encode("utf-16-le"), "x\n", r"a.txt looks like UTF-16LE"),
@@ -87,8 +87,9 @@ def test_missing_folder_and_damaged_files(tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder"):
         read_lines(tmp_path)
     whole = gzip.compress(b"some text that is long enough\n" * 50)
-    for data in (whole[:-12], b"no gzip at all", whole[:20] + b"\xff\xff\xff" + whole[23:]):
-        with pytest.raises(ValueError, match="is not valid gzip data: .* or remove .gz from"):
+    for data, advice in ((whole[:-12], "Copy or"), (b"no gzip at all", "Remove .gz from its name"),
+                         (whole[:20] + b"\xff\xff\xff" + whole[23:], "Copy or download it again$")):
+        with pytest.raises(ValueError, match=f"is not valid gzip data: .*[.] {advice}"):
             read_lines(write(tmp_path / "a.gz", data))
 
 

@@ -25,7 +25,7 @@ def test_ids_by_hand():
 @pytest.mark.parametrize("text, state, message", [
     (Text([[["a"]]]), "article", "not divided into articles, but state = 'article' requires that"),
     (Text([[list("ab")]], "characters", True), "sentence",
-     "has no sentences; set state = 'article' if it has articles, or train with"),
+     "the text is character-level; use 'article' if it has articles, or train with"),
     (TEXT, "carried", "state = 'carried'; expected one of"),
 ])
 def test_texts_without_articles_or_sentences(text, state, message):

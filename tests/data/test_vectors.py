@@ -51,7 +51,7 @@ def test_gzipped_file_has_the_digest_of_its_text(write, tmp_path):
     ([b"the 1 2", b"cat 1"], "line 2 has 1 number after the word 'cat'; expected 2"),
     ([b"the 1 2", b"cat 1 2 3"], "line 2 has 3 numbers after the word 'cat'; expected 2"),
     ([b"2 3", b"the 1 2"], "line 2 has 2 numbers after .* 'the'; expected 3, to match line 1"),
-    ([b"the 1 2", b"cat 1 x"], "line 2: 'x' is not a number; remove"),
+    ([b"the 1 2", b"cat 1 x"], "line 2: 'x' is not a number; fix"),
     ([b"the 1 2", b"cat 1 nan"], "line 2 has a number that is not finite"),
     ([b"1 2", b"the \x00\x01\x02\x03\x00"], "line 2 is not UTF-8 text.* binary"),
     ([b"PK\x03\x04"], "is a zip archive"),

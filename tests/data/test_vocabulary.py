@@ -54,7 +54,7 @@ def test_unknown_share():
     vocabulary = Vocabulary(["a", "b"])
     assert vocabulary.unknown_share([["a", "q", "b"], ["<unk>"]]) == 0.5
     assert vocabulary.unknown_share([["a"]]) == 0
-    with pytest.raises(ValueError, match="no tokens to measure"):
+    with pytest.raises(ValueError, match="there are no tokens in the sentences"):
         vocabulary.unknown_share([[]])
 
 

@@ -54,7 +54,7 @@ def npy(descr, shape="(2,)", values=b"12345678"):
 @pytest.mark.parametrize("data, message", [
     (npy("'<f4'", "(10000000000000,)"), "'x' holds 8 bytes, but float32 of shape (1000000"),
     (npy("'<f4'", "(1,)"), "holds 8 bytes, but float32 of shape (1,) needs 4"),
-    (npy("'|O'"), "holds pickled objects, which are never loaded. Use another"),
+    (npy("'|O'"), "holds pickled objects, which are never loaded. Pass an intact"),
     (npy("'<U1'"), "has dtype <U1; expected float32"),
     (npy("'<f2'"), "has dtype <f2"),
     (npy("[('a', '<f4')]"), "has dtype |V4"),

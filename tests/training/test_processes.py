@@ -166,7 +166,7 @@ def test_failed_fork_raises(monkeypatch):
         raise BlockingIOError(11, "Resource temporarily unavailable")
     monkeypatch.setattr(processes.os, "fork", fork)
     pool = Processes(3)
-    with pytest.raises(MemoryError, match="processes for 3 threads: Resource .* with `ulimit -a`"):
+    with pytest.raises(MemoryError, match="for threads = 3: Resource .* with `ulimit -a`"):
         pool.__enter__()
     assert not alive(pool)
 

@@ -14,7 +14,7 @@ INVALID = {
     "None of a kind": (lambda: a.check_kind("text", None, str, "a text"),
                        TypeError, "^text is None; expected a text$"),
     "a class with the methods": (lambda: a.check_methods("model", Path, "a model", "exists"),
-                                 TypeError, "^model is the class Path; expected a model, not a c"),
+                                 TypeError, "^model is the class Path; pass an instance$"),
     "no function": (lambda: a.check_function("keep", 7, "a function"),
                     TypeError, "^keep is 7, of type int; expected a function$"),
     "a seed": (lambda: a.check_generator(7), TypeError, "^rng is 7, of type int; expected numpy"),

@@ -153,7 +153,7 @@ def computed(exercise: Exercise) -> list[Mistake]:
         if numbers is None or numbers.keys() != right.keys() or agree(numbers, right):
             if curated:
                 raise ValueError(f"exercise {exercise.name}: the mistake {description!r} "
-                                 "changes no number, or raises an exception")
+                                 "must change the result without raising an exception")
             continue
         if not any(one.description == description and agree(numbers, one.numbers)
                    for one in found):

@@ -58,8 +58,8 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
         return of_writer(run, *sentence)
     if isinstance(run, Translator):
         return of_translator(run, *sentence)
-    raise TypeError(f"run is of type {type(run).__name__}; expected a trained run, of type "
-                    "Translator or LanguageModelRun")
+    raise TypeError(f"run is of type {type(run).__name__}; expected the trained run "
+                    "itself (Translator or LanguageModelRun), not its model")
 
 
 def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGradients:

@@ -118,8 +118,8 @@ def _member(archive: Path, file: RemoteFile) -> bytes:
         with zipfile.ZipFile(archive) as opened:
             return opened.read(file.member or "")
     except (zipfile.BadZipFile, KeyError):
-        raise ValueError(f"{file.member} cannot be extracted from {file.url}, because the archive "
-                         "is damaged or has changed; try again later") from None
+        raise ValueError(f"{file.member} is missing or damaged in {file.url}; try again later, or "
+                         f"save it as FOLDER/{file.path} and set {ENVIRONMENT}=FOLDER") from None
 
 
 def _sha256(path: Path) -> str:

@@ -119,7 +119,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
                                                                         class_in(code, of_class))
     now = " and ".join(code.digest[:SHOWN] for _, code in named)
-    advice = "Restore the unchanged file, or train again in another folder"
+    advice = "Restore the original file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
         advice = f"The run kept a copy; inspect it, then pass code = {shlex.quote(str(kept))}"

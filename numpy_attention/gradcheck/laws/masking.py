@@ -251,5 +251,5 @@ def check_causal(check):
         raise ValueError(f"causal = {check.causal} is not an axis of input[0]; pass the index of "
                          "its time axis")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
-        raise ValueError(f"causal = {check.causal}: input[0] has length {first.shape[check.causal]}"
-                         " on this axis, but no output does; pass the index of the time axis")
+        raise ValueError(f"causal = {check.causal} is not a time axis: no output has the length of "
+                         "input[0] on this axis; pass an axis that both share")

@@ -244,8 +244,8 @@ def lines_of(report, brevity=0):
         yield (f"{report.title}: every gradient agrees with central differences, but a law that "
                "they cannot test is broken")
     else:
-        yield (f"{report.title}: wrong gradient for {names(wrong)}; "
-               f"right: {names(report.right) if report.right else 'none'}")
+        right = f"right: {names(report.right)}" if report.right else "none is right"
+        yield f"{report.title}: wrong gradient for {names(wrong)}; {right}"
     yield from report.left_out
     yield from lines_of_kinks(report.wrong_kinks, report.numeric, wrong=True)
     yield from map(str, report.laws)

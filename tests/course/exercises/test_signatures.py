@@ -109,5 +109,5 @@ def test_nothing_is_computed_outside_the_main_thread(folder):
 
 def test_curated_mistake_without_effect_raises():
     right = DOT.mistakes[0][0]
-    with pytest.raises(ValueError, match="the mistake 'none' changes no number, or raises"):
+    with pytest.raises(ValueError, match="the mistake 'none' must change the result"):
         signatures.computed(replace(DOT, mistakes=((right, right, "none"),)))

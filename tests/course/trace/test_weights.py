@@ -135,7 +135,7 @@ def test_models_without_weights_raise():
         weight_gradients(translator("encoder-decoder"), *SENTENCE)
     with pytest.raises(ValueError, match="no attention weights to show"):
         weight_gradients(language_model_run("ngram"), "a b")
-    with pytest.raises(TypeError, match="LuongTranslator; expected a trained run"):
+    with pytest.raises(TypeError, match="LuongTranslator; expected the trained run its"):
         weight_gradients(translator("luong").model, *SENTENCE)
 
 

@@ -114,10 +114,10 @@ def test_changed_file_raises_and_is_not_run(mine, folder):
         Translator.load(folder, [custom_class(str(mine))])
     assert Translator.load(folder, [folder / "mine.py"]).name == "luong"
     (folder / "mine.py").write_text("x")
-    with pytest.raises(ValueError, match="Restore the unchanged file, or train again in another f"):
+    with pytest.raises(ValueError, match="Restore the original file, or train again in another f"):
         Translator.load(folder, [mine])
     (folder / "mine.py").unlink()
-    with pytest.raises(ValueError, match="Restore the unchanged file, or train again in another f"):
+    with pytest.raises(ValueError, match="Restore the original file, or train again in another f"):
         Translator.load(folder, [mine])
 
 
