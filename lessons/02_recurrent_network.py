@@ -386,8 +386,8 @@ for h in (0.1, 0.9):
 #
 # For H units, the factor becomes a matrix, the **Jacobian** of the step: the derivatives of all
 # numbers of h_t with respect to all numbers of h_{t−1}. It combines the two operations that we
-# found above. Only the last step has a loss here, so going back k steps multiplies k of these
-# matrices together:
+# found above. Only the last step has a loss here, so nothing is added on the way. Going back k
+# steps multiplies k of these matrices:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #     dh_{T−k} = dh_T J_T J_{T−1} … J_{T−k+1}
@@ -544,8 +544,8 @@ assert near < far and orthogonal[-1] < 0.35
 # smaller the share, the fewer networks learn, until none does. But n changes along each line, too,
 # and a longer task may be harder for other reasons. The fair comparison is at one n: at n = 8, the
 # two starts have shares of 0.58 and 4e-5, and 17 networks and one. (Even so, the gradient need not
-# be the only reason. An orthogonal U also keeps the *forward* trace of the symbol: the same
-# matrices J_t say how much a change of h_1 changes h_T.)
+# be the only reason. The product of the matrices J_t also says how much a change of h_1 changes
+# h_T. So a start that preserves the gradient also preserves the symbol on its way *forward*.)
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -568,9 +568,11 @@ for start, runs in LONGER.items():
         print(f"  {start:<12} n = {n:<3}", *(f"{one:.2f}" for one in answers), "right")
 
 # %% [markdown]
-# Patience helps. At n = 8, four of five networks with U small learn the task after all. Even at
-# n = 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal,
-# four of five learn n = 16. At n = 32, it is one of five with either start.
+# Patience helps. At n = 8, four of five networks with U small learn the task after all. Even at n =
+# 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal, four
+# of five learn n = 16. At n = 32, it is one of five with either start, although their shares are
+# 3e-16 and 0.07. So the share before training can compare two starts at one n, in few training
+# steps. It is not a threshold for learning.
 #
 # Do the networks learn from the vanished gradient, or does the gradient grow before they learn? We
 # train the same five networks with U small and n = 8 once more, and follow them. This run draws
@@ -590,10 +592,10 @@ show(draw_wait(), "02_wait")
 # its start.
 #
 # Which comes first? In all five networks, the slow rise of the share comes first: it grows at least
-# ninefold from its lowest point while the answers are still guesses. For the final jump, only seed
-# 11 can tell, and there, too, the share comes first. With the other four, jump and right answers
-# come within the same 200 training steps. What starts the rise, we do not know. (One suspect is
-# Adam, which makes tiny gradients larger. Question 8 tests it.)
+# ninefold from its lowest point while the answers are still guesses. Does the final jump come
+# before the right answers, too? With seed 11, it does. With the other four, both come within the
+# same 200 training steps. What starts the rise, we do not know. (One suspect is Adam, which makes
+# tiny gradients larger. Question 8 tests it.)
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -763,7 +765,8 @@ assert verse.endswith("flowing with mi") and share[12] < 0.02
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
-# flat and the slope 1 − h² is small. This is your second case again, u = 1.8 with h = 0.9.
+# flat and the slope 1 − h² is small. This is the second pencil example of part A again, u = 1.8
+# with h = 0.9.
 #
 # Does our guess get this right? We test it on the trained model and on four random networks. Their
 # U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the same letters through the trained embedding.
@@ -841,9 +844,9 @@ show(ax, "02_gradient_flow")
 # A gradient that has vanished cannot be repaired by scaling it up. Take the loss of one time step:
 # its dU is a sum over this step and all earlier ones. Scaling makes all its terms grow by the same
 # factor, so the distant ones remain as small a part of dU as before. (Adam scales each parameter
-# separately. So it can enlarge the gradients of the first symbol's embedding, which are all
-# distant. But within dU, even Adam cannot tell distant terms from near ones.) The remedy must begin
-# in the network.
+# separately. In the recall task, the first symbols occur only at the start, so the gradients of
+# their embeddings have all come a long way, and Adam can enlarge them. But within dU, even Adam
+# cannot tell distant terms from near ones.) The remedy must begin in the network.
 
 # %% [markdown]
 # ## What others call it

@@ -256,10 +256,9 @@ print("all four equal their central differences")
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
-# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (Why is the
-# constant's number not 0 as well? At this sum, both units have the same slope. *Before* enters them
-# with the weights 1 and −1, so the two contributions cancel. The constant enters both with −0.5, so
-# they add up.)
+# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (The constant is
+# different. It enters both units with −0.5, so its two contributions add up. Those of *before*,
+# with 1 and −1, cancel.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -600,8 +599,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # - `q k | v p`, the paper's, separates both.
 #
 # Which suspect is guilty? (The result is only a hint, because each cut also separates other pairs.
-# `k v p | q`, for example, also separates query from key.) Guess, then run. The table has the means
-# of ten seeds, recorded before.
+# `k v p | q`, for example, also separates query from key.) Guess, then run. The cell trains three
+# of these cuts with three seeds (you have seen the fourth). Then it prints the means of ten
+# recorded seeds for all four.
 
 
 # %% tags=["training"]
@@ -639,11 +639,11 @@ assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 # cuts beat one vector of 8, whose mean is 28 %. So a longer state may help, too. We return to this
 # at the end.
 #
-# But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps the signs
-# cancel: in half of the states their gradients agree, and in the other half they are opposite. Then
-# most cosines would be far from 0, although their mean is close to it. We can see whether that is
-# so. We take the *mean size* of the cosines, without their signs, and compare it with that of two
-# random directions.
+# But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps strong
+# conflicts cancel out: in half of the states their gradients agree, and in the other half they are
+# opposite. Then most cosines would be far from 0, although their mean is close to it. We can see
+# whether that is so. We take the *mean size* of the cosines, without their signs, and compare it
+# with that of two random directions.
 
 # %% tags=["training"]
 terms = [terms_of(model, test) for model in models["one vector of 8"]]
@@ -655,10 +655,10 @@ print(f"mean size of the cosine of two random directions in 8 dimensions: {by_ch
 assert max(sizes) < by_chance
 
 # %% [markdown]
-# No, the signs do not cancel: these cosines are even a little closer to 0 than those of two random
-# directions. So hardly anything in these gradients accuses key and value. A gradient only says what
-# a small change of h would do now. It does not say how good a very different h would be, or how
-# long training takes to get there. So we had to cut.
+# No. On average, these cosines are even a little smaller than those of two random directions, so no
+# strong conflict hides behind the mean. Hardly anything in these gradients accuses key and
+# value. A gradient only says what a small change of h would do now. It does not say how good a very
+# different h would be, or how long training takes to get there. So we had to cut.
 #
 # ## Your cut
 #
@@ -716,9 +716,9 @@ show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
 # Did the parts help because they separate the roles, or because they make the state longer? On this
-# task, an uncut vector of 13 is enough: on average, it does better than any cut, also those of 16
-# and 24. But among cuts, it matters which roles share a part. All this is after 800 steps: it is
-# about how fast the models learn, not about what they can learn. In detail:
+# task, an uncut vector of 13 is enough: on average, it does better than any cut, although the cuts
+# have 16 or 24 numbers. But among cuts, it matters which roles share a part. All this is after 800
+# steps: it is about how fast the models learn, not about what they can learn. In detail:
 #
 # 1. **Without a cut, 13 numbers are enough.** One vector of 13 separates nothing: the same numbers
 #    must hold both letters. Yet its mean is higher than that of every cut. Compared seed by seed,
@@ -726,17 +726,19 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #    is lower only because of one failed run.
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
 #    63 %. This is the clearest difference between the cuts.
-# 3. **The cosines did not tell us so.** They accused query and predict. In the table of suspects,
-#    separating query from predict did not help. One comparison favours it: `q v | k p` has a higher
-#    mean than `q v p | k`. But differences of this size may be chance. A cosine does not show how
-#    large the gradients are, nor how long a network needs.
+# 3. **The cosines did not tell us to keep key and value apart.** They accused query and predict. In
+#    the table of suspects, separating query from predict did not help. One comparison favours it:
+#    `q v | k p`, with p in the part of the key, has a higher mean than `q v p | k`. But differences
+#    of this size may be chance. A cosine does not show how large the gradients are, nor how long a
+#    network needs.
 #
 # Three smaller observations:
 #
 # - The letters that a role needs are a good guide, but a risky one. The two cuts by content have
 #   the best typical run of all cuts (medians 100 and 98 %, the others at most 95 %). But one run of
-#   `q v | k p` and three of `q v p | k` fail, that is, stay below 70 %. `q k p | v` never does. We
-#   do not know why.
+#   `q v | k p` and three of `q v p | k` fail, that is, stay below 70 %. `q k p | v` never does. So
+#   on average, our cut by content does not beat every other cut: it only ties with `q k p | v`, at
+#   93 %. We do not know why some runs fail.
 # - The worst cut, `q k v | p`, gives predict 8 numbers of its own, and does worse than one vector
 #   of 8. One guess: in one vector, the gradient of predict helps the other roles to learn (question
 #   4).

@@ -63,7 +63,7 @@ def test_ensemble(capsys, tmp_path):
     assert "copy: ensemble of 2, the first: rnnsearch, " in capsys.readouterr().out
     assert main(["translate", "copy", "3 1 4", "--ensemble", other]) == 0
     assert capsys.readouterr().out.count("\n") == 1
-    for wrong, message in ((f"{other},{other}", "different"), (tmp_path / "nix", "no checkpoint")):
+    for wrong, message in ((f"{other},{other}", "repeats"), (tmp_path / "nix", "no checkpoint")):
         assert message in failure(capsys, "evaluate", "copy", "--ensemble", wrong)
     assert "state = 'sentence'" in failure(capsys, "evaluate", "plain", "--ensemble", "sentences")
 
