@@ -588,8 +588,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # - **Query and predict.** Their cosine, about −0.3, accuses them.
 # - **Key and value.** Their cosine is close to 0. But think of the example: a state is found by the
 #   letter *before*, and what is fetched from it is the letter *now*. So the key needs one letter,
-#   and the value another. (Query and key differ, too: a state asks with *now*, and is
-#   found by *before*. More on this below.)
+#   and the value another. (Query and key differ, too: a state asks with *now*,
+#   and is found by *before*. See the section "Your cut".)
 #
 # To test them, we cut a state of 16 into two parts of 8, in four ways:
 #
@@ -703,9 +703,8 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 #
 # On average, the cut by content beats every cut above. But three seeds are few. Here are ten seeds,
 # for all seven cuts into two parts and the paper's cut into three (recorded before; the code is in
-# answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of
-# 13. It has 3,245 parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the
-# vector of 16. Will it beat the cuts? In the figure, each state is a strip with one cell for each
+# answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245
+# parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat the cuts? In the figure, each state is a strip with one cell for each
 # part. A cell is hatched if its roles need both letters, *now* and *before*.
 
 # %% tags=["training"]

@@ -68,8 +68,8 @@ class HardAttention(Module):
 
     def __post_init__(self):
         if isinstance(self.attention, type) or not hasattr(self.attention, "score"):
-            raise TypeError(f"attention is {type_name(self.attention)}; expected an object with a "
-                            "method `score`, such as AdditiveAttention.create(…)")
+            raise TypeError(f"attention is {type_name(self.attention)}; expected an instance with "
+                            "a `score` method, such as AdditiveAttention.create(…)")
         check_number("soft", self.soft, 0, 1)
 
     def read(self, values, mask):
