@@ -704,8 +704,9 @@ print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
 # On average, the cut by content beats every cut above. But three seeds are few. Here are ten seeds,
 # for all seven cuts into two parts and the paper's cut into three (recorded before; the code is in
 # answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245
-# parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the vector of 16. Will it beat the cuts? In the figure, each state is a strip with one cell for each
-# part. A cell is hatched if its roles need both letters, *now* and *before*.
+# parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the vector of 16.
+# Will it beat the cuts? In the figure, each state is a strip with one cell for each part. A cell is
+# hatched if its roles need both letters, *now* and *before*.
 
 # %% tags=["training"]
 assert beaten == cuts
