@@ -4,8 +4,8 @@
 # **You will be able to** split one state into a key, a value and a predict part, and test a
 # suspicion about the gradients that meet in it.
 #
-# **Needs:** lesson 11. **Time:** 50 minutes to read, about 7 of them for the optional part B; about
-# a minute to run.
+# **Needs:** lesson 11. **Time:** 50 minutes to read, about 7 of them for the optional part B;
+# about a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
 # the next word. At later steps, as part of the memory, it was *found* and *fetched*. Is that too
@@ -25,7 +25,7 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
-                         possible, print_cosines, print_suspects, print_ten_seeds, print_wikitext,
+                         possible, print_cosines, print_pairs, print_ten_seeds, print_wikitext,
                          terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
@@ -257,8 +257,8 @@ print("all four equal their central differences")
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
 # −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (The constant is
-# different. It enters both units with −0.5, so its two contributions add up. Those of *before*,
-# with 1 and −1, cancel.)
+# different. It enters both units with −0.5, so their slopes add up. *Before* enters them with 1 and
+# −1, so their slopes cancel.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -278,6 +278,8 @@ print("all four equal their central differences")
 # next step. It reads all parts.)
 #
 # ## All words at once
+#
+# In code, the layer that reads the states h and returns y is called a *reader*.
 #
 # As in lesson 11, the scores of all steps form a matrix, with a row for each step t that asks and a
 # column for each state i. Step t sees state i if 0 < t − i ≤ window. The first step sees nothing,
@@ -535,7 +537,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 #   and predict terms: at any other step, dy is 0.
 # - The last of a text's 15 states, which is the third question, is never found or fetched. So
 #   14 · 500 = 7,000 states have key and value terms.
-# - Both hold for the first two questions: 2 · 500 = 1,000 states have all four.
+# - The first two questions ask, and are looked at later. So 2 · 500 = 1,000 states have all four.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -581,34 +583,23 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # Why do query and predict disagree? We do not know. (Question 4 shows what predict does with the
 # letter *now*, which the query needs.)
 #
-# ## Two suspects
+# ## Which pair should be separated?
 #
-# Which conflict holds one vector of 8 back? There are two suspects, and each is a pair of roles:
+# The cosine accuses query and predict. But what about the others? In the example, the key needs the
+# letter *before*, by which its state is found. The value needs the letter *now*, and so does the
+# query. Predict needs neither, because the answer comes with c. So a vector in which key and value
+# share a part must hold both letters, although their cosine is close to 0.
 #
-# - **Query and predict.** Their cosine, about −0.3, accuses them.
-# - **Key and value.** Their cosine is close to 0. But think of the example: a state is found by the
-#   letter *before*, and what is fetched from it is the letter *now*. So the key needs one letter,
-#   and the value another. (Query and key differ, too: a state asks with *now*,
-#   and is found by *before*. See the section "Your cut".)
-#
-# To test them, we cut a state of 16 into two parts of 8, in four ways:
-#
-# - `q p | k v` separates neither of the two pairs;
-# - `k v p | q` separates query and predict;
-# - `q k p | v` separates key and value;
-# - `q k | v p`, the paper's, separates both.
-#
-# Which suspect is guilty? (The result is only a hint, because each cut also separates other pairs.
-# `k v p | q`, for example, also separates query from key.) Guess, then run. The cell trains three
-# of these cuts with three seeds (you have seen the fourth). Then it prints the means of ten
-# recorded seeds for all four.
+# To find out, we cut a state of 16 into two parts of 8. There are only seven ways to divide four
+# roles between two parts, so we try them all. If a pair of roles holds one vector of 8 back, then
+# the cuts that separate this pair should be the best. Guess: which pair is it? And which cut will
+# be the best?
 
 
 # %% tags=["training"]
 def cut(name, seed):
     """An untrained model with two parts, its roles divided at the | in the name."""
     first, second = (part.split() for part in name.split(" | "))
-    assert sorted(first + second) == list("kpqv"), f"write each of q k v p once in {name!r}"
 
     class Cut(KeyValueReadout):             # read_by says which part the library gives to a role
         read_by = {role: int(role[0] in second) for role in ROLES}     # part 0 or part 1
@@ -620,130 +611,60 @@ def cut(name, seed):
 
 
 # %% tags=["training"]
-print("\ntwo parts of 8, with the roles divided in other ways: right answers")
-for name in ("q p | k v", "k v p | q", "q k p | v"):
+print("\nthe other six cuts into two parts of 8: right answers")
+for name in ("q k v | p", "k v p | q", "q p | k v", "q v p | k", "q k p | v", "q v | k p"):
     answers_of(name, partial(cut, name))
-print_suspects()
-
-# %% tags=["training"]
-assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"]) < 0.1
-assert (right["q k p | v"] > small).all()
-assert min(np.ptp(right["q p | k v"]), np.ptp(right["k v p | q"])) > 0.3
 
 # %% [markdown]
-# With the first two cuts, the three seeds differ widely, so ten seeds must decide. Read the table
-# along its rows: separating key and value helps, from 63 to 93 % and from 46 to 83 %. Read it down
-# its columns: separating query and predict does not help. The means even fall, from 63 to 46 % and
-# from 93 to 83 %. (Both falls may be chance: merely swapping the order of the parts moves some
-# seeds by more. See question 3.) So it seems that the cosines accused the wrong pair. But all four
-# cuts beat one vector of 8, whose mean is 28 %. So a longer state may help, too. We return to this
-# at the end.
+# With some of the cuts, the three seeds differ widely, so ten seeds must decide. (Recorded before;
+# the code is in answer 3.) Every pair of roles is apart in four of the seven cuts, and together in
+# three. The table compares the means of the four and of the three, next to the pair's cosine:
+
+# %% tags=["training"]
+print_pairs(mean_of)
+assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"]) < 0.1
+
+# %% [markdown]
+# Key and value make by far the largest difference: 88 % if they are apart, and 39 % if they are
+# together. The accused pair, query and predict, does worse apart than together, 57 and 79 %. (Half
+# of this gap comes from a single cut, `q k v | p`.) So the cosines accused the wrong pair.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps strong
-# conflicts cancel out: in half of the states their gradients agree, and in the other half they are
-# opposite. Then most cosines would be far from 0, although their mean is close to it. We can see
-# whether that is so. We take the *mean size* of the cosines, without their signs, and compare it
-# with that of two random directions.
+# conflicts cancel out in the mean? They do not: the cosines are not larger than those of random
+# directions (question 5). But a gradient only says what a small change of h would do now. It says
+# nothing about a very different h, or about how long training takes to get there. So we had to cut.
+#
+# ## The verdict
+#
+# Now to the other question: did the parts help because they separate the roles, or because they
+# make the state longer? All cuts but one beat one vector of 8, but one vector of 16 beats them all.
+# It has more parameters than two parts of 8, so here is a fairer control, one vector of 13. It has
+# fewer (3,245, compared with 3,422). Guess: will it beat the cuts?
+#
+# In the figure, each state is a strip with one cell for each part.
 
 # %% tags=["training"]
-terms = [terms_of(model, test) for model in models["one vector of 8"]]
-sizes = [np.abs(cosines_of(one["key"], one["value"])).mean() for one in terms]
-by_chance = np.abs(cosines_of(*rng.standard_normal((2, 7000, 8)))).mean()
-print("mean size of the cosine of key and value, one vector of 8: "
-      + ", ".join(f"{size:.2f}" for size in sizes))
-print(f"mean size of the cosine of two random directions in 8 dimensions: {by_chance:.2f}")
-assert max(sizes) < by_chance
-
-# %% [markdown]
-# No. On average, these cosines are even a little smaller than those of two random directions, so no
-# strong conflict hides behind the mean. Hardly anything in these gradients accuses key and
-# value. A gradient only says what a small change of h would do now. It does not say how good a very
-# different h would be, or how long training takes to get there. So we had to cut.
-#
-# ## Your cut
-#
-# Can we find a good cut without trying them all? Ask what each role must *read* in the state: the
-# letter *now*, the letter *before*, or neither? Roles that read the same letter can share a part.
-# Replace the two question marks, and choose the best cut. Write it into the next cell, and guess
-# its share of right answers before you run it. (Our answer follows the cell.)
-#
-# | role | query | key | value | predict |
-# |---|---|---|---|---|
-# | letter | ? | before | now | ? |
-#
-# Hint: in the example, a key holds *now*, too. Which role needs it there?
-
-# %% tags=["training"]
-cuts = [name for name in right if " | " in name]        # those that you have seen
-yours = ""                                              # such as "q k | v p"
-if yours:
-    print("\nyour cut: right answers")
-    answers_of(yours, partial(cut, yours))
-
-# %% [markdown]
-# The query needs *now*, which is the letter asked about. In the example, a key holds *now* only
-# because the query shares its part. (W_s does not read it, as the zero column of dK shows.) Predict
-# needs neither letter, because the answer comes with c. (It could use *now* to vote against the
-# letter that is asked about, which is never the answer: question 4.)
-#
-# So query and value can share a part, and the key gets the other one. Predict could go to either
-# part. We put it with the key, to have two roles in each: `q v | k p`. (The other place, `q v p |
-# k`, will come with ten seeds.) This *cut by content* should beat every cut that you have seen: in
-# each of those, some part must hold both *now* and *before*.
-
-# %% tags=["training"]
-by_content = "q v | k p"
-print("\nthe cut by content: right answers")
-answers_of(by_content, partial(cut, by_content))
-beaten = [name for name in cuts if right[by_content].mean() > right[name].mean()]
-print(f"on average, it beats {len(beaten)} of the {len(cuts)} cuts above")
-
-# %% [markdown]
-# ## The verdict of ten seeds
-#
-# On average, the cut by content beats every cut above. But three seeds are few. Here are ten seeds,
-# for all seven cuts into two parts and the paper's cut into three (recorded before; the code is in
-# answers 2 to 4). Two cuts are new, and so is one uncut model: a vector of 13. It has 3,245
-# parameters, fewer than two parts of 8 (3,422), so it is a fairer control than the vector of 16.
-# Will it beat the cuts? In the figure, each state is a strip with one cell for each part. A cell is
-# hatched if its roles need both letters, *now* and *before*.
-
-# %% tags=["training"]
-assert beaten == cuts
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
 print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# Did the parts help because they separate the roles, or because they make the state longer? On this
-# task, an uncut vector of 13 is enough: on average, it does better than any cut, although the cuts
-# have 16 or 24 numbers. But among cuts, it matters which roles share a part. All this is after 800
-# steps: it is about how fast the models learn, not about what they can learn. In detail:
-#
-# 1. **Without a cut, 13 numbers are enough.** One vector of 13 separates nothing: the same numbers
-#    must hold both letters. Yet its mean is higher than that of every cut. Compared seed by seed,
-#    `q v | k p` wins: it is higher with five seeds, equal with three and lower with two. Its mean
-#    is lower only because of one failed run.
+# 1. **No cut is needed.** One vector of 13 separates nothing, and is shorter than the cut states,
+#    which have 16 or 24 numbers. Yet its mean is higher than that of every cut, and none of its ten
+#    seeds fails, that is, stays below 70 %. So a longer vector is enough.
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
-#    63 %. This is the clearest difference between the cuts.
-# 3. **The cosines did not tell us to keep key and value apart.** They accused query and predict. In
-#    the table of suspects, separating query from predict did not help. One comparison favours it:
-#    `q v | k p`, with p in the part of the key, has a higher mean than `q v p | k`. But differences
-#    of this size may be chance. A cosine does not show how large the gradients are, nor how long a
-#    network needs.
+#    63 %.
+# 3. **The cosines did not tell us so.** They accused query and predict. A cosine does not show how
+#    large the gradients are, nor how long a network needs.
 #
-# Three smaller observations:
+# Which cut did you choose? If you went by the letters, you put query and value, which need *now*,
+# apart from the key, which needs *before*. There are two such cuts, and they are a good choice, but
+# a risky one. Most seeds of `q v | k p` answer everything, but one fails. With `q v p | k`, three
+# fail. We do not know why.
 #
-# - The letters that a role needs are a good guide, but a risky one. The two cuts by content have
-#   the best typical run of all cuts (medians 100 and 98 %, the others at most 95 %). But one run of
-#   `q v | k p` and three of `q v p | k` fail, that is, stay below 70 %. `q k p | v` never does. So
-#   on average, our cut by content does not beat every other cut: it only ties with `q k p | v`, at
-#   93 %. We do not know why some runs fail.
-# - The worst cut, `q k v | p`, gives predict 8 numbers of its own, and does worse than one vector
-#   of 8. One guess: in one vector, the gradient of predict helps the other roles to learn (question
-#   4).
-# - With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
-#   numbers have room for all four roles. It only takes longer to learn how.
+# All this is after 800 steps: it is about how fast the models learn, not about what they can learn.
+# With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
+# numbers have room for all four roles. It only takes longer to learn how.
 #
 # So if you cut a state, compare it with an uncut vector that has as many parameters.
 
@@ -868,15 +789,17 @@ print_wikitext()
 #    why does three times the state cost so little?
 # 3. The order of the parts in the state should not matter. Does it? Write `q p | k v` the other way
 #    round, with the seeds 1 and 2. What does this say about differences of ten points between cuts?
-# 4. The cut `q k v | p` answers 7 % of the questions, less than one vector of 8, although its
-#    predict part has 8 numbers of its own. Why? Try two experiments: take predict away from one
-#    vector of 8 (`without_predict` in `roles_parts`), and train the cut four times as long.
-# 5. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
-#    one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine between their two matrices
-#    G, each read as one long vector. First, by hand: take n = 2, two roles and two states. Invent
-#    the four gradients so that the mean cosine is 0 but the overlap is 1. Then measure the overlaps
-#    in the trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction
-#    with the others?
+# 4. The cut `q k v | p` answers fewer questions than one vector of 8, although its predict part has
+#    8 numbers of its own. Why? Try two experiments: take predict away from one vector of 8
+#    (`without_predict` in `roles_parts`), and train the cut four times as long.
+# 5. Strong conflicts in single states could cancel out in a mean of cosines. Show that those of key
+#    and value do not: compare the mean *size* of their cosines, without the signs, with that of two
+#    random directions. Then: do two roles use the same directions of the state? Let D (T · B, n) be
+#    all gradients of a role, one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine
+#    between their two matrices G, each read as one long vector. First, by hand: take n = 2, two
+#    roles and two states. Invent the four gradients so that the mean cosine is 0 but the overlap is
+#    1. Then measure the overlaps in the trained vectors of 8 and 16. In the vector of 16, which
+#    role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must predict

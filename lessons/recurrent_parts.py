@@ -158,13 +158,17 @@ RIGHT = {
 
 
 def draw_wait():
-    """Plot SHARES and RIGHT over the training steps; → Figure."""
+    """Plot SHARES and RIGHT over the training steps; → Figure.
+
+    Below, each curve is thinner than the one before it, so that equal curves remain visible.
+    """
     figure, (above, below) = plt.subplots(2, 1, figsize=(6.5, 5), layout="constrained",
                                           sharex=True)
     for place, (seed, shares) in enumerate(SHARES.items()):
         style = plotting.base.curve_style(place)
         above.semilogy(range(0, 200 * len(shares), 200), shares, label=f"seed {seed}", **style)
-        below.plot(range(0, 200 * len(shares), 200), RIGHT[seed], **style)
+        below.plot(range(0, 200 * len(shares), 200), RIGHT[seed],
+                   **style | {"markersize": 11 - 1.5 * place, "linewidth": 3.5 - 0.5 * place})
     above.legend()
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
               title="In all five networks, the gradient rises as they learn")

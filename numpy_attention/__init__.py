@@ -35,7 +35,7 @@ Shapes in comments, docstrings and errors use one table of letters:
     G  gates · H, all pre-activations of a cell side by side
     D  values that attention averages, annotations; the size of a Transformer
     Q  query
-    A  the layer in which query and key meet
+    A  the layer to which query and key are projected
     P  the layer in which local-p predicts its position
     K  input of the output layer
     M  states that a language model carries on to the next batch

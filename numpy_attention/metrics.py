@@ -212,7 +212,7 @@ def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> floa
 def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int = 1) -> float:
     """Return the share of linked target words whose largest weight is near a sure link.
 
-    Near means at most `distance` positions away. A linked target word has at least one sure link.
+    Near means within `distance` source positions. A linked target word has at least one sure link.
     """
     check_number("distance", distance, 0, expected="0 or more")
     pairs = _pairs(pairs)

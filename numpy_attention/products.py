@@ -49,7 +49,8 @@ def has_small_kernels():
 def fixed_weights():
     """Context manager that caches the weight layouts computed by `few_rows`.
 
-    Weights must not change inside the `with` block. All threads and nested blocks share the cache.
+    Weights must not change inside the block. Nested blocks share the cache, and so do threads that
+    run in a copy of the context.
     """
     token = _laid_out.set({} if _laid_out.get() is None else _laid_out.get())
     try:
@@ -61,9 +62,9 @@ def fixed_weights():
 def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
-    The result multiplies like W. It is a Panels object if that is faster. Otherwise it is a
-    contiguous array, because a product with a view such as W.T takes up to twice as long, or W
-    itself if `steps` is too small to pay for a copy.
+    The result multiplies like W. It is a Panels object if that is faster. Otherwise it is W itself
+    if `steps` is too small to pay for a copy, and a contiguous array if not. A product with a view
+    such as W.T takes up to twice as long as with a contiguous copy.
     """
     laid_out = _laid_out.get()
     copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product
@@ -82,9 +83,9 @@ def few_rows(W, rows, steps=1):
 
 
 def aligned(array):
-    """Return a contiguous copy of an array that begins at a multiple of LINE bytes.
+    """Return a contiguous copy of an array, at an address that is a multiple of LINE.
 
-    Otherwise every load of a whole register reads two lines of the cache.
+    At other addresses, every load of a whole register reads two lines of the cache.
     """
     spare = np.empty(array.size + LINE // array.itemsize, array.dtype)
     start = -spare.__array_interface__["data"][0] % LINE // array.itemsize

@@ -1,9 +1,8 @@
 """Everything that can be chosen by name, and the module that defines it.
 
 A new cell, score or model is one file and one line in a table below. Then the command line offers
-it, the models build it, and the gradient checks, the laws and `compare` include it. A table may
-hold the class itself instead of "package.module:Class". Nothing heavy is imported here, so that
-`--help` is fast.
+it, the models build it, and the gradient checks and `compare` include it. A table may hold the
+class itself instead of "package.module:Class". Nothing heavy is imported here, so `--help` is fast.
 """
 
 import os

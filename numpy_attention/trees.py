@@ -1,4 +1,4 @@
-"""Trees, the states that models carry from batch to batch: arrays (B, …), tuples of trees, None."""
+"""States carried from batch to batch are trees: an array (B, …), None, or a tuple of trees."""
 
 import numpy as np
 

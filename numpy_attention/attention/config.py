@@ -30,7 +30,7 @@ class AttentionConfig:
         `create` receives only the arguments in its signature
     window: a name of `registry.WINDOWS`
     width: a window has 2 · width + 1 positions
-    backwards: whether source sentences are reversed, so that local-m starts at their last word
+    backwards: whether source sentences are reversed. If so, local-m starts just before </s>
     alignment: the hidden size of the score and of local-p, or the total size of the heads of
         "multi-head"; by default, the size of the query
     longest: the largest number of source positions, with </s>, that "location" supports

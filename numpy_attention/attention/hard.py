@@ -58,7 +58,7 @@ class HardAttention(Module):
     where R is the loss of the words predicted after the choice, and b is a baseline that does not
     depend on the choice. The model passes (R − b) · onehot(j) to `step_backward` as dweights. In
     training, a random fraction `soft` of the sentences reads the expected value Σ_j α_j h_j
-    instead, which has a derivative. For these, dweights has no effect.
+    instead, which has a derivative. For these sentences, dweights has no effect.
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context (B, D), weights α (B, S).
     """
@@ -97,13 +97,13 @@ class HardAttention(Module):
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
-        """Return which rows read the expected value, none for a plain Memory → booleans (B,)."""
+        """Return for each row whether it is soft; all False for a plain Memory → booleans (B,)."""
         if not isinstance(memory, SampledMemory):
             return np.zeros(len(memory.mask), bool)
         return memory.uniform(SOFT_STEP) < self.soft
 
     def choose(self, weights, memory, t):
-        """Sample a position for each row, or take the argmax.   weights (B, S) → positions (B,)."""
+        """Sample from a SampledMemory, else take the argmax.   weights (B, S) → positions (B,)."""
         if not isinstance(memory, SampledMemory):
             return weights.argmax(1)
         totals = weights.cumsum(1)                                              # (B, S)

@@ -73,10 +73,10 @@ class MemoryGradient:
     def defer(self, name, *factors):
         """Store the factors of one product of a step, each (B, size), until `read_backward`.
 
-        name: "values" or a field, whose gradient is the sum of the products. A step may defer
-        several products under the same name. Raises TypeError if a factor is not an array, and
-        ValueError if its shape is wrong or its size differs from an earlier step. These checks are
-        made here, so that the traceback shows the wrong line of a user-defined score.
+        name: "values" or a matrix of the attention, such as "W_a". Its gradient is the sum of all
+        products with this name. Raises TypeError if a factor is not an array, and ValueError if its
+        shape is wrong or its size differs from an earlier step. These checks are made here, so that
+        the traceback shows the wrong line of a user-defined score.
         """
         earlier = self.pending.get(name, [()])[0]
         sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)

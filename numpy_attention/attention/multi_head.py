@@ -186,7 +186,7 @@ class MultiHeadAttention(Module):
         return Memory(values, self.keys_and_values(values), mask)
 
     def step(self, query, memory, t):
-        """Attend to memory in any step t: query (B, Q) → context (B, O), weights (B, S), cache."""
+        """Attend to memory: query (B, Q) → context (B, O), weights (B, S), cache. t is unused."""
         y, weights, attend_cache = self.attend(query[:, None], memory.keys, memory.mask[:, None])
         return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
 

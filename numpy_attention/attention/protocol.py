@@ -7,7 +7,7 @@ from numpy_attention.module import Array
 
 
 class Attention(Protocol):
-    """Attention mechanism of a decoder, which reads a batch once and steps once per target word.
+    """Attention mechanism of a decoder: one `read` per batch, then one `step` per target word.
 
         memory = attention.read(values, mask)
         for t = 0 … T − 1:

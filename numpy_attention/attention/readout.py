@@ -13,7 +13,7 @@ class HistoryReadout(Module):
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory is a
     pair (states (B, M, H), known (B, M)), or None. It holds the last states of earlier chunks of
-    the text; a chunk is the steps of one batch. `known` is False where there is no such state.
+    the text; a chunk is the steps of one batch. `known` is False where an entry is only padding.
     `forward` takes the memory before the chunk and returns the memory after the chunk, which has
     `keep` states, by default `carried`. The gradient stays within a chunk.
 
@@ -25,8 +25,8 @@ class HistoryReadout(Module):
     def remember(self, h, mask, memory, size=None):
         """Append h to the states in memory → states (B, M + T, H), known (B, M + T).
 
-        known is True where a state exists. h, mask, memory: as in `forward`. size: if memory is
-        None, the number M of zero states, marked as not known, to use instead; by default 0.
+        known is True where a state exists. h, mask, memory: as in `forward`. size: the number
+        of zero states to start with if memory is None, with known = False; by default 0.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T

@@ -27,8 +27,8 @@ class ReadoutConfig:
 
     attention: "single" or "combined" (Salton et al. 2017); "attention", "key-value",
         "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection", a 2-gram: one layer
-        between state and words, which reads no earlier states; or a user-defined HistoryAttention,
-        used like "attention" with unsplit states and without a bias
+        between state and words, which reads no earlier states; or a user-defined HistoryAttention
+        class, for which states are not split and the readout has no bias
     window: the number of earlier states that attention may read; None: all
     carried: the number of states kept from the previous batch; an N-gram model keeps order − 2
         states unless carried is 0

@@ -34,7 +34,7 @@ class ScaledDotProductAttention(Module):
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """Return softmax(scores) at visible positions. `analysis.ablation` replaces this method."""
+        """Return softmax(scores) where visible. An ablation (`ablate`) replaces this method."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):

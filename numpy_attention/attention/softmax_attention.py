@@ -42,7 +42,7 @@ class SoftmaxAttention(Module):
     def read(self, values, mask):
         """Store the values and the mask in a Memory without keys.   values (B, S, D), mask (B, S).
 
-        Raises ValueError if D is not `value_size`, and TypeError unless all dtypes are equal.
+        Raises ValueError if D is not `value_size`, and TypeError if a parameter has another dtype.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
                     "memories are batch-major")
@@ -51,11 +51,11 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """Return softmax(scores) at visible positions. `analysis.ablation` replaces this method."""
+        """Return softmax(scores) where visible. An ablation (`ablate`) replaces this method."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
-        """Attend to memory in any step t: query (B, Q) → context (B, D), weights (B, S), cache."""
+        """Attend to memory: query (B, Q) → context (B, D), weights (B, S), cache. t is unused."""
         scored = self.score(query, memory)
         check_returned(self.score, scored, "scores", memory.mask.shape, "(B, S)", "cache")
         scores, scored = scored
@@ -86,8 +86,8 @@ class SoftmaxAttention(Module):
     def read_backward(self, memory, dmemory, grads):
         """Compute the gradient of the values → dvalues (B, S, D).
 
-        Adds the deferred gradients of matrices to grads. Raises ValueError if the product of the
-        factors deferred for a field does not have the field's shape.
+        Adds the deferred gradients of matrices to grads. Raises ValueError if a deferred product
+        does not fit the matrix with its name.
         """
         for name in dmemory.pending:
             if name != "values":

@@ -21,7 +21,7 @@ from numpy_attention.validation.results import check_returned, check_written
 
 @dataclass
 class Steps:
-    """The arrays of T steps of a cell, computed forward and read by the backward pass.
+    """The arrays of T steps of a cell, which the forward pass writes and the backward pass reads.
 
     Step t is at index t, and the state after step t is at index t + 1.
     """
@@ -121,7 +121,7 @@ class Cell(Module):
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
     def _weights_backward(self, da, xs, grads):
-        """Add the gradients of W and b to grads. A stack calls this where it already has dxs."""
+        """Add the gradients of W and b to grads. A stack calls this if it already has dxs."""
         check_returned(self.end_backward, da, "da", (*xs.shape[:2], len(self.b)), "(T, B, G)")
         grads.W += as_rows(xs).T @ as_rows(da)
         grads.b += as_rows(da).sum(0)
@@ -182,7 +182,7 @@ class Cell(Module):
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy (B, H) is the gradient of h_t from the layers that read it. dstate is from later steps.
+        dy (B, H): ∂L/∂h_t from the layers above. dstate: the state's gradient from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         others = ["dc"] * (len(arrays(dstate)) - 1)
@@ -211,7 +211,7 @@ class Cell(Module):
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grads):
-        """Return the gradients of xs and the initial state. dys and dstate may be None, for 0."""
+        """Return the gradients of xs and the initial state. A dys or dstate of None means 0."""
         xs, steps = cache
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys

@@ -37,7 +37,7 @@ class GRU(Cell):
         h_t = (1 − z) ∘ n + z ∘ h                           update="old": z weights the old state
         h_t = z ∘ n + (1 − z) ∘ h                           update="new": z weights the candidate
 
-    Here x is x_t, h is h_{t−1}, and n is the candidate. Both conventions differ between sources:
+    Here x is x_t, h is h_{t−1}, and n is the candidate. Sources differ in `reset` and `update`:
 
         paper or library                                reset     update
         Bahdanau et al. 2015, A.1.1                     before    new

@@ -110,5 +110,5 @@ class RecurrentCell(Protocol):
                  grads: Any) -> tuple[Array, Any]:
         """Return the gradients of xs and of the initial state.
 
-        dys: the gradient of ys. dstate: the gradient of the last state. Either may be None, for 0.
+        dys: the gradient of ys. dstate: the gradient of the last state. None means 0.
         """

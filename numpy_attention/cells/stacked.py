@@ -61,7 +61,7 @@ class Stacked(Module):
 
     The methods are those of `protocol.RecurrentCell`. `forward` processes a whole sequence layer by
     layer, with one product for the input of each layer. A layer may be a Bidirectional if only
-    `forward` and `backward` are used. To step one token at a time, all layers must be cells.
+    `forward` and `backward` are used. The methods for single steps need a `Cell` in every layer.
     """
 
     cells: list
@@ -69,7 +69,7 @@ class Stacked(Module):
 
     @classmethod
     def create(cls, make, sizes, dropout=0.0):
-        """Build a stack with one layer make(inputs, hidden) for each two consecutive sizes.
+        """Build a stack with a layer make(inputs, hidden) for each pair of consecutive sizes.
 
         make: a function that builds a cell from the sizes of its input and of its state. sizes:
         first the size of the input, then the state size of each layer.
@@ -160,7 +160,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da of the first layer. Add the gradients of the parameters to grads.
+        """Return da of the first layer; add all gradients to grads, except those of its W and b.
 
         `project_backward` adds the gradients of W and b of the first layer.
         """
@@ -173,9 +173,9 @@ class Stacked(Module):
     # ---- a whole sequence -------------------------------------------------------------------
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """Run all layers on xs (T, B, I) → ys (T, B, H) of the top layer, all last states, cache.
+        """Run all layers: xs (T, B, I) → ys (T, B, H) of the top layer, last states of all, cache.
 
-        Without rng there is no dropout. Raises ValueError unless there is one state for each cell.
+        Without rng there is no dropout. Raises ValueError for a wrong number of states.
         """
         last = []
         cache = Cache([], [])

@@ -57,7 +57,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
     """Read the pairs of --source and --target, with the links of --alignments if given.
 
-    In that case, `options.count_from` is replaced by the value that was used.
+    With --alignments, `options.count_from` is replaced by the value that was used.
     """
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
@@ -115,9 +115,9 @@ def how_read(how: LanguageModelTraining) -> dict[str, Any]:
 
 def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
-    """Measure a run on data. Return a dict of figures, with the fraction of unknown words.
+    """Measure a run on data. Return a dict of metrics and the fraction of unknown words.
 
-    The figures of a translator include the signatures of BLEU and chrF. known: omit pairs with
+    The dict of a translator also has the signatures of BLEU and chrF. known: omit pairs with
     unknown words, as in `evaluate_without_unk`.
     """
     rng = confidence.draws(run.training.seed)
@@ -134,7 +134,7 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
 
 
 def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
-    """Print figures as one JSON object, or as lines on the model, data, figures and provenance.
+    """Print metrics as one JSON object, or in lines with the model, the data and the provenance.
 
     text: a description of the data.
     """
@@ -151,7 +151,7 @@ def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) 
 
 
 def place_of(figures: Mapping[str, Any]) -> str:
-    """Return the corpus or file on which figures were measured, and its split."""
+    """Return the corpus or file on which metrics were measured, and its split, as one text."""
     return ", ".join(filter(None, (figures["corpus"], figures["split"])))
 
 

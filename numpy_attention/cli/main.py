@@ -110,7 +110,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """Return a word of the command line. Replace a former name by the current one, and say so."""
+    """Return a word of the command line. If it is a former name, replace it and print a message."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
@@ -226,7 +226,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """Return the kind of a command's run. Raises ValueError for options of another kind of run."""
+    """Return the kind of a command's run. Raises ValueError if an option needs another kind."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind

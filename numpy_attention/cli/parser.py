@@ -25,9 +25,9 @@ Rules = Mapping[str, Collection[Any]]
 class Option:
     """An option, or a positional argument, of a command. The comments explain the fields.
 
-    kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional". needs,
-    excludes: {other option: its values with which this option has an effect, or no effect}. In both
-    dicts, () means any value.
+    kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional".
+    needs: {other option: its values with which this option has an effect}; (): any value.
+    excludes: {other option: its values with which this option has no effect}; (): any value.
     """
 
     name: str                               # in Python; max_length becomes --max-length
@@ -90,7 +90,7 @@ class Option:
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Add the option to a parser. If not given, its value is None, or [] with nargs "*"."""
+        """Add the option to a parser. An absent option has the value None, or [] with nargs "*"."""
         about: dict[str, Any] = {"help": self.help_text().replace("%", "%%")}
         names = [f"-{self.short}"] if self.short else []
         names.append(flag_of(self.name))
@@ -204,7 +204,7 @@ def joined(words: Sequence[str], last: str) -> str:
 def written(value: Any) -> str:
     """Format a default value of an option as a user would write the value.
 
-    If the default differs between models, list each with its models, the most common one last.
+    A dict {choice: default} becomes "1 for a and b, else 2": the most common default comes last.
     """
     if value is None or isinstance(value, list):
         return ""

@@ -19,7 +19,7 @@ MOST_WORDS = 10     # largest number of unknown words that are printed
 
 
 def load_run(options: Namespace) -> Any:
-    """Load the run of a command. With --ensemble, the run averages the models of several runs."""
+    """Load the run of a command. With --ensemble, its model is the Ensemble of several models."""
     kind: Any = LanguageModelRun if options.kind == "writer" else Translator
     ensemble = getattr(options, "ensemble", None) or ()
     return load_ensemble(kind, [options.run, *ensemble], options.code)
@@ -34,7 +34,7 @@ def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
 def example_of(index: int, examples: Sequence[Any], place: str, what: str) -> Any:
     """Return examples[index]. Raises ValueError if `index`, the value of --index, is out of range.
 
-    place, what: for the message: the split or the file, and "pairs" or "sentences".
+    For the message, `place` is the split or the file, and `what` is "pairs" or "sentences".
     """
     if index >= len(examples):
         raise ValueError(f"--index {index} is out of range; {place} has {len(examples):,} {what}, "

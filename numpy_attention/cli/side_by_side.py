@@ -61,7 +61,7 @@ def print_head(runs: Mapping[str, LanguageModelRun], about: Mapping[str, Any], h
 
 
 def recover(options: Namespace) -> None:
-    """Replace the last words that language models have read, and measure the losses after them."""
+    """Replace the last words that language models read, and measure the loss of the next words."""
     runs, batches, about = runs_and_batches(options)
     passages = recovery.disturbed(batches, np.random.default_rng([options.seed, 0]), options.words,
                                   options.next, options.number, options.past)

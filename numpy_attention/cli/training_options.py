@@ -1,11 +1,11 @@
 """The options of `train` and `train lm`, for a model and for its training.
 
-Translators and their defaults come from registry.SMALL_MODEL_DEFAULTS, trainings from
+The defaults of translators are in registry.SMALL_MODEL_DEFAULTS, the training options in
 training/settings.py. To add an option, name it as the library names its argument, and add
 
     for a translator        its default to registry.SMALL_MODEL_DEFAULTS, and a line to TRANSLATOR
     for a language model    a line to LANGUAGE_MODEL
-    for a training          a field to training/settings.py, and nothing here
+    for training            a field to training/settings.py, and nothing here
 """
 
 from dataclasses import fields, replace

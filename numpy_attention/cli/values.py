@@ -72,7 +72,7 @@ def several(expected: str, once: bool = False,
 
 
 def paths_in(text: str) -> list[str]:
-    """Split "a.py,notes, 2026/b.py" into paths. Paths that exist may contain commas."""
+    """Split a text such as "a.py,my,folder/b.py" into paths. Existing paths may contain commas."""
     found = []
     words = text.split(",")
     while words:

@@ -192,7 +192,7 @@ def custom_class_of(kind: type) -> CustomClass:
 
 
 def place_in_code(error: BaseException) -> str:
-    """Return the innermost line of user code that an error passed: "line 12 of mine.py, in step".
+    """Return the innermost line of user code in a traceback, such as "line 12 of mine.py, in step".
 
     Return "" if the error did not pass through user code.
     """
@@ -227,8 +227,8 @@ def within(function: str) -> str:
 def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
     """Yield (code, line, function) for each frame of an error's traceback, the innermost last.
 
-    The last item is the error's `place`, if any: the line of a user's mistake that this package
-    noticed only later (`validation.results`).
+    Then yield the error's `place`, the line of a user's mistake that this package noticed only
+    later (`validation.results`). An error without `place` has the lines of `places_called`.
     """
     frame: FrameType | None = None
     line = 0

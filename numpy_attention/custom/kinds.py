@@ -114,7 +114,7 @@ def check_cell(one: Any) -> None:
 
 
 def check_create(one: type, offered: tuple[str, ...]) -> None:
-    """Raise ValueError unless the class has a `create` that accepts the offered arguments."""
+    """Raise ValueError unless the class has a `create` that requires only `offered` arguments."""
     create = getattr(one, "create", None)
     if create is None:
         raise ValueError(f"{one.__name__} has no method create; add a classmethod create(cls, rng, "

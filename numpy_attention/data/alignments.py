@@ -5,10 +5,10 @@ Pharaoh       line k has the links of pair k, source position first; it may be b
 NAACL         a link per line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
               `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
 
-Words count from 0 or from 1. If `count_from` is None, the content decides. A file counts from 0 if
-it contains a 0, and from 1 if counting from 0 would put a link outside its pair. If the content
-allows both, Pharaoh's format counts from 0 and NAACL's from 1. In NAACL's format, a 0 that cannot
-be a word is the empty word, and its links are left out.
+Words are counted from 0 or from 1. If `count_from` is None, the content decides. A Pharaoh file
+counts from 0, unless it contains no 0 and its links are all inside their pairs only if counted from
+1. A NAACL file counts from 1, unless it contains a 0 and all links are inside their pairs if
+counted from 0. In a NAACL file that counts from 1, a 0 is the empty word. Links to it are left out.
 """
 
 import re
@@ -39,9 +39,9 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Return (copies of the pairs with the links of a file, number of a sentence's first word).
+    """Return (copies of the pairs with the links of a file, the number of the first word: 0 or 1).
 
-    count_from: this number, 0 or 1. With None, the content decides, as the docstring of the module
+    count_from: this number. With None, the content decides, as the docstring of the module
     describes. Raises ValueError with file and line for a line in neither format and for a link
     outside its pair. Also raises ValueError for a file without sure links, and for a file in
     Pharaoh's format that does not have one line for each pair.

@@ -104,11 +104,11 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     The candidates are words that can be a gap, that occur in the context, and that do not occur in
     the rest of the query. Either all candidates begin with a capital or none does. The candidates
     are neighbours when all such words are sorted by frequency. The position of the answer among
-    them is random, so the most frequent candidate is correct as often as any other. Grammar still
-    distinguishes many candidates, because parts of speech are not known here.
+    them is random, so the most frequent candidate is correct as often as any other. Grammar alone
+    still rules out many candidates, because their parts of speech are not known here.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
-    characters, sizes out of range, or a text with fewer questions.
+    characters, sizes out of range, or a text with fewer than `number` questions.
     """
     check_kind("text", text, Text, "a Text")
     check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
@@ -145,7 +145,7 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
     """Return a Question about a word of `query`, or None without enough suitable candidates.
 
     gap: the index of the word in the query. ranks: {word: its rank by frequency} for the words that
-    can be a gap. candidates: their number, including the answer.
+    can be a gap. candidates: the number of candidates, including the answer.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])

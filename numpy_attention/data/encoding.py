@@ -252,8 +252,8 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 def word_at(row: bytes, place: int) -> bytes:
     """Return the word around the byte at `place` in the line `row`.
 
-    The result is cut: it has at most 2 · SHOWN bytes from `place` on, and no bytes before `place`
-    if the word has SHOWN or more of them.
+    A long word is cut. At most 2 · SHOWN bytes from `place` on are kept. The bytes before `place`
+    are kept only if there are fewer than SHOWN.
     """
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])

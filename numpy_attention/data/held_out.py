@@ -43,7 +43,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     """Split off the end of a Text; return (training, validation).
 
-    share: the fraction of sentences, or of characters of a text of characters, for validation. At
+    share: the fraction of sentences for validation, or of characters if the text is characters. At
     least one is split off. Raises ValueError if the Text has fewer than two of them.
     """
     check_kind("text", text, Text, "a Text")

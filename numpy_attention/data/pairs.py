@@ -85,7 +85,7 @@ def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
             max_length: int | None = None, count: int | None = None) -> list[Pair]:
     """Return the first `count` pairs whose sentences both have min_length to max_length tokens.
 
-    None means no limit. name: the corpus or file, for messages. Raises ValueError if none is left.
+    None means no limit. name: a corpus or file, for messages. Raises ValueError if no pair is left.
     """
     check_pairs(pairs)
     at_least(1, min_length=min_length, max_length=max_length, count=count)

@@ -38,7 +38,7 @@ class Batch:
 
 
 class Batches(Protocol):
-    """A text cut into batches, which a Trainer reads in the order of `order`."""
+    """A text cut into batches, which a Trainer reads in the order that `order` returns."""
 
     def __len__(self) -> int:
         """The number of batches in an epoch, if `order` is called without a generator."""
@@ -53,8 +53,8 @@ class Batches(Protocol):
         """Return the batch at a place, which is an element of `order()`.
 
         The batch must depend only on the place, because several processes may call this method with
-        pickled places. Forked processes share the position in an open file, so `batch` must open
-        any file that it reads.
+        pickled places. Forked processes share the position in an open file, so `batch` must
+        itself open any file that it reads.
         """
 
     def carried(self, place: Any) -> bool:

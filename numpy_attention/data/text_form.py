@@ -1,4 +1,4 @@
-"""Convert raw text into tokens, in the same way as for a corpus, and tokens back into text."""
+"""Tokenize raw text in the way that a corpus was tokenized, and join tokens into text."""
 
 import re
 import unicodedata

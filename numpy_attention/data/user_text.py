@@ -107,7 +107,7 @@ class UserFiles:
     def _found(self) -> dict[str, Path]:
         """Find the files with the digest of the run; return {field: path}.
 
-        They are searched for at their paths and near the run, also with their names exchanged.
+        Each file is searched for at its path and near the run. Exchanged names are also tried.
         Raises FileNotFoundError if a file is missing, and ValueError if a file has changed.
         """
         saved = self._paths()
@@ -131,9 +131,9 @@ class UserFiles:
     def _candidates(self, path: Path) -> list[Path]:
         """Return the existing files, each once, that may be the file that was at this path.
 
-        The path itself comes first. Then the folder of the run, each folder above it and the
-        current folder are combined with each end of the path. This finds a file that was moved
-        together with the run. Only the digest can confirm a file.
+        The path itself comes first. Then each trailing part of the path is searched for in the
+        folder of the run, in each folder above it and in the current folder. This search finds a
+        file that was moved together with the run. Only the digest can confirm a file.
         """
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
@@ -194,7 +194,7 @@ class UserPairs(UserFiles):
 
     source, target: files in which line k of one translates line k of the other
     valid_source, valid_target: files for validation; None: some of the pairs are held out
-    held_out_seed: the seed that chooses the held-out pairs, and the pairs of `drawn`
+    held_out_seed: the seed that chooses the held-out pairs, and the random pairs if `drawn` is set
     max_length: the largest number of tokens of either sentence
     count: the largest number of pairs of a split; None: all
     drawn: use random pairs, instead of the first `count` pairs

@@ -4,7 +4,7 @@ A line has a word and its numbers, separated by spaces. word2vec and fastText be
 two numbers, the number of words and the size. Real files have some irregularities. A word may
 contain spaces (`. . .` in GloVe 840B), so lines are read from the right. If a word occurs twice,
 the first line counts. A word that is not UTF-8 is skipped. If a file has a word only in another
-case ("London" for "london"), that line is used.
+case ("London" for "london"), the vector of that form is used.
 """
 
 import gzip

@@ -33,8 +33,8 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
 
     source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. For
     each sentence, the search keeps the `beam` most probable prefixes. A prefix that ends in </s> is
-    finished, and its place in the beam stays empty. The search ends when `beam` hypotheses have
-    finished, at max_length tokens, or at twice the source length (with </s>) plus 10 tokens.
+    finished, and the search then keeps one prefix fewer. The search ends when `beam` hypotheses
+    have finished, at max_length tokens, or at twice the source length (with </s>) plus 10 tokens.
     Hypotheses are ranked by log p / ((5 + length) / 6)^length_penalty. Beam 1 is greedy search. The
     result for a sentence does not depend on the rest of its batch. <pad>, <s> and the ids in
     `never` are never chosen.

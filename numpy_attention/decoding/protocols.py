@@ -19,7 +19,7 @@ class Translator(Protocol):
     """A model that writes one word after another, given a source sentence."""
 
     def start(self, source: Array, mask: Array) -> Any:
-        """Return the State before the first target word of source (S, B)."""
+        """Return the State before the first target word. source and mask: (S, B)."""
 
     def next(self, tokens: Array, state: Any) -> tuple[Array, Array, Any]:
         """Predict the words that follow `tokens` (B,) → log p (B, V), weights (B, S), State.
@@ -36,5 +36,5 @@ class LanguageModel(Protocol):
 
         tokens: the last token of each text. state: what the previous step returned, or None at the
         first step. The weights are over the S states in memory, oldest first; without attention
-        they are None. A translator with a state from its `start` has weights over the source.
+        they are None. A translator whose first state is from `start` has weights over the source.
         """

@@ -63,8 +63,8 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     whose probabilities add up to at least `top_p` (Holtzman et al. 2020, section 3.1).
     Temperature 0 takes the most probable token. <pad>, <s> and the ids in `never` are never chosen.
 
-    Sampling ends after `length` tokens, or after `sentences` ends of sentence. reset: clear the
-    state after each </s>, for a model that was trained on single sentences. Each step draws one
+    Sampling ends after `length` tokens, or once </s> was chosen `sentences` times. reset: clear
+    the state after each </s>, for a model that was trained on single sentences. Each step draws one
     random number from rng.
 
     Raises TypeError if rng is not a Generator, ValueError for settings out of range, and

@@ -29,7 +29,7 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """Return a translator's settings, with the setting `longest` if its score needs `longest`.
+    """Return a translator's settings, and add `longest` if its attention score takes this setting.
 
     `longest` is the number of ids of the longest source, including </s>. vocabulary: the source
     vocabulary. parts: the pairs of each split that the translator will read.
@@ -43,7 +43,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name such as "luong-dot-local-m", without "global" and RNNsearch's "additive"."""
+    """Return a name such as "luong-dot-local-m". Omit "global", and for rnnsearch "additive"."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])
@@ -54,7 +54,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a setting in a form that fits a folder name: a string, or the name of a class."""
+    """Return a string for a folder name: the name of a class, or a string's alias if it has one."""
     if isinstance(choice, type):
         return choice.__name__
     return {old: alias for alias, old in registry.ALIASES.items()}.get(choice, choice)
@@ -69,7 +69,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     hidden, embedding: the sizes of the model; if only one is given, it determines the other, and if
         neither is given, the embedding has SIZE
     parameters: if given, choose the largest sizes with at most this many parameters; `text` and
-        `training` serve only to count the vocabulary for this
+        `training` are used only then, for the size of the vocabulary
     settings: other arguments of the model's `create`
 
     Raises ValueError if `parameters` is too small, or if tied weights have different sizes.
@@ -103,7 +103,7 @@ def usual_min_count(text: Text) -> int:
 
 
 def prompt_from(text: Text, form: TextForm) -> str:
-    """Return the beginning of a text: its first three words, or up to 20 characters of a line."""
+    """Return a text's first three words or, if tokens are characters, up to 20 of a line."""
     first = next((sentence for sentence in text.sentences if sentence), [])
     if form.tokenizer == "characters":
         return form.text(first[:20]).split("\n")[0]

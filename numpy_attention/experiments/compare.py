@@ -77,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
-    """Return copies of the recipes that train for the same number of epochs and minutes.
+    """Return copies of the recipes, all with the same number of epochs and minutes.
 
     budget: epochs or minutes, for all recipes. Raises ValueError for fewer than two recipes, a
     recipe for a language model, or recipes with different corpora or budgets.
@@ -149,7 +149,7 @@ def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
     """Run all jobs. Return {name of a recipe: one Outcome for each seed}.
 
-    done(number of jobs done, job, Outcome) is called on rank 0 of several ranks, after each job.
+    With several ranks, rank 0 calls done(number of jobs done, job, Outcome) after each job.
     """
     outcomes = handed_out(ranks, jobs, lambda job: outcome_of(job, texts, threads, ranks), done)
     found: dict[str, list[Outcome]] = {}

@@ -12,8 +12,8 @@ A layer passes when every element of every gradient has a relative error
     |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
 
 The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared.
-If some gradients are wrong, `locate.search` looks for the line that causes the error. Correct
-gradients must also obey the laws in `laws`, whose tests take about a dozen passes in total.
+If some gradients are wrong, `locate.search` looks for the line that causes the error. The two
+passes must also obey the laws in `laws`, whose tests take about a dozen passes in total.
 """
 
 import contextlib
@@ -80,9 +80,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     central differences cannot test; report.laws of the exception then has the law and the line.
     Raises TypeError if an array is not float64, the forward computes in float32, or the target
     lacks one of the two passes. Raises ValueError if an array has no elements or contains NaN,
-    outputs are not finite, or nothing can be measured. Warns (NotAParameter) if the forward of a
-    user-defined Module computes with a float field. Warns (NotFloat32) if a Module's passes return
-    float64 although parameters and inputs are float32.
+    outputs are not finite, or no gradient can be measured. Warns (NotAParameter) if the forward of
+    a user-defined Module computes with a float field. Warns (NotFloat32) if a Module's passes
+    return float64 although parameters and inputs are float32.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")

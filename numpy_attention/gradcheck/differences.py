@@ -30,7 +30,7 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 
 
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
-    """Return two arrays: ∂loss/∂array by central differences, and how the slopes differ (`bend`).
+    """Return two arrays: ∂loss/∂array by central differences, and the `bend` at each element.
 
     middle: the loss with the unchanged array, needed only for the bends.
     """

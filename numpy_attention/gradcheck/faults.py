@@ -219,7 +219,7 @@ def is_number(value):
 def moves(check, module, name):
     """Return whether the loss depends smoothly on the number in the field `name` of a module.
 
-    This is so if doubling a small change of the number doubles the change of the loss.
+    "Smoothly" means that doubling a small change of the number doubles the change of the loss.
     """
     kept = getattr(module, name)
     losses = []

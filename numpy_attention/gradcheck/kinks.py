@@ -111,8 +111,8 @@ def measured(check, flat, i, analytic, middle, wrong):
 def at_kink(found, analytic, middle):
     """Return (gradient, Kink) for an element at a kink, or None if the loss is smooth there.
 
-    The gradient is the number between the one-sided slopes that is closest to `analytic`, or
-    `analytic` itself where the loss is steep. analytic: the gradient from backward. found: [(step,
+    The gradient is the number between the one-sided slopes that is closest to `analytic`, the
+    gradient from backward. If the slope is infinite, the gradient is `analytic`. found: [(step,
     losses, bend)] for three decreasing steps, where `losses_around` returned the losses and `bend`
     measures how much the slopes differ. middle: the loss without a step.
     """

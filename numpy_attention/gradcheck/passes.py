@@ -81,8 +81,8 @@ class First:
     """A first run of both passes of a Check, with which the laws compare later calls of backward.
 
     cache: the cache of the forward. upstream, grad: arguments of the backward. The backward runs
-    when one of the next attributes is first read. parameter_gradients, input_gradients: {name: copy
-    of the gradient}. gradients: both dicts in one.
+    when a gradient is first read. parameter_gradients, input_gradients: {name: copy of the
+    gradient}. gradients: both dicts in one.
     """
 
     def __init__(self, check):

@@ -37,7 +37,7 @@ def additive_scores_backward(dscores, q, keys, v, visible, dq, dkeys, dv):
     """Backward of `additive_scores`. Sets dq, and adds to dkeys and dv.
 
     dv += de x,  da = de v (1 − x²),  dk_bj += da,  dq_tb = Σ_j da   with x = tanh(q_tb + k_bj).
-    tanh is computed again. At 0.3 ns per element, this is faster than reading stored values.
+    Computing tanh again, at 0.3 ns per element, is faster than reading stored values.
     """
     one = v.dtype.type(1)
     for b in range(keys.shape[0]):

@@ -12,7 +12,7 @@ def masked_softmax(scores, mask, weights):
     """Compute α_bj = e^{s_bj} / Σ_k e^{s_bk} over the positions where mask is True, 0 elsewhere.
 
     scores s (B, S), weights α (B, S), mask (B, S) boolean. If mask is False in a whole row, its
-    weights are 0. If a score where mask is True is NaN, all weights of its row are NaN.
+    weights are 0. If an unmasked score is NaN, all weights of its row are NaN.
     """
     zero = scores.dtype.type(0)
     for b in range(scores.shape[0]):

@@ -28,7 +28,7 @@ class Embedding(Module):
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
         """Draw a table (vocabulary, size). Raises ValueError if a size is below 1.
 
-        The sizes are in the order of the computation: ids become vectors.
+        As in `Linear.create`, the size of the input comes first: ids become vectors.
         """
         check_sizes(vocabulary=vocabulary, size=size)
         check_initial(rng, dtype, init)

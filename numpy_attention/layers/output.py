@@ -33,7 +33,7 @@ class Output(Module):
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
         """Draw E unless it is shared; b = 0. size: K. vocabulary: V. words: an Embedding to share.
 
-        The sizes are in the order of the computation: a vector becomes scores of the vocabulary.
+        As in `Linear.create`, the size of the input comes first: a vector becomes V scores.
         Raises ValueError if a size is below 1, or if the shared table is not (vocabulary, size).
         """
         check_sizes(size=size, vocabulary=vocabulary)

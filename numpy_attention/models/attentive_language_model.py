@@ -31,9 +31,9 @@ class AttentiveLanguageModel(LanguageModel):
         p(w_{t+1} | w_1 … w_t) = softmax(E' D(y_t) + b),  y_t = reader(h_t, the states before h_t)
 
     h_t comes from stacked cells, as in LanguageModel. The result of attention is not an input of
-    the cells. `reader` is a history readout. Dropout D applies to the embedding, between the cells
+    the cells. `reader` is a HistoryReadout. Dropout D applies to the embedding, between the cells
     and after the readout (Salton et al. 2017, section 3). The state is a pair: the states of the
-    cells, and the memory of the readout, which is None if it keeps no past states.
+    cells, and the memory of the readout. The memory is None if no past states are kept.
     """
 
     reader: Module
@@ -46,7 +46,7 @@ class AttentiveLanguageModel(LanguageModel):
                **reading):
         """Build a new model. For arguments not listed here, see LanguageModel.create.
 
-        attention: a name of `registry.HISTORY_READOUTS`, or a user-defined HistoryAttention
+        attention: a name of `registry.HISTORY_READOUTS`, or a subclass of HistoryAttention
         reading: window, carried, order and the other settings of `ReadoutConfig`
         hidden: the size of a state, which the readout divides into parts such as key and value
         embedding: the size of a word vector, by default the size of a part

@@ -12,7 +12,7 @@ from numpy_attention.validation.arguments import check_number
 
 @dataclass(eq=False)
 class HardRNNSearch(RNNSearch):
-    """RNNsearch that reads one annotation: sampled in training, the most likely one otherwise.
+    """RNNsearch that reads one annotation per word: sampled in training, else the most likely.
 
         R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
         b_t = the mean of R_t over the other sentences of the batch

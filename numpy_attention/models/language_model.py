@@ -43,9 +43,9 @@ class LanguageModel(Module):
 
         p(w_{t+1} | w_1 … w_t) = softmax(E' D(h_t) + b),  h_t from stacked cells that read D(E w_t)
 
-    D is dropout on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). Tied
-    weights share the Embedding between input and output (Press & Wolf 2017). The state is carried
-    to the next batch if that batch continues the text.
+    D is dropout on the non-recurrent connections only (Zaremba et al. 2014, section 3.2). E' is the
+    table of the output layer; with tied weights, it is E itself (Press & Wolf 2017). The state is
+    carried to the next batch if that batch continues the text.
     """
 
     embedding: Embedding

@@ -71,11 +71,11 @@ class LuongTranslator(TeacherForced):
     h_t and h̄_s are the states of the top layers of decoder and encoder. The encoder has as many
     layers as the decoder, and its last states initialize the decoder, layer by layer. In a
     bidirectional encoder, each direction has half the size, and the last states of both directions
-    are concatenated. Any attention with the read/step protocol can be used. With query="previous",
-    as in Bahdanau et al. 2015, the query does not depend on y_{t−1}, and the first query is h_0,
-    the last state of the encoder. As in Zaremba et al. 2014, dropout applies to both embeddings,
-    between layers, and to h̃_t before the softmax. F is the part of the first cell's input weights
-    that multiplies h̃_{t−1}, or None without input feeding.
+    are concatenated. Any `attention.protocol.Attention` can be used. With query="previous", as in
+    Bahdanau et al. 2015, the query does not depend on y_{t−1}, and the first query is h_0, the last
+    state of the encoder. As in Zaremba et al. 2014, dropout applies to both embeddings, between
+    layers, and to h̃_t before the softmax. F is the part of the first cell's input weights that
+    multiplies h̃_{t−1}, or None without input feeding.
     """
 
     source_embedding: Embedding
@@ -171,7 +171,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """Backpropagate dmemory, and dlast (the gradient of the first states), to the encoder."""
+        """Backpropagate dmemory, and dlast = ∂L/∂(the decoder's first states), to the encoder."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         check_returned(self.attention.read_backward, dvalues, "dvalues", cache.memory.values.shape,
                        "(B, S, D)")

@@ -65,7 +65,7 @@ def settings_of(name):
 def create_parameters(model):
     """Return {name: Parameter} of a model's `create` and of the base class methods that it calls.
 
-    `create` passes its ** arguments to the base class, unless its own class sets config_class.
+    `create` passes its ** arguments to the base class, or to config_class if its class sets that.
     """
     asked = {}
     for base in model.__mro__:

@@ -76,13 +76,13 @@ class RNNSearch(TeacherForced):
                                                           readout="current": s = s_i (section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    W_o is output.words.E. Any attention with the read/step protocol can be used. Unlike the paper's
-    model, this one has biases everywhere. Its options also go beyond the paper: dropout (on both
+    W_o is output.words.E. Any `attention.protocol.Attention` can be used. Unlike the paper's model,
+    this one has biases everywhere. Its options also go beyond the paper: dropout (on both
     embeddings, between layers and on t), label smoothing, other initial values, other GRU
     conventions, and several layers. With several layers, s is the state of the top layer, and W_s
     has a block of columns for the first state of each layer.
 
-    A source is an array (S, B) of ids, in which each sentence ends in </s>; targets are (T, B, …).
+    A source is an array (S, B) of ids, in which each sentence ends in </s>. Targets are (T, B).
     """
 
     source_embedding: Embedding
@@ -117,14 +117,14 @@ class RNNSearch(TeacherForced):
         embedding, hidden: the sizes of a word vector and of a state
         layers: the number of layers of encoder and decoder
         bidirectional: whether the encoder reads from both ends
-        maxout: l, by default hidden / 2
-        readout, reset, update: as in the class, and as in `GRU`
+        maxout: l, the size of t, by default hidden / 2
+        readout: as in the class. reset, update: as in `GRU`
         dropout: the dropout rate
         init: "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
             v_a = 0 (appendix B.1); "modern", for small models and short training runs: Glorot's
             uniform weights, embeddings from N(0, 0.1²); a number b: every matrix is from U(−b, b)
         smoothing: ε of label smoothing in training (Szegedy et al. 2016, section 7)
-        attention: a name of `registry.SCORES` (the paper's is "concat"), or a user-defined one
+        attention: a name of `registry.SCORES` (in the paper, "concat"), or a user-defined attention
         attention_settings: `alignment` (the hidden size of the score), and the other settings of
             `AttentionConfig`
 
@@ -281,7 +281,7 @@ class RNNSearch(TeacherForced):
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):
-        """Select the states that the outputs t_1 … t_T of maxout read.
+        """Select, by `readout`, the states s from which deep output computes t_1 … t_T.
 
         s_0 … s_T (T + 1, B, H) → a view (T, B, H): s_0 … s_{T−1} if "previous", else s_1 … s_T.
         """

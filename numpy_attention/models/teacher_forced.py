@@ -88,7 +88,7 @@ class TeacherForced(Module):
     def _source_ids(self, source, mask, rows):
         """Check the source; return its position ids.   source, mask (S, B) → row_ids (S, B).
 
-        The ids are those for dropout. rows: the ids of the sentences. If rows is None, the result
+        Dropout uses the position ids. rows: the ids of the sentences. If rows is None, the result
         is None. Raises ValueError for an empty sentence.
         """
         check_integers("source", source, (None, None), "(S, B)")

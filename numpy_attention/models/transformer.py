@@ -83,7 +83,7 @@ class Transformer(TeacherForced):
         The paper's model differs in two points: it also shares the embedding of the source with the
         target (section 3.4), and its attention has no biases.
 
-        size, inner: D, and the size of the feed-forward layers, by default 4 · D
+        size: D. inner: the hidden size of the feed-forward layers, by default 4 · D
         tied: whether W_o is the target embedding
         pre_norm, smoothing, dropout: as in the class; `dropout` is the rate
 

@@ -48,7 +48,7 @@ class EncoderLayer(Module):
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
         """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        pre_norm: normalize the input of each sublayer, not the sum after it. Raises ValueError if
+        pre_norm: normalize the input of each sublayer, not the residual sum. Raises ValueError if
         heads does not divide size, or if a size is below 1.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
@@ -94,7 +94,7 @@ class DecoderLayer(Module):
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
         """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        pre_norm: normalize the input of each sublayer, not the sum after it. Raises ValueError if
+        pre_norm: normalize the input of each sublayer, not the residual sum. Raises ValueError if
         heads does not divide size, or if a size is below 1.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
@@ -148,7 +148,7 @@ class DecoderLayer(Module):
 
         y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
         y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
-        written: the keys and values of earlier positions; the result also has the keys and values
+        written: a key and a value of size A for each earlier position; the result also has those
         of the new position. source: the keys and values of the source.
         """
         inside, _ = self.around_attention.pre(y)

@@ -5,7 +5,7 @@
       "text": {"cut": "words", "lowercase": true},
       "learned": {"languages": "English → Spanish", "name": …, "sentences": 40000, "longest": 8, …},
       "vocabularies": {"source": [words], "target": [words]},         or {"words": [words]}
-      of subwords, each side: {"pieces": [pieces]}
+      with subwords, each side is {"pieces": [pieces]}
       "parts": {"": {"kind": "RNNSearch", "fields": {"encoder": {"part": "encoder"}, …}}, …},
       "arrays": {"encoder.W": {"shape": [48, 192], "float32": base64}, …},
       "checkpoints": [{"label": …, "arrays": {…}}],

@@ -1,4 +1,4 @@
-"""Load a page's runs, earlier checkpoints and examples, and a table for use without JavaScript."""
+"""Write a page of runs with earlier checkpoints, examples and a table that needs no JavaScript."""
 
 import re
 import sys

@@ -29,10 +29,10 @@ NUMBERS = int, float, np.integer, np.floating
 def learning_curves(history: Iterable[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
     """Plot training and validation perplexity by epoch on a log scale, and mark the best epoch.
 
-    history: one dict per epoch with `epoch` and any of `train_perplexity`, `valid_perplexity`, or
-    otherwise `train_loss`, `valid_loss` (nats per predicted token). Values that are missing, None
-    or not finite leave a gap. If an epoch has `smoothing`, the legend says that the training
-    curve was computed with label smoothing. Other keys are ignored.
+    history: one dict per epoch with `epoch`, `train_perplexity` and `valid_perplexity`. A missing
+    perplexity is computed from `train_loss` or `valid_loss` (nats per predicted token). Values that
+    are missing, None or not finite leave a gap. If an epoch has `smoothing`, the legend says that
+    the training curve was computed with label smoothing. Other keys are ignored.
 
     Raises ValueError if there is no epoch or no finite value.
     """

@@ -128,7 +128,7 @@ def _ends(arrow: Arrow, boxes: Mapping[str, Box]) -> Array:
 
 
 def _middle(ends: Array, bend: float) -> Array:
-    """Return the middle (x, y) of arc3's curve between two ends (2, 2); x and y have one unit."""
+    """Return the middle (x, y) of an arc3 curve between `ends` (2, 2), all in the same unit."""
     dx, dy = ends[1] - ends[0]
     return ends.mean(0) + np.array([-bend * dy, bend * dx]) / 2
 

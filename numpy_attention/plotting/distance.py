@@ -55,7 +55,7 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     """Plot the norm of the gradient at earlier states on a log scale, one curve per model.
 
     curves: name → norms, with norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in
-    length. Norms below 1e-300 leave a gap. The legend shows the distance after which there are only
+    length. Norms below 1e-300 leave a gap. The legend shows the distance from which there are only
     gaps. Raises ValueError for a curve that is empty, not one-dimensional, negative or not finite,
     and if there are only gaps.
     """

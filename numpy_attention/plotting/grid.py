@@ -26,8 +26,8 @@ def heatmap_grid(weights: Mapping[str, Array], *, source_tokens: Sequence[str],
     """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
 
     weights: name → weights (T, S). gold, possible: links (source position, target position), drawn
-    as in `attention_heatmap`, which also describes the errors. columns: the number of heatmaps in a
-    row. By default the grid is about square.
+    as in `attention_heatmap`. columns: the number of heatmaps in a row. By default the grid is
+    about square. Raises the errors of `attention_heatmap`.
     """
     weights = named("weights", weights, "weights")
     at_least(1, columns=columns)

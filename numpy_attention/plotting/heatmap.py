@@ -41,10 +41,10 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
                       bar: bool = True) -> Axes:
     """Plot attention weights: source words on top, target words on the left.
 
-    weights (T, S) has a row for each target token and a column for each source token, with `</s>`
-    in both or in neither. gold, possible: links (source position, target position) from 0. Gold
-    (sure) cells have a solid outline, and cells that are only possible have a dashed one. bar: draw
-    a colour bar, and explain the outlines below it. The colour scale runs from 0 to 1, so that
+    weights (T, S) has a row for each target token and a column for each source token. `</s>` is in
+    both token lists or in neither. gold, possible: links (source position, target position) from 0.
+    Gold (sure) cells have a solid outline, and cells that are only possible have a dashed one. bar:
+    draw a colour bar, and explain the outlines below it. The colour scale runs from 0 to 1, so that
     figures can be compared, or further if weights are outside this range. If the weights are spread
     over a long sentence, `vmax=weights.max()` makes them visible.
 
@@ -105,8 +105,8 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
 
     weights (rows, columns) must be finite; masked cells show the background of the Axes. columns,
     rows: the tokens. Without `ax`, the size of a new figure grows with the number of tokens. bar:
-    draw the colour bar. signed: a name for values that may be negative, whose colours are symmetric
-    around 0.
+    draw the colour bar. signed: the label of the colour bar if weights may be negative; the colours
+    are then symmetric around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)

@@ -29,9 +29,9 @@ FEW = 4             # curves, among which a legend finds room
 
 def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
           title: str | None = None, xlabel: str = "extra nats per token") -> Axes:
-    """Plot nats per token: a row for each change or group of words, and a mark for each model.
+    """Plot nats per token, in a row for each ablation or group of words, with a mark per model.
 
-    models: name → {change or group: (mean, low, high)}, such as `analysis.Interval`s. A model may
+    models: name → {ablation or group: (mean, low, high)}, such as `analysis.Interval`s. A model may
     lack some of the rows. xlabel: what the nats measure. A vertical line marks 0.
 
     Raises ValueError if there is nothing to draw, or if an interval is not three finite numbers
@@ -97,7 +97,7 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
 
 def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
-    """Plot the loss that a disturbance causes, by the distance from the disturbance.
+    """Plot the extra loss after a disturbance (replaced words), by the distance from it.
 
     curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear up
     to LINEAR nats on either side of 0, then logarithmic. A horizontal line marks 0. Raises the

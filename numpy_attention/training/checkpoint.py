@@ -41,7 +41,7 @@ def remove_partial(path: str | Path) -> None:
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return ({name: array}, about). about: the dict that was passed to `save`.
+    """Return ({name: array}, about). about: the dict passed to `save`, plus `format` and `version`.
 
     Raises FileNotFoundError if there is no file, ValueError if the file is not a complete
     checkpoint or an array is not finite, and OSError if the file cannot be read.
@@ -57,7 +57,7 @@ def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def load_about(path: str | Path) -> dict[str, Any]:
-    """Return only `about`, the dict that was passed to `save`; do not read the arrays.
+    """Return only the dict `about` that `load` returns, without reading the arrays.
 
     Raises the same errors as `load`, except the errors for arrays.
     """
@@ -78,8 +78,8 @@ def versions(about: dict[str, Any]) -> str:
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
     """Context manager that turns errors raised while a checkpoint is used into ValueError.
 
-    path, about: the checkpoint and its `about`. If another version wrote the checkpoint, the
-    message names that version and the current one.
+    path: the checkpoint. about: its dict, as returned by `load`. If another version wrote the
+    checkpoint, the message names that version and the current one.
     """
     try:
         yield

@@ -28,7 +28,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interrupt:
-    """Context manager that records the first signal as a request to stop; a second raises Stopped.
+    """Context manager that records the first signal as a stop request; the second raises Stopped.
 
     It handles SIGNALS. asked: the number of the first signal, or 0 if there was none. warned:
     whether a SIGCONT has warned that mpirun may be about to end this rank. Without mpirun,

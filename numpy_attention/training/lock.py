@@ -23,8 +23,8 @@ def held(path: str | Path, what: str = "training") -> Iterator[None]:
     """Context manager that holds the lock of the file `path`.
 
     The folder of the file is created if necessary. what: the kind of process that uses the file,
-    for messages. Raises BlockingIOError if another process holds the lock, and OSError if the lock
-    cannot be written.
+    for messages. Raises BlockingIOError if another process holds the lock, and OSError if the
+    lock file cannot be written.
     """
     if fcntl is None:
         yield

@@ -63,8 +63,8 @@ class Processes(Threads):
     `map(f)` calls f(rank) in every process, waits for all of them, and returns the list of all
     results in every process.
 
-    If f fails in another process, `map` raises the error in this one. If a process is killed, `map`
-    raises ChildProcessError. Raises MemoryError if processes cannot be started.
+    If f fails in a worker, `map` raises the error in the process with rank 0. If a worker is
+    killed, `map` raises ChildProcessError there. Raises MemoryError if processes cannot be started.
     """
 
     rank = 0
@@ -138,7 +138,7 @@ class Processes(Threads):
             super().__exit__(*error)
 
     def tell(self, *message: Any) -> None:
-        """Send a message to all worker processes, which receive it from `told`."""
+        """Send a message to all worker processes, in which `told` returns it."""
         for child, pipe in zip(self._children, self._pipes):
             try:
                 pipe.send(message)
@@ -147,7 +147,7 @@ class Processes(Threads):
         self._sent[0] += 1
 
     def told(self) -> tuple[Any, ...]:
-        """Return the first process's next message. Raises Left if it has left its `with` body."""
+        """Return the next message of rank 0. Raises Left if rank 0 has left its `with` body."""
         try:
             return self._next(0, self._pipes[0])
         except ENDED:
@@ -183,7 +183,7 @@ class Processes(Threads):
         return pipe.recv()
 
     def _raise_ended(self, child: int, pipe: Connection) -> NoReturn:
-        """Raise the error of a process that has ended, or say how it ended."""
+        """Raise the error that an ended process has sent, or ChildProcessError if it sent none."""
         with suppress(*ENDED):
             while True:
                 last = pipe.recv()
@@ -202,7 +202,7 @@ class Processes(Threads):
 
 
 def workers(count: int, ranks: SingleProcess = SINGLE_PROCESS) -> Threads:
-    """Return a pool of Processes where this process can be forked, otherwise of Threads."""
+    """Return a pool of Processes if count > 1 and `can_fork(ranks)`, otherwise of Threads."""
     if count > 1 and can_fork(ranks):
         return Processes(count)
     return Threads(count, ranks)
@@ -231,8 +231,8 @@ def shared_zeros(like: Array) -> Array:
 def shared_memory(model: Model, vectors: dict[str, Array], count: int) -> Iterator[list[Model]]:
     """Context manager in which a model and the vectors of its optimizer are in shared memory.
 
-    Yields a list of `count` models of zeros for the gradients, also in shared memory. On exit, the
-    model and the vectors move back to private memory, and the list is emptied.
+    Yields a list of `count` models for the gradients. Their parameters are 0, and in shared memory
+    too. On exit, the model and the vectors move to private memory, and the list is emptied.
     """
     before = weakref.ref(model.vector)
     grads: list[Model] = []

@@ -1,7 +1,7 @@
 """Methods of models, optimizers and schedules that training calls. No base class is needed.
 
 `numpy_attention.data.protocols.Batches` describes the batches. `optimizers` describes the `slots`
-and `update` of an optimizer, whose vectors may be slices.
+and `update` of an optimizer. The vectors that are passed to `update` may be slices.
 """
 
 from collections.abc import Callable

@@ -114,7 +114,7 @@ TRAINING = Fields({
 
 
 def check(value: Any, schema: Schema, where: str = "") -> None:
-    """Raise ValueError unless a value fits a schema. where: the path of the entry, for messages."""
+    """Raise ValueError unless a value fits a schema. where: the path of the value, for messages."""
     if isinstance(schema, Maybe):
         if value is not None:
             check(value, schema.one, where)

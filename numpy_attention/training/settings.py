@@ -3,7 +3,7 @@
 `option` makes each field of `Training`, `TranslatorTraining` and `LanguageModelTraining`:
 
     field.name, field.default
-    field.metadata["values"]       the Values it may have, and None if None is the default
+    field.metadata["values"]       the accepted Values; a default of None is accepted too
     field.metadata["help"]         its purpose, for `--help`, which adds the default
     field.metadata["of"]           {other setting: the choices with which the option has an effect};
                                    {}: the option always has an effect

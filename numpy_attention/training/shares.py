@@ -33,7 +33,7 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
     """Call work(k, part, state) → (loss, state) in each thread k, with its share of the batch.
 
     part: the share of thread k. state: the state of this share after the previous batch. states: a
-    list of these states, or None for no state. Returns a list of the losses of all shares on all
+    list of these states, or None for no state. Returns a list of the losses of the shares of all
     ranks, and a list of the new states of this rank's shares. If a batch has fewer rows than there
     are threads, some threads have no work.
     """
@@ -69,7 +69,7 @@ def join_states(ranks: SingleProcess, states: States) -> State:
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Split a batch's state; return the parts for this rank's shares, or None if it is empty."""
+    """Return the parts of a batch's state for this rank's shares, or None for an empty state."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -82,7 +82,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     """Add up the gradients of all threads and ranks; return the norm of the sum.
 
     grads: the gradients of the threads of this rank. The first becomes the sum; the others become
-    0. Gradients are added in pairs, as in `ranks.tree`. For the norm, the vector is divided into
+    0. Gradients are added in pairs, as in `tree`. For the norm, the vector is divided into
     one slice per thread of all ranks, and the squares of each slice are summed. The norm of 2 ranks
     with 2 threads each is therefore bit-identical to that of 1 rank with 4 threads.
     """
@@ -122,7 +122,7 @@ def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
     """Return [f(k) for each thread k], each computed in its own thread if there is enough work.
 
     size: the number of elements that all calls of f process together. If it is less than SMALL, the
-    calling thread makes all the calls. In a pool of processes, each process makes its own.
+    calling thread makes all the calls. In a pool of processes, each process makes one call.
     """
     if size < SMALL and not isinstance(pool, Processes):
         return [f(k) for k in range(pool.count)]

@@ -110,7 +110,7 @@ def can_fork(ranks: SingleProcess = SINGLE_PROCESS) -> bool:
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if there are more threads than processors on a host or rank, otherwise "".
+    """Return a warning if a host or a rank has more threads than processors, otherwise "".
 
     threads: the number of threads of each rank.
     """
@@ -205,7 +205,7 @@ def release_freed_memory() -> None:
 
 
 def _of_the_c_library(name: str) -> Callable[..., int] | None:
-    """Return a function of Linux's C library, or None if there is none."""
+    """Return the C library's function `name`, or None if it is missing or this is not Linux."""
     if not sys.platform.startswith("linux"):
         return None
     try:

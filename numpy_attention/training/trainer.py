@@ -40,7 +40,7 @@ from numpy_attention.validation.paths import exists, is_folder
 
 @dataclass
 class Trainer:
-    """Fit a model to batches: loss, gradient, clipping, update.
+    """Fit a model to batches. Each step computes a gradient, clips it and updates the model.
 
     After every epoch the trainer evaluates the model and writes a checkpoint.
 
@@ -59,14 +59,14 @@ class Trainer:
         instead (on Linux, with one rank); None: chosen from the size of a step
     ranks: the processes that train this model together; the first one reads and writes `path`
     progress: show a progress bar, and print one line per epoch
-    frozen: names of parameters that are not trained; their gradients are 0, also in the norm
+    frozen: names of parameters that are not trained; their gradients are set to 0 before clipping
 
     For the same model, data and settings, the result depends only on the seed and the number of
-    threads. Unless `ranks.adds_as_one` returns True, the result also depends on how the threads are
-    distributed over ranks. A run that is killed and resumed gives results that are bit-identical to
-    those of an uninterrupted run. Raises TypeError if rng is not a Generator, and ValueError for an
-    unknown average, a clip not above 0, or a number of threads that is not divisible by the number
-    of ranks.
+    threads. Unless `distributed.ranks.adds_as_one` returns True, the result also depends on how the
+    threads are distributed over ranks. A run that is killed and resumed gives results that are
+    bit-identical to those of an uninterrupted run. Raises TypeError if rng is not a Generator, and
+    ValueError for an unknown average, a clip not above 0, or a number of threads that is not
+    divisible by the number of ranks.
     """
 
     model: Model
@@ -188,12 +188,12 @@ class Trainer:
 
     @contextmanager
     def workers(self) -> Iterator[tuple[Threads, list[Model]]]:
-        """Context manager that yields the pool of workers, and a model of zeros for each worker.
+        """Context manager that yields the worker pool, and a model of zeros for each gradient.
 
-        In a pool of processes, only the first one runs the training loop. Before each step it sends
-        the arguments epoch, place and rate of `train_on` to the others; before each validation it
-        sends an empty message. The others then take part in every `pool.map`. A model without
-        `move_to` is trained in threads.
+        In a pool of processes, only the first process runs the training loop. Before each step it
+        sends the arguments epoch, place and rate of `train_on` to the others; before each
+        validation it sends an empty message. The others then take part in every `pool.map`. A model
+        without `move_to` is trained in threads.
         """
         pool = workers(self.threads_here(), self.ranks)
         if not hasattr(self.model, "move_to"):
@@ -223,7 +223,7 @@ class Trainer:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save if any rank has received a signal, and raise Stopped unless it is only a warning.
+        """Save if any rank has received a signal or a warning. Raise Stopped if it was a signal.
 
         saved: whether the checkpoint of this step is already written.
         """
@@ -420,7 +420,7 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return the slice of each named parameter in the flat vector. Raises ValueError if unknown."""
+    """Return the slices of parameters in the flat vector. Raises ValueError for unknown names."""
     spans = {}
     start = 0
     for name, array in model.named_parameters():

@@ -1,4 +1,4 @@
-"""Validation of arrays, sizes and dtypes at the border of the library, and reshapes.
+"""Validation of the arrays, sizes and dtypes that users pass, and helpers for rows of arrays.
 
 The docstring of the package, in numpy_attention/__init__.py, explains the letters of the shapes.
 """

@@ -1,7 +1,7 @@
 """Files and folders that a user names. The message of an error is one line with the path.
 
-Messages of the system ("[Errno 40] …") are reworded. An existing file must be a plain file, because
-a pipe may never be written to, and a device may never end.
+Messages of the system ("[Errno 40] …") are reworded. A file that is read must be a plain file,
+because reading a pipe or a device might never end.
 """
 
 import errno
@@ -109,7 +109,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def make_folder(path: str | Path) -> Path:
-    """Create a folder and its parents unless they exist; return its Path. Raises OSError."""
+    """Create a folder and its parents if missing; return its Path. Raises OSError if this fails."""
     path = as_path(path)
     mode = None
     with path_errors(path, "created"):
@@ -123,10 +123,10 @@ def make_folder(path: str | Path) -> Path:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Context manager that writes a file next to `path`, and moves it there when it is complete.
+    """Context manager that yields a new file next to `path`, which replaces `path` at the end.
 
     A device or a pipe is written directly. Raises OSError with the name of the file, for instance
-    if the disk is full. An existing file is then unchanged.
+    if the disk is full. After any error, an existing file is unchanged.
     """
     path = as_path(path)
     make_folder(path.parent)

@@ -1,7 +1,7 @@
 """Validation of what the methods of a subclass return. The subclass may be user-defined.
 
-Such an error is raised in this package, but the mistake is in the method. So the error gets an
-attribute `place`, a pair (code object, line number) in the method, for messages.
+An error about a result is raised in this package, but the mistake is in the method. So the error
+gets an attribute `place`, a pair (code object, line number) in the method, for messages.
 """
 
 import ast

@@ -44,7 +44,7 @@ class Verdict:
     mistakes: descriptions of the known mistakes with the same outputs and gradients as the code
     place: where in the code these mistakes are, in words, or "" if unknown
     proven: whether the message proves which line causes everything that is wrong
-    blank: whether nothing has been written yet
+    blank: whether a function that the user has to write is not implemented yet
     """
 
     stage: str = ""
@@ -123,7 +123,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
 
 
 def not_added(report: Any, names: Set[str]) -> list[str]:
-    """Return a sentence for each parameter whose gradient stays 0, because the user forgot it.
+    """Return a sentence for each parameter whose gradient the user's code never adds to grads.
 
     report: the Report of a gradient check, or None. names: the names in the user's code.
     """
@@ -343,8 +343,8 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Raise Failed if backward is not the derivative of forward.
 
-    hidden: whether the user has to find the line. If so, the message only says which gradients are
-    right and wrong. Otherwise the message is the whole report of the gradient check.
+    hidden: whether the user has to find the wrong line. If so, the message only says which
+    gradients are right and wrong. Otherwise the message is the whole report of the gradient check.
     """
     if case.backward is None:
         return
@@ -378,7 +378,7 @@ def is_proven(report: Any) -> bool:
 def check_no_stop(case: Case, seed: int) -> None:
     """Raise Failed if the backward pass raises an exception in a line of the user's code.
 
-    The message contains the line and the shapes of its arrays. seed: for the upstream gradients.
+    The message has the line and the shapes of its arrays. seed: the seed of the upstream gradients.
     """
     try:
         with warnings.catch_warnings():

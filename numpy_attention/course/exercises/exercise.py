@@ -37,7 +37,7 @@ Mistakes = tuple[tuple[str, str, str], ...]
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
     """Return curated mistakes, each a tuple (line, wrong line, sentence), for a line of a solution.
 
-    right: the part of the line to replace. changes: a pair for each mistake: the text that replaces
+    right: the part of the line to replace. changes: for each mistake, the text that replaces
     `right`, and the sentence that describes the mistake.
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
@@ -141,7 +141,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Exercise:
-    """One exercise.
+    """A task with its reference implementation, test cases, hints and common mistakes.
 
     name, title: the name of the exercise and of its file, and its subject in a few words
     lesson, position: the lesson's file name without extension, and the order in this lesson

@@ -27,7 +27,7 @@ class Given:
 
     now: {name: node} of all functions in the file
     names, changed: the names of the provided functions, and of those that the user edited
-    solved: the numbers of the user's lines that are also in the solution
+    solved: the line numbers of the user's statements that are also in the solution
     """
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
@@ -86,9 +86,9 @@ def text_of(statement: ast.stmt) -> str:
 def with_given(message: str, its: Given) -> str:
     """Return the message of a check, reworded so that it does not accuse a correct line.
 
-    its: the functions that the exercise provided. The message has a block for each wrong line. If a
-    line was provided, or may be correct, its block no longer calls it wrong. Only the block of the
-    first line is kept. A last line lists the provided functions that the user changed.
+    its: the functions that the exercise provided. The message has a block for each wrong line. Only
+    the first of these blocks is kept. If its line was provided, or may be correct, the block no
+    longer calls the line wrong. Provided functions that the user changed are listed at the end.
     """
     lines: list[str] = []
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
@@ -109,9 +109,9 @@ def with_given(message: str, its: Given) -> str:
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
     """Return a message about a named mistake without the notes on lines that may be correct.
 
-    place: the line or function of the mistake, or None. If it is known, the notes on other lines
-    are removed. Otherwise the notes on the first line are kept, unless it may be correct, and the
-    notes on later lines are removed. Notes on how many elements are wrong are always kept.
+    place: the line or function of the mistake, or None. If it is known, notes on other lines are
+    removed. Otherwise only the notes on the first line are kept, unless this line may be correct.
+    Notes on how many elements are wrong are always kept.
     """
     lines, is_first = list[str](), True
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
@@ -127,7 +127,7 @@ def without_doubted(message: str, place: int | str | None, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """Yield a sentence for each changed block of lines, which says if the original was right."""
+    """For each block of changed lines, yield a sentence that says if the original was correct."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():

@@ -125,12 +125,12 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Shorten a report to its `most` most useful lines; keep all lines on changed functions.
+    """Shorten a report to at most `most` lines, and the lines on changed functions.
 
-    The most useful lines name the first wrong line of code with its likely kind of mistake, and the
-    wrong gradients. Lines on provided functions that the user changed are added at the end. named:
-    whether a known mistake has been printed, which says more than the kind of mistake. placed:
-    whether the line of the known mistake has been printed too.
+    The kept lines name the first wrong line of code with its likely kind of mistake, and the wrong
+    gradients. Lines on provided functions that the user changed are added at the end. named:
+    whether a known mistake has been printed, so that the likely kind is not needed. placed: whether
+    the line of the known mistake has been printed too.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)

@@ -22,10 +22,10 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     the user's file. first_wrong: the line that is proven to be wrong, or None.
 
     The place is a line number, or the name of a function from which a line is missing. If the file
-    contains the wrong line of a curated mistake, only this mistake is returned, and its line is the
-    certain place. Otherwise all mistakes are returned, and the place is a guess: the only line that
+    contains the wrong line of a curated mistake, only this mistake is returned, and the place is
+    certain. Otherwise all mistakes are returned, and the place is a guess: the only line that
     computes the same variable as the mistaken line, or the only line that differs from the
-    solution. A line that reads variables of the user's own is not guessed, because it may be only a
+    solution. A line that reads variables added by the user is not guessed, because it may be only a
     part of the mistaken line. The place is None if it is unknown or if first_wrong is another line.
     """
     mine = list(statements(tree, exercise.blanks))

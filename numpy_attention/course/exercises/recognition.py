@@ -80,7 +80,7 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Return whether both mistakes are mutations, not curated, and in different places."""
+    """Return whether two mistakes are in different places and neither of them is curated."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 

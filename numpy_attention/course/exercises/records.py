@@ -74,7 +74,7 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Context manager that yields the Record of an exercise for changes, and then saves it.
+        """Context manager that yields the Record of an exercise, and saves the changes made to it.
 
         Raises BlockingIOError if another command is using this folder.
         """

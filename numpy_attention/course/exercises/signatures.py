@@ -210,7 +210,7 @@ def known_mistakes(exercise: Exercise) -> list[Mistake]:
 
 
 def cache_folders() -> list[Path]:
-    """Return the folders that may hold signatures. The first writable folder gets new ones."""
+    """Return the cache folders of signatures. New signatures go into the first writable folder."""
     named = os.environ.get(ENVIRONMENT)
     if named:
         chosen = Path(named).expanduser()
@@ -248,7 +248,7 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 
 
 def digest(exercise: Exercise) -> str:
-    """Return a digest of an exercise's solution, its curated mistakes, and the code for mutations.
+    """Return a digest of an exercise's solution, its curated mistakes, and the mutation code.
 
     If the digest changes, the known mistakes are computed again. The digest does not cover the
     cases: a change of a case is noticed because it changes the signature of the solution.
@@ -262,7 +262,7 @@ def digest(exercise: Exercise) -> str:
 def outline_of_mutations() -> list[Any]:
     """Return the `outline` of each file that determines the mutations of a solution.
 
-    These are the files of the package `mutations`, and the one with the edits that they use.
+    These are the files of the package `mutations`, and the file of the syntax edits that they use.
     """
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))
@@ -286,7 +286,7 @@ def is_docstring(node: Any) -> bool:
 
 
 def main() -> None:
-    """Write the signatures that are missing or outdated into the package, for a wheel."""
+    """Write missing or outdated signatures into the package, so that a wheel contains them."""
     from numpy_attention.course.exercises.catalogue import EXERCISES
     for exercise in EXERCISES.values():
         if exercise.planted is None:

@@ -21,9 +21,9 @@ NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "#
 class Source:
     """Functions and classes of a file, with the imports that they need.
 
-    file: the lesson's file name without extension, or if no lesson implements the exercise, the
+    file: the lesson's file name without extension or, if no lesson implements the exercise, the
     path of the exercise's own source file. names: the names of the functions and classes. given: a
-    line of code to put before the definitions, for a constant that the lesson sets.
+    line of code that sets a constant of the lesson, to put before the definitions.
     """
 
     file: str

@@ -23,7 +23,7 @@ def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None
     of its `forward`. forward, backward: functions to use instead of the object's methods.
 
     For a sentence or a batch, the loss L is Σ −log p of its words, without dropout. For any other
-    `forward`, L is the output of `forward` if this is one number. Otherwise L is ½ Σ y² over the
+    input, L is the output of `forward` if this is one number. Otherwise L is ½ Σ y² over the
     outputs y, so dy = y. Raises TypeError if a pass is missing or if the inputs do not fit the
     model, and ValueError if a sentence is empty.
     """

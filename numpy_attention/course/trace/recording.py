@@ -40,8 +40,8 @@ def written(array):
 class Line(Place):
     """A Place (a line of code that computes a value) with the loops around the line.
 
-    loops: the first line of each loop, the outermost first. kind: a kind of Place, or "part" (of an
-    array: x[i] = …), "filled" (an array that a called function fills), "appended" (to a list),
+    loops: the first line of each loop, the outermost first. kind: a kind of Place, or "part" (x[i]
+    in x[i] = …), "filled" (an array that a called function fills), "appended" (to a list),
     "unpacked" (read, not computed), "packed" (into a tuple), or "step" (the variable of a loop).
     """
 
@@ -52,7 +52,7 @@ class Step(NamedTuple):
     """One iteration of a loop.
 
     head, text: the number and the source of the loop's first line. turn: the number of earlier
-    iterations. variable: the loop variable if range() or enumerate() counts it, or None.
+    iterations. variable: the counter of a loop over range() or enumerate(), or else None.
     """
 
     head: int
@@ -62,7 +62,7 @@ class Step(NamedTuple):
 
     @property
     def label(self):
-        """The number by which the step is displayed."""
+        """The number of the step in printed output: `variable`, or `turn` if this is None."""
         return self.turn if self.variable is None else self.variable
 
 
@@ -132,7 +132,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
     """Run work() three times, and return the Recording of the last run.
 
     All runs must compute the same values. keep: a function keep(array) that returns what to store
-    of an array. model: the Module whose parts are named by their paths. is_followed: a function
+    for an array. model: the Module whose parts are named by their paths. is_followed: a function
     is_followed(code) that returns whether to record the values of a function.
     """
     work()                              # compile and import what the first use does
@@ -197,9 +197,9 @@ class Lines(Backward):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def report(self, method, statement, kind, name, value):
-        """Return code that calls `method` of the listener with a value, to be put at `statement`.
+        """Return a statement, on the line of `statement`, that calls `method` of the listener.
 
-        kind, name: the kind of the value and its name. value: an expression.
+        kind, name: the kind of the value to pass and its name. value: an expression.
         """
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
@@ -318,7 +318,7 @@ def expression(path):
 
 
 def arrays_in(node):
-    """Return the code of each array that an expression reads, once: x, cache.h or x[i].
+    """Return the code of the arrays that an expression reads (x, cache.h, x[i]), each once.
 
     Called functions are left out. Arrays that the expression does not always read are left out too,
     such as x.a in f(x.a if x else b).
@@ -449,7 +449,7 @@ class Listener:
 
 
 def arrays_of(value, name):
-    """Return [(name, array)] for an array, a number, or each array of a tuple (an LSTM's state)."""
+    """Return [(name, array)] for an array or a number, or one pair for each array of a tuple."""
     if isinstance(value, (np.ndarray, np.floating, float)):
         return [(name, value)]
     if type(value) is tuple and all(isinstance(one, np.ndarray) or one is None for one in value):

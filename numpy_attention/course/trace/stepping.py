@@ -20,7 +20,7 @@ PROMPT = "Enter: on, q: end "
 
 
 class Stage(NamedTuple):
-    """One step. title: its name. entries: the values that the step computes, in order."""
+    """One step of a pass. title: its name. entries: the values that it computes, in order."""
 
     title: str
     entries: list[Entry]
@@ -113,9 +113,9 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the line of the function of `root`, the outermost Call, that computes a value.
+    """Return the line that computes a value, in the function of the outermost Call `root`.
 
-    If a called function computes the value, return the line of this call. entry: the value.
+    If a called function computes the value, return the line of the call. entry: the value.
     """
     if entry.call is root:
         return entry.place.line

@@ -53,7 +53,7 @@ class Row:
     name, shape: the name and the shape of the array
     equation: the code of the line
     function, file: where the line is, such as "RNNSearch.forward" in "models/rnnsearch.py"
-    layer: the path of the module that has this method; "" for the model, None for a function
+    layer: the path of the Module whose method has the line; "" for the model, None for a function
     steps: for each time the line ran, the steps of the enclosing loops, the outermost first
     norms: the norm of the array each time
     """
@@ -74,7 +74,7 @@ class Row:
         return self.norms[-1]
 
     def at(self, step: int) -> "Row | None":
-        """Return the row of one step of the longest enclosing loop, or None without such a step."""
+        """Return the row at `step` of the longest enclosing loop, or None if it lacks this step."""
         longest = self.longest()
         if longest is None:
             return None
@@ -219,7 +219,7 @@ def is_of(row: Row, layer: str) -> bool:
 
 
 def is_named(row: Row, pattern: str) -> bool:
-    """Return whether a row's name matches: W matches grads.W, and weights matches weights[i]."""
+    """Return whether a pattern matches a row's name. W matches grads.W, and x matches x[i]."""
     whole = row.name.partition("[")[0]
     return any(fnmatchcase(one, pattern) for one in (row.name, whole, whole.rpartition(".")[2]))
 

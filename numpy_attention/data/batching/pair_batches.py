@@ -128,7 +128,7 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Return the indices of the pairs in each batch, sorted by length if rng is None."""
+        """Return the pair indices of each batch. Without rng, the pairs are sorted by length."""
         # by the length of the target, then by the length of the source
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)

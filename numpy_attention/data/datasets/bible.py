@@ -100,7 +100,7 @@ def load_bible_en(split: str = "train") -> list[list[list[str]]]:
 def read_shipped(corpus: str, split: str) -> str:
     """Return the text of a shipped file, after checking that its SHA-256 is correct.
 
-    Raises FileNotFoundError if the file is missing, ValueError if it is damaged or not a split.
+    Raises FileNotFoundError if it is missing, ValueError if it is damaged or `split` is unknown.
     """
     check_name("split", split, SPLITS)
     name = f"{corpus}.{split}.txt.xz"

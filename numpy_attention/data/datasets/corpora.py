@@ -134,8 +134,8 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     of the generating function.
 
     `split_of` assigns each source sentence of a generated corpus, and each date of `dates`, to one
-    split, for any seed. For copy and reverse, min_length and max_length limit the sequences; dates
-    and grammar-en-fr do not accept them.
+    split, the same for every seed. For copy and reverse, min_length and max_length limit the
+    sequences; dates and grammar-en-fr do not accept these limits.
 
     Raises ValueError for unknown names, splits and options, or if no pair is left.
     """
@@ -149,7 +149,7 @@ def text_corpus(name: str) -> TextCorpus:
 
 
 def load_text(name: str, split: str) -> list[list[str]] | str:
-    """Return a split of running text as a list of token lists, or of characters as one string.
+    """Return a split of running text as a list of token lists; a text of characters as one string.
 
     There is one token list per sentence or line. wikitext-2 keeps blank lines as empty lists,
     because their ends count as tokens. bible-en has one list per verse, and its chapters are

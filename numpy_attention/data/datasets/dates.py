@@ -44,21 +44,21 @@ FORMATS = (
 
 def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_year: int = 2099,
           sure_months: bool = True, keep: Keep | None = None) -> list[Pair]:
-    """Draw dates in 18 spellings (`FORMATS`), a quarter of them in lower case → `YYYY-MM-DD`.
+    """Draw Pairs of a date in one of 18 spellings (`FORMATS`) and the same date in ISO 8601.
 
     Tokens are characters. The day (of first_year … last_year) and the spelling are drawn uniformly.
-    The characters of the target, at positions 0 to 9, have these links:
+    A random quarter of the sources are in lowercase. The characters of the target, at positions 0
+    to 9, have these links:
 
         year 0–3             each digit to the same digit of the source's year: sure
-        hyphens 4, 7         none
         day 8–9, and month   two digits in the source: each to the same digit, sure
           5–6 in digits      one digit in the source: the last to it, sure; the 0 to it, possible
         month 5–6, in words  both to the first letter of the name, sure; to all letters, possible
 
-    Weekdays, ordinal suffixes and separators have no links. No single letter determines a month
-    (January, June, July), so the sure link to the first letter is a convention. With
-    `sure_months=False`, links to the letters of names are only possible. Raises ValueError for
-    years outside 1000 … 9999 or in the wrong order, or if there are fewer than `count` sources.
+    Other characters have no links. No single letter determines a month (January, June, July), so
+    the sure link to the first letter is a convention. With `sure_months=False`, links to the
+    letters of names are only possible. Raises ValueError for years outside 1000 … 9999 or in the
+    wrong order, or if there are fewer than `count` sources.
     """
     check_flags(sure_months=sure_months)
     check_whole("first_year", first_year, 1000, 9999)

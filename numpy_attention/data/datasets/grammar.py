@@ -7,8 +7,8 @@
     Object → NP | him | her | them
 
 The French side follows these rules. Articles, possessives and adjectives agree in gender and
-number. Before a vowel, le, la, de, ne and je lose their vowel (l', d', n', j' are tokens of their
-own), ce, beau, nouveau and vieux become cet, bel, nouvel and vieil, and ma becomes mon. After a
+number. Before a vowel, le, la, de, ne and je become the tokens l', d', n' and j'. Also before a
+vowel, ce, beau, nouveau and vieux become cet, bel, nouvel and vieil, and ma becomes mon. After a
 negated verb, un, une and des become de; des also becomes de before an adjective.
 """
 

@@ -1,6 +1,6 @@
 """Test whether a language model uses its context: the Children's Book Test (Hill et al. 2016).
 
-A question has twenty sentences, the context, and one more sentence with a word left out, the query.
+A question has a context of twenty sentences and a query, which is the next sentence with a gap.
 The model reads the context. Each candidate word fills the gap, and the candidate whose query is
 most probable is the model's answer, as in Daniluk et al. 2017:
 
@@ -37,8 +37,8 @@ class Cloze:
     """The answers of a model to cloze questions, and its accuracy.
 
     log_p: for each question, log p of the query with each candidate
-    right: for each question, 1 if the model's answer is correct and 0 if not; if k candidates share
-        the best score, as unknown words do, and the correct word is one of them, 1 / k
+    right: for each question, 1 if the model's answer is correct and 0 if not, or 1 / k if the
+        correct word is one of k candidates that share the best score, such as unknown words
     accuracy: the mean of `right`
     others: {baseline: interval of its accuracy}; the baselines are the model without the context,
         the candidate most frequent in the context, and the candidate most frequent overall
@@ -110,10 +110,10 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
 
 
 def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Array:
-    """Return an array with 1 for each question whose answer has the largest value, else 0.
+    """Return an array with 1 for each question whose correct word has the largest value, else 0.
 
-    values: for each question, a value for each candidate. If the answer is one of k candidates with
-    the same largest value, the entry is 1 / k.
+    values: for each question, a value for each candidate. If the correct word is one of k
+    candidates with the same largest value, the entry is 1 / k.
     """
     found = []
     for one, question in zip(values, questions):

@@ -47,7 +47,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     including ends of sentences. following: the largest number of targets that are measured after
     these words. number: how many passages are drawn; if there are fewer, all are used.
 
-    A text that is read in windows of some steps is cut into passages of past + following tokens.
+    A text read in windows of `steps` tokens is cut into passages of past + following tokens.
     Passages do not overlap, and stay within a stream or document. The last `words` of the first
     `past` tokens are replaced. Documents that are read at once, such as sentences, are passages
     themselves. In a document, the replaced words end at a random position, at least words + 1
@@ -58,7 +58,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     the old word.
 
     Raises TypeError for other batches. Raises ValueError if no passage is long enough, if the text
-    has no known words, if a number is below 1, or if `words` is not below `past`.
+    has no known words, if an integer is below 1, or, with windows, if `words` is not below `past`.
     """
     check_kind("batches", batches, (TextBatches, DocumentBatches),
                "TextBatches or DocumentBatches")
@@ -107,7 +107,7 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 class Recovery:
     """How much a model's loss increases after words that were replaced, in nats per token.
 
-    loss, tokens: the mean loss of the measured tokens in the unchanged passages; their number
+    loss, tokens: the mean loss and the number of the measured tokens in the unchanged passages
     excess: {distance: increase}, where distance 1 is the first token after the replaced words
     mean: the mean increase over all distances
     rows: the increases, an array with a row for each passage and a column for each distance; NaN

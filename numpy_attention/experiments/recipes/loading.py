@@ -125,7 +125,7 @@ def training_of(name: str, entries: Mapping[str, Any]) -> Training:
 
 
 def figure_of(name: str, text: str) -> Figure:
-    """Split text such as "test bleu" into (split, metric). name: of the recipe, for messages."""
+    """Split text such as "test bleu" into (split, metric). name: the recipe, for messages."""
     split, _, metric = text.partition(" ")
     if not split or not metric or " " in metric:
         raise ValueError(f"recipe {name!r} has the figure {text!r}; expected a split and a "

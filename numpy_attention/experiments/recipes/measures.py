@@ -2,8 +2,8 @@
 
     perplexity              of the references; nothing is translated
     bleu_of_LOW_to_HIGH     BLEU of the sentences with LOW ≤ source tokens ≤ HIGH
-    pointing_adjective      of `grammar-en-fr`: pointing of adjectives that change places
-    pointing_negation       of `grammar-en-fr`: pointing of "ne" and "pas"
+    pointing_adjective      pointing accuracy on swapped adjectives and nouns (`grammar-en-fr`)
+    pointing_negation       pointing accuracy on "not", linked to "ne", "pas" (`grammar-en-fr`)
 """
 
 import re
@@ -60,7 +60,7 @@ def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: 
 
 
 def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, float]:
-    """Return the pointing accuracy on the links of each phenomenon in PHENOMENA, by metric."""
+    """Return {metric in PHENOMENA: pointing accuracy on the links of its phenomenon}."""
     weights = trained.attend(data)
     found: dict[str, float] = {}
     for name, metric in PHENOMENA.items():

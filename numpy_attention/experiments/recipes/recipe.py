@@ -123,8 +123,8 @@ def run(
     """Train a recipe or resume its run in `folder`, and measure it.
 
     Return lines for `recipes.results`, in which `threads` is the number of threads of all ranks.
-    threads: the number of threads of each rank. With None, the size of a step decides, and a
-    resumed run keeps its number.
+    threads: the number of threads of each rank. With None, a resumed run keeps its number, and a
+    new run chooses it by the size of a step.
 
     Raises ValueError for a folder with another run, or a metric that the corpus does not have.
     """

@@ -1,11 +1,11 @@
 """Metrics of a run on a text, and their 95 % confidence intervals.
 
-Intervals come from a bootstrap over sentences (for BLEU and chrF in `metrics`). They measure the
-variation between texts of the same kind. To measure the variation between trainings, train with
-several seeds.
+Intervals come from a bootstrap over sentences. For BLEU and chrF, `metrics` computes them. An
+interval measures the variation between texts of the same kind. To measure the variation between
+trainings, train with several seeds.
 
-Each function returns {metric: value}. If rng is given, and there are at least two sentences, the
-dict also contains the ends of each metric's interval, `…_low` and `…_high`.
+Each function except `draws` returns {metric: value}. If rng is given, and there are at least two
+sentences, the dict also contains the ends of each metric's interval, `…_low` and `…_high`.
 """
 
 import math
@@ -39,7 +39,7 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
     """Return {name: the perplexity per token, or per word if `words` is given}.
 
     found: the result of `evaluate`. rng: if given, add the ends of the confidence interval, which
-    requires `found.rows`; a single row has none. words: the number of words in each row.
+    requires `found.rows`. A single row has no interval. words: the number of words in each row.
     """
     perplexity = Evaluation(found.loss, found.tokens if words is None else sum(words)).perplexity
     if rng is None:

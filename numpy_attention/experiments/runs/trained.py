@@ -199,7 +199,7 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """Return the Selection of the training text. kind, and the errors: as in `selected`."""
+        """Return the Selection of the training text. `selected` describes kind and the errors."""
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
@@ -224,8 +224,8 @@ class Trained:
              code: Sequence[str | Path | type] | None = None) -> One:
         """Load a trained model from the folder of its run, with the parameters that training kept.
 
-        code: files or classes with the user-defined code of the run. A run never runs code by
-        itself, and a file runs only if it has not changed since training.
+        code: files or classes with the user-defined code of the run. No other code runs, and a
+        file runs only if it has not changed since training.
 
         Raises FileNotFoundError if there is no run. Raises ValueError for a checkpoint that is
         damaged, of another kind or from a newer version, and for missing or changed code.
@@ -267,8 +267,8 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
                 setting: str) -> dict[str, Any]:
     """Copy the pretrained vectors of a file into the rows of an embedding.
 
-    Rows of words that are not in the file keep their initial values. Return a dict with the digest
-    of the file ("digest") and three counts, as in Vectors ("found", "other_case", "skipped").
+    Rows of words that are not in the file keep their initial values. Return a dict with "digest",
+    "other_case" and "skipped" as in Vectors, and "found", how many words have a vector.
     setting: the name of the setting for the embedding size, for messages. Raises ValueError for
     vectors of another size or a file without any of the words, and the errors of `read_vectors`.
     """

@@ -60,12 +60,12 @@ def check_sentence(sentence: Sentence, name: str) -> None:
 
 
 def in_source_order(weights: Array) -> Array:
-    """Return weights (T, S) over a reversed source in the order of the original, with </s> last."""
+    """Return weights (T, S) over a reversed source with columns in original order, </s> last."""
     return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
 
 def in_words(weights: Array, columns: Sequence[int], rows: Sequence[int]) -> Array:
-    """Convert weights (T, S) of ids to weights of words.
+    """Convert weights (T, S) of ids to weights (target words, source words).
 
     The weights are summed over the ids of a source word, and averaged over the ids of a target
     word. columns (S,), rows (T,): the index of the word to which each source or target id belongs.

@@ -47,7 +47,7 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
-    """Build the vocabularies [source, target], of words, or of subwords if training sets them."""
+    """Build [source, target] vocabularies of words, or of subwords if training.subwords is set."""
     check_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
     sides = {
@@ -267,8 +267,8 @@ class Translator(Trained):
             bleu_13a                of beam search, with a tokenizer of sacreBLEU
             bleu_greedy, exact      of greedy search; exact is the fraction equal to the reference
 
-        Pairs with gold links also have the metrics pointing, near (within one position), diagonal
-        (of weights along the diagonal) and aer.
+        Pairs with gold links also have the metrics pointing, near, diagonal and aer, computed by
+        pointing_accuracy, near_pointing, diagonal_pointing and alignment_error_rate of `metrics`.
         """
         if rng is not None:
             check_generator(rng)
@@ -313,9 +313,9 @@ class Translator(Trained):
     ) -> dict[str, float]:
         """Evaluate on the Pairs that have no unknown words, and translate without <unk>.
 
-        The metric `pairs` is the number of these Pairs. This is the column "No UNK" of Bahdanau et
-        al. 2015, table 1. The other arguments are those of `measure`. Raises ValueError if all
-        Pairs have unknown words.
+        The metric `pairs` is the number of these Pairs. The BLEU corresponds to the column "No UNK"
+        of Bahdanau et al. 2015, table 1. The arguments are those of `measure`. Raises ValueError
+        if all Pairs have unknown words.
         """
         check_pairs(pairs)
         at_least(1, threads=threads)
@@ -341,7 +341,7 @@ class Translator(Trained):
 
     def _best(self, ids: list[list[int]], beam: int, length_penalty: float,
               unknown: bool) -> list[Hypothesis]:
-        """Return the best Hypothesis that the search finds for each source, a list of ids."""
+        """Return the best Hypothesis of the search for each source. ids: the ids of each source."""
         batch = self._batch_to_translate(ids)
         never = [] if unknown else [UNK]
         if beam == 1:

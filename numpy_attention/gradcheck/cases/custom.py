@@ -109,7 +109,7 @@ def cases_of(one):
 
 
 def attentions(one):
-    """Return {title: build} for an attention, with an item per window for a SoftmaxAttention."""
+    """Return {title: build} for an attention class; a SoftmaxAttention has an item per window."""
     windows = WINDOWS if issubclass(one, SoftmaxAttention) else ["global"]
     return {one.__name__ if window == "global" else f"{one.__name__} {window}":
             partial(attention.chosen, one, window) for window in windows}

@@ -121,7 +121,7 @@ def text(rng, dtype):
 
 
 def attentive_text(rng, dtype):
-    """Return a Case of forward and backward that start from a state and memory of earlier text."""
+    """Return the Case of an attentive language model with a state and memory of earlier text."""
     model = attentive(rng, dtype, hidden=5, cell="gru", carried=2)
     known = np.array([[1, 1], [0, 1], [1, 1]], bool)
     memory = array(rng, dtype, B, 2, 5), known

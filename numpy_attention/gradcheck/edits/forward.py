@@ -232,7 +232,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match the forward, much better than before the edit.
+        """Return whether the gradients match the forward, and much better than before the edit.
 
         An edit that makes the gradients 100 times as large or as small as before does not count.
         """

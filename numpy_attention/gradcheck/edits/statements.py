@@ -64,7 +64,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield code of products of the gradient `name`, of shape `shape`, with shape `wanted`."""
+        """Yield code of products of shape `wanted` with the gradient `name` of shape `shape`."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]

@@ -22,7 +22,7 @@ PRODUCTS = "({0}).T @ ({1})", "({0}) @ ({1}).T", "({1}) @ ({0})", "(({0}) @ ({1}
 class Slot(NamedTuple):
     """The position of a node in a syntax tree: the attribute `field` of the node `parent`.
 
-    number: the index of the node if the attribute is a list, or None.
+    number: the index of the node if the attribute is a list, or None for the whole attribute.
     """
 
     parent: Any
@@ -33,7 +33,7 @@ class Slot(NamedTuple):
     def holding(self, *nodes: Any) -> Iterator[None]:
         """Replace the node in this slot within a `with` block; restore it at the end of the block.
 
-        nodes: the replacement: one node or, if the slot is in a list, any number of nodes.
+        nodes: any number of nodes if the slot is an item of a list, otherwise one node or list.
         """
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)

@@ -65,7 +65,7 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Yield (kind, expression) to replace the gradient `text`, with a further term or factor.
+        """Yield (kind, expression): the gradient `text` with a further term or factor.
 
         The term is another gradient, or a negative weighted sum as in the gradient of a softmax.
         The factor is a local derivative, such as 1 − y². text: the code of the gradient. alike: the

@@ -1,6 +1,6 @@
-"""Laws of forward and backward passes that central differences cannot see.
+"""Laws of forward and backward passes that central differences cannot test.
 
-    arguments unchanged     inputs, weights, upstream and cache stay bit for bit  `no_mutation`
+    arguments unchanged     inputs, weights, upstream and cache stay identical    `no_mutation`
     backward accumulates    a second call doubles the parameter gradients in grads and returns the
                             same input gradients
     independent caches      a forward on other inputs does not affect an earlier cache
@@ -98,10 +98,7 @@ def assigned_laws(check, names):
 
 
 def caches_are_independent(first):
-    """Check that a second forward on other inputs does not change an earlier cache.
-
-    The gradients from the earlier cache must remain the same.
-    """
+    """Check that a forward on other inputs does not change the gradients from an earlier cache."""
     check = first.check
     _, cache = forward_of(check, copy_arrays(check.inputs))
     others = copy_arrays(check.inputs)

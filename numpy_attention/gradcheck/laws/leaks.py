@@ -17,7 +17,7 @@ def leak(run, other, mask):
 
     run, other: functions that run the forward with inputs that differ only in hidden words. The
     Place is in the function that has the mask. It is the line that computes the unmasked array or,
-    if no line does, the first line that reads that array.
+    if no line of this function does, the first line that reads that array.
     """
     found = first_leak(recorded(run), recorded(other), mask)
     if found is None:

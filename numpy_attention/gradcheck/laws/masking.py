@@ -1,4 +1,4 @@
-"""Check that a pass does not read words that a mask hides, nor later time steps."""
+"""Check that a forward reads neither words that a mask hides nor later time steps."""
 
 import numpy as np
 
@@ -27,9 +27,9 @@ def masked_values_unused(check):
     """Check that masked values have weight 0, and that no output at a visible position uses them.
 
     A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of the forward, or a
-    variable in the closure of the forward, as in `protocol`. A mask applies to inputs whose first
-    two axes have its shape. True may mean hidden or visible. The law counts as broken only if it
-    is broken under both meanings. A mask with two equal axes is not checked.
+    variable in its closure (as in the forward from `gradcheck.protocol`). A mask applies to inputs
+    whose first two axes have its shape. True may mean hidden or visible. The law counts as broken
+    only if it is broken under both meanings. A mask with two equal axes is not checked.
     """
     found = []
     for mask in masks_of(check):
@@ -44,8 +44,8 @@ def padding_ignored(check):
     """Check that one more hidden position at the end changes no output at a visible position.
 
     All masked arrays get this position, with values 0. It is added along the axis of the mask on
-    which hidden positions come last and no row is fully hidden. If both axes qualify, nothing is
-    checked, because it is unknown which of them has the positions.
+    which hidden positions come last and no sequence is fully hidden. If both axes qualify, nothing
+    is checked, because it is unknown which of them has the positions.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -114,8 +114,8 @@ def claims(mask):
     """Return up to two boolean arrays, True at the hidden positions whose weights must be 0.
 
     The weights of a sequence that is hidden entirely may be anything, so such sequences are left
-    out. In the first array they are rows, as in a mask (B, S); in the second they are columns, as
-    in a mask (T, B). An array without any True is dropped.
+    out. In the first array, each row is a sequence, as in a mask (B, S). In the second, each
+    column is a sequence, as in a mask (T, B). An array without any True is dropped.
     """
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]

@@ -113,7 +113,8 @@ def repeatable(check):
 def first_not_finite(check):
     """Return a text with the line of the forward that first makes NaN or inf, or "".
 
-    It is the first user line that makes NaN, else inf, else the last user line before a NaN.
+    It is the first user line that makes NaN or, if none does, inf. If NaN and inf come only from
+    this package, it is the last user line before the first NaN.
     """
     counts = {}
     last = None         # the last line of a user's file that ran

@@ -36,7 +36,7 @@ def all_initialized(check):
 
 
 def not_finite(check, fill, places):
-    """Return the names of outputs and gradients that are not finite if np.empty is filled.
+    """Return the names of outputs and gradients that are not finite if np.empty uses `fill`.
 
     np.empty fills its memory with fill(place), where `place` is the line of the call. places: a
     dict, to which each such place is added as a key.

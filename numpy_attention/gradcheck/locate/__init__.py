@@ -1,7 +1,7 @@
 """The search for the first wrong line of a backward pass.
 
 Both passes run with instrumented code, so that every value can be read, perturbed or replaced.
-These words have one meaning in this package:
+The docstrings of this package use these words:
 
     X, dX       a value that the forward computes, and its gradient ∂L/∂X in the backward
     place       a statement or expression (`Place`); its number is its index in a list of places

@@ -65,7 +65,10 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return ([∂L/∂X · δ], [random δ]), or None if X cannot change or the budget is spent."""
+        """Return (derivatives of L along random directions of X, these directions), or None.
+
+        The result is None if the n-th X of the place cannot be changed, or the budget is spent.
+        """
         if (number, n) not in self.known:
             if self.is_late():
                 return None

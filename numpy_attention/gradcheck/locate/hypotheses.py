@@ -139,8 +139,8 @@ class Hypotheses:
     def near(self, group, compared, others):
         """Return the places in `others` whose values have the same shapes as those of a group.
 
-        others: numbers of places. The group reads gradients of other arrays; call the first line
-        that computes one of these arrays L. Places at or above L come first, the nearest first.
+        others: numbers of places. Let L be the first line of the forward that computes an array
+        whose gradient the group reads. Places at or above L come first, the nearest first.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)

@@ -25,12 +25,12 @@ class Group:
 
     values: one Value for each time the statement runs
     name: X if the gradients are called dX, "return" if they are returned, or ""
-    state: "right" or "wrong"; "part" if the values equal another gradient, such as the gradient
-        through only one use of X; "unknown" if no X of the forward has these gradients; "given" if
-        the values are arguments or are not computed from a gradient
+    state: "right" or "wrong"; "part" if the values equal the gradient of another value, or the
+        gradient through only one use of X; "unknown" if they equal no gradient of the forward's
+        values; "given" if they are arguments or are not computed from a gradient
     number: the number of the forward place that computes X
     fits, times: for each value, whether it equals ∂L/∂X, and the number n of its X
-    other: (number, fits, times) of a place with another name that fits better, or None
+    other: (number, fits, times) of the place with another name that fits best, or None
     renamed: whether the values are accepted as gradients of another X, because right gradients are
         computed from them
     is_named: whether the forward has an X of this name
@@ -141,7 +141,7 @@ class Comparison:
     def judge_again(self, group):
         """Accept a group without right values if right values are computed from its values.
 
-        These values are then correct gradients, but of another X than their name says.
+        The group's values are then correct gradients, but of another X than their name says.
         """
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
@@ -163,10 +163,10 @@ class Comparison:
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return two lists of numbers of forward places: those named X, and those named otherwise.
+        """Return two lists of numbers of forward places: those that compute X, and others.
 
-        group: a Group of gradients named dX. A place named X is listed if it runs at least as often
-        as the group has values; any other place if it runs exactly as often, in the same file.
+        group: a Group of gradients named dX. A place that computes X must run at least as often as
+        the group has values. Another place must run exactly as often and be in the same file.
         """
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
@@ -191,8 +191,8 @@ class Comparison:
         number: the number of the place that computes X. fits: for each value, whether it equals
         ∂L/∂X. times: for each value, the number n of its X. The backward may go through the X in
         reverse or in the same order; the order in which most values are right is returned. If there
-        are more X than values, consecutive X are compared. For single numbers, the orders of two
-        nested loops are tried as well.
+        are more X than values, consecutive X are compared. If each value is a single number, the
+        orders of two nested loops are tried as well.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -231,9 +231,9 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether all wrong values of a group come from wrong operands, and one is right.
+        """Return whether a group has a right value, and wrong values only from wrong operands.
 
-        The group must be judged "right" or "wrong", as gradients of the X of its own name.
+        Return False if its state is not "right" or "wrong", or if its X has another name.
         """
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
@@ -283,7 +283,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return groups in the order to try: earlier parts, suspects, later parts (`suspects`)."""
+        """Return parts before the first suspect, the suspects, and later parts (see `suspects`)."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]

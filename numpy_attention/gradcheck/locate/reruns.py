@@ -1,8 +1,8 @@
-"""Repeat a failed check with one output, a full mask, or one position along an axis.
+"""Repeat a failed check with one output, an all-True mask, or one position along an axis.
 
 A smaller check that passes narrows the search. If the check passes with one time step, the mistake
-is in what is passed from step to step, or in a sum over steps. If it passes with a full mask, the
-mistake is in the use of the mask. If it passes with one output, the mistake is in the others.
+is in what is passed from step to step, or in a sum over steps. If it passes with an all-True mask,
+the mistake is in the use of the mask. If it passes with one output, the mistake is in the others.
 """
 
 import contextlib

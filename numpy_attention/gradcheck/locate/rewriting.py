@@ -74,8 +74,7 @@ def called_functions(work):
     """Return (functions that work() calls, in order of first call; result of work()).
 
     Functions of NumPy, of the standard library and of gradient checks, and functions without a
-    name, are left out. A function that is defined inside another may occur several times in the
-    list, with the same code.
+    name, are left out. A nested function may occur several times, with the same code.
     """
     codes = {}
 

@@ -27,8 +27,8 @@ class Search:
 
     check: the Check
     wrong: a function wrong(gradients) that returns the names of the wrong gradients
-    wrong_elements: a function wrong_elements(name, array) that returns a boolean array, True where
-        an element of `array` is wrong, if `array` is the gradient `name`
+    wrong_elements: a function wrong_elements(name, array) that compares `array` with the correct
+        gradient `name`, and returns a boolean array, True at the wrong elements
     unbalanced: [Broken] for gradients of scores that do not sum to 0; `findings` sets it
 
     In the methods, `compared` is the Comparison of the gradients with central differences, and
@@ -115,8 +115,8 @@ class Search:
     def repaired(self, compared, wrong):
         """Return the Finding of a backward statement whose edit corrects all gradients, or None.
 
-        The suspects and parts of the Comparison are tried first, then all statements on which the
-        wrong gradients depend.
+        The groups of `Comparison.in_order` are tried first, then all other statements on which the
+        wrong gradients may depend.
         """
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
@@ -175,8 +175,8 @@ class Search:
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
         The rest of the search uses the correct values of this Finding. If no group explains a wrong
-        gradient, a parameter is tried. acquitted: statements and parameters to skip, which earlier
-        Findings have explained.
+        gradient, the result is a `parameter_finding`. acquitted: the statements and parameters of
+        earlier Findings, which are skipped.
         """
         best = None
         for group in compared.in_order():
@@ -255,9 +255,9 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit of a forward that raises or is not finite, or None.
+    """Return the Finding of an edit that repairs the forward of a Check, or None.
 
-    With the edit, the forward of the Check runs and all gradients are correct.
+    The forward raises, or its outputs are not finite. With the edit, all gradients are correct.
     """
     def run():
         try:

@@ -51,7 +51,7 @@ class Watch:
         self.before = {name: array.copy() for name, array in self.arrays.items()}
 
     def changed(self):
-        """Return the names of arrays whose bits changed; of those that share memory, the first."""
+        """Return the names of arrays whose bits changed; if some share memory, only the first."""
         found = []
         for name, array in self.arrays.items():
             if array.tobytes() != self.before[name].tobytes() and not any(
@@ -71,8 +71,8 @@ class Watch:
 def lines_of(work, happened):
     """Run work(); return {event: Place of the line after which this event happened first}.
 
-    happened(frame, line) is called after every line of user code. It returns a list of all events
-    so far, as strings or other keys.
+    happened(frame, line) is called after every line of user code. It returns a list of events, as
+    strings or other keys. Only the first time that an event is returned counts.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)

@@ -49,7 +49,7 @@ def arithmetic(check, finding):
 def furthest(found, right):
     """Return the index, a tuple of ints, of the element whose error is the clearest example.
 
-    Among the elements with at least half of the largest relative error, it has the largest error.
+    Among elements with at least half the largest relative error, its absolute error is largest.
     """
     relative = relative_errors(found, right)
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
@@ -67,7 +67,7 @@ def format_terms(pairs, between):
 
 
 def assigned_expression(place):
-    """Return the expression of a one-line assignment without calls of user code, else None."""
+    """Return the right side of a one-line assignment that calls only NumPy, otherwise None."""
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
     except (SyntaxError, IndexError):

@@ -19,15 +19,15 @@ class Finding:
 
     place, name: the statement, and the name of the value
     others: statements that contribute to the same value
-    of, number: the forward Place that computes X, and its number, if the statement should compute
-        ∂L/∂X; None, for instance for the gradient of a parameter
+    of, number: the forward Place that computes X, and the index of this Place, if the statement
+        should compute ∂L/∂X; otherwise None, for instance for the gradient of a parameter
     found, right: the first wrong value, and the correct value
-    fits, times: for each value of the group, whether it is right, and the number n of its X
+    fits, times: for each value of the group, whether it is right, and n, from 0, if the value
+        should be the gradient of the n-th X
     follows: the names of the gradients that become correct with `instead` or `edit`
     group: the Group that contains the value
     instead, edit: {(place, n): array that replaces a value}, and an edit of the statement, or None
-    compared: if the forward has no X for this value, the statement of a later value that was
-        compared instead
+    compared: a later value's statement, compared instead if the forward has no X for this value
     copied: the forward Place whose value must be copied
     recomputed: the forward Place whose value the backward should use
     is_forward: whether the statement is in the forward
@@ -64,7 +64,7 @@ class Finding:
 
     @property
     def time(self):
-        """The number n, from 0, of the X whose gradient is the first wrong value."""
+        """The number n, from 0: the first wrong value should be the gradient of the n-th X."""
         return self.times[self.first_wrong]
 
     @property

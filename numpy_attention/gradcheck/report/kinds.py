@@ -114,9 +114,9 @@ def by_rows(found, right, size):
 
 
 def has_blocks(size, count, shapes):
-    """Return whether arrays of `shapes` have `count` blocks of columns, `size` columns in total.
+    """Return whether one of the `shapes` shows that `size` columns consist of `count` blocks.
 
-    The gates of a cell have a parameter (…, H, …, 4 H). Heads have an array (B, heads, T, d_k).
+    Four gates have a parameter (…, H, …, 4 H). Heads have an array (B, heads, T, d_k).
     """
     width = size // count
     return any((shape[-1] == size and width in shape[:-1])

@@ -220,7 +220,7 @@ def stop_error(text, check):
 
 
 def short(report):
-    """Return the lines of text about a failed check, without some details if they exceed 14."""
+    """Return the lines about a failed check, with fewer details if there are more than 14."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:

@@ -41,7 +41,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return [((start, end), table)] for all tables; the table is vector[start:end] of `grads`."""
+    """Return [((start, end), table)] for each table = vector[start:end] of at least MANY rows."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():

@@ -80,14 +80,14 @@ def numbered(found):
 
 
 def first_other(found, right):
-    """Describe the first hypothesis that differs. found, right: rows from `numbered`."""
+    """Describe the first hypothesis that differs. found, right: arrays from `numbered`."""
     at = int(np.argmin(np.isclose(found, right).all(1)))
     return (f"hypothesis [{at}] is {format_hypothesis(*found[at])}, "
             f"right {format_hypothesis(*right[at])}")
 
 
 def format_hypothesis(words, log_p):
-    """Format a hypothesis. words, log_p: the two numbers in its row of the result of `numbered`."""
+    """Format a hypothesis. words, log_p: its row (code, log p) in an array from `numbered`."""
     if not words:
         return "none"
     return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"

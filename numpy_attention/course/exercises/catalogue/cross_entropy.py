@@ -1,4 +1,4 @@
-"""Exercise cross-entropy: from the loss to the scores in one step."""
+"""Exercise cross-entropy: the gradient of the loss with respect to the scores, in one step."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def cross_entropy(z, y):
 
 
 def cross_entropy_backward(dloss, cache, grads):
-    """dloss, the gradient of the loss → ∂/∂z (N, V), and None for the classes."""
+    """dloss, the upstream gradient → the gradient of z (N, V), and None for the classes y."""
     shifted, log_sum, y = cache
     dz = np.exp(shifted - log_sum[:, None])                 # p
     rows = np.arange(len(y))

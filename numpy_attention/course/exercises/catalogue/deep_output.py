@@ -8,7 +8,7 @@ from numpy_attention.module import Array, Module
 
 @dataclass(eq=False)
 class DeepOutput(Module):
-    """Bahdanau's deep output: t̃ = s U + y V + c C, t the larger of each pair, scores t W."""
+    """Bahdanau's deep output: t̃ = s U + y V + c C, t_l = max(t̃_{2l}, t̃_{2l+1}), scores = t W."""
 
     U: Array  # (H, 2L)
     V: Array  # (E, 2L)
@@ -23,7 +23,7 @@ class DeepOutput(Module):
         return t @ self.W, (s, y, c, pairs, t)
 
     def backward(self, dscores, cache, grads):
-        """∂L/∂scores (B, K) → ∂L/∂s, ∂L/∂y, ∂L/∂c."""
+        """∂L/∂scores (B, K) → ∂L/∂s, ∂L/∂y, ∂L/∂c; adds to grads."""
         s, y, c, pairs, t = cache
         grads.W += t.T @ dscores
         dt = dscores @ self.W.T                                 # (B, L)

@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 def dropout(x, keep, p):
     """x (B, H), keep (B, H) bool, the probability p of dropping → y (B, H), cache.
 
-    What is kept is divided by 1 − p, so that the expectation of y is x.
+    Kept elements are divided by 1 − p, so that the expectation of y is x.
     """
     scale = keep / (1 - p)
     return x * scale, scale

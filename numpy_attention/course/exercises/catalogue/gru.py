@@ -1,4 +1,4 @@
-"""Exercise gru: the gated recurrent unit, in its conventions."""
+"""Exercise gru: the gated recurrent unit, in both conventions of its reset and update gates."""
 
 import numpy as np
 

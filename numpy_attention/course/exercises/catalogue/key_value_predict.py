@@ -32,7 +32,7 @@ def four_roles(reader, h):
 
 
 def four_states(reader, softmax):
-    """Return a forward pass like the reader's, but with separate states for each role.
+    """Return reader.forward as a function of (query, key, value, predict) instead of h.
 
     Each role then has its own gradient. The gradients of the roles add up to the gradient of h.
     """

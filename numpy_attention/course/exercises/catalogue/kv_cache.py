@@ -11,7 +11,7 @@ def softmax(e):
 
 
 def step(x, keys, values, W_q, W_k, W_v):
-    """The next word x (B, D), kept keys (B, t, d), values (B, t, v) → output, keys, values."""
+    """Newest word x (B, D), kept keys (B, t, d), values (B, t, v) → output (B, v), keys, values."""
     q = x @ W_q                                                 # (B, d)
     k = x @ W_k                                                 # (B, d)
     v = x @ W_v                                                 # (B, v)

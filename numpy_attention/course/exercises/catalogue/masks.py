@@ -21,7 +21,7 @@ LESSON = "04_gru"
 
 @dataclass(eq=False)
 class MaskedRNN(Module):
-    """h_t = tanh(x_t W + h_{t−1} U); where a sequence has ended, its state stays."""
+    """h_t = tanh(x_t W + h_{t−1} U), or h_t = h_{t−1} where the mask is False (padding)."""
 
     W: Array  # (I, H)
     U: Array  # (H, H)

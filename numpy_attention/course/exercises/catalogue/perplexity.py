@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def perplexity(losses, mask):
-    """−log p of each word (T, B), mask (T, B), False at padding → the perplexity."""
+    """losses (T, B), −log p of each word; mask (T, B), False at padding → the perplexity."""
     return np.exp(losses[mask].sum() / mask.sum())
 
 

@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def cut(p, top_k, top_p):
-    """p (V,) → q (V,), the probabilities after top-k and top-p, by which a word is drawn."""
+    """p (V,) → q (V,), the probabilities to sample a word from, after top-k and then top-p."""
     order = np.argsort(-p)[:top_k]
     reached = np.cumsum(p[order]) / p[order].sum()
     size = np.searchsorted(reached, top_p) + 1
@@ -18,7 +18,7 @@ def cut(p, top_k, top_p):
 
 
 def finite(q):
-    """Return q with 0 in place of NaN, which is the result if no word is kept."""
+    """Return q with NaN replaced by 0. If no word is kept, q is NaN, because it is 0 / 0."""
     return np.nan_to_num(q) if isinstance(q, np.ndarray) else q
 
 

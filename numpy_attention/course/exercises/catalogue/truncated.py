@@ -12,7 +12,7 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def states(W, U, xs, h):
-    """xs (T, B, I), h_0 (B, H) → the states h_0 … h_T (T + 1, B, H) of h_t = tanh(x_t W + h U)."""
+    """xs (T, B, I), h_0 (B, H) → h_0 … h_T (T + 1, B, H), where h_t = tanh(x_t W + h_{t−1} U)."""
     hs = [h]
     for x in xs:
         hs.append(np.tanh(x @ W + hs[-1] @ U))

@@ -69,7 +69,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 class Known:
     """The names that occur in a function.
 
-    arrays: the local variables and the arguments, except functions that are called
+    arrays: the local variables, and the arguments that are not called as functions
     parts: the attributes that the function reads, such as "self.W"
     complements: every x that occurs in an expression 1 - x
     """
