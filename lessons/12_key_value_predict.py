@@ -183,7 +183,8 @@ assert letters[alpha.argmax()] == "u"
 # The key of *u* does not say that its letter is u: its *now* is 0, as in the key of *s*. Only the
 # value says so. Could one vector serve as both key and value? We shall see.
 #
-# Here are all symbols of the step:
+# Here are all symbols of the step. The score's hidden layer x is as long as a key (in the example,
+# it was shorter):
 #
 # | symbol | shape | what it is | in the paper |
 # |---|---|---|---|
@@ -256,9 +257,9 @@ print("all four equal their central differences")
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
-# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (The constant is
-# different. It enters both units with −0.5, so their slopes add up. *Before* enters them with 1 and
-# −1, so their slopes cancel.)
+# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (The slope
+# for the constant is not. There, both units are equally steep. *Before* enters them with 1 and −1,
+# so their slopes cancel. The constant enters both with −0.5, so their slopes add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -441,10 +442,10 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# On top of its LSTM, every model has a layer that reads the states, its *reader*. Here attention
-# has no window: it sees all earlier states. In our versions of the paper's models, every part has 8
-# numbers. A cut state is named by the initials of the roles, with a bar between the parts: in
-# `q k | v p`, query and key read the first part, and value and predict the second.
+# On top of its LSTM, every model has a reader. Here attention has no window: it sees all earlier
+# states. In our versions of the paper's models, every part has 8 numbers. A cut state is named by
+# the initials of the roles, with a bar between the parts: in `q k | v p`, query and key read the
+# first part, and value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -585,15 +586,16 @@ show(draw_cosines(seen, most, title), "12_conflict")
 #
 # ## Which pair should be separated?
 #
-# The cosine accuses query and predict. But what about the others? In the example, the key needs the
-# letter *before*, by which its state is found. The value needs the letter *now*, and so does the
-# query. Predict needs neither, because the answer comes with c. So a vector in which key and value
-# share a part must hold both letters, although their cosine is close to 0.
+# The cosines accuse query and predict. But the example has other suspects. There, the key needs the
+# letter *before*, by which its state is found. The query and the value need the letter *now*. So if
+# the key shares a part with one of them, this part must hold both letters. The cosines of key and
+# value, and of query and key, show no conflict: they are close to 0. (In the example, predict needs
+# neither letter, because the answer comes with c.)
 #
 # To find out, we cut a state of 16 into two parts of 8. There are only seven ways to divide four
-# roles between two parts, so we try them all. If a pair of roles holds one vector of 8 back, then
-# the cuts that separate this pair should be the best. Guess: which pair is it? And which cut will
-# be the best?
+# roles between two parts, so we try them all. If a conflict between two roles is what slows one
+# vector of 8 down, then the cuts that separate these two should do best. Guess: which two roles are
+# they? And which cut will be the best?
 
 
 # %% tags=["training"]
@@ -618,7 +620,7 @@ for name in ("q k v | p", "k v p | q", "q p | k v", "q v p | k", "q k p | v", "q
 # %% [markdown]
 # With some of the cuts, the three seeds differ widely, so ten seeds must decide. (Recorded before;
 # the code is in answer 3.) Every pair of roles is apart in four of the seven cuts, and together in
-# three. The table compares the means of the four and of the three, next to the pair's cosine:
+# three. The table has the mean of the four and of the three, next to the pair's cosine:
 
 # %% tags=["training"]
 print_pairs(mean_of)
@@ -626,22 +628,29 @@ assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"
 
 # %% [markdown]
 # Key and value make by far the largest difference: 88 % if they are apart, and 39 % if they are
-# together. The accused pair, query and predict, does worse apart than together, 57 and 79 %. (Half
-# of this gap comes from a single cut, `q k v | p`.) So the cosines accused the wrong pair.
+# together. The accused pair, query and predict, even does worse apart than together: 57 and 79 %.
+# But that comparison is not fair. Key and value share a part in two of the four cuts that separate
+# query and predict, and in only one of the other three. The last two columns are fairer: they
+# compare only cuts that keep key and value apart. There, query and predict make no difference
+# (88 and 87 %), and neither do query and key (87 and 88 %). The other differences, of ten points,
+# may be chance (question 3). So the cosines accused the wrong pair, and the letters accused one
+# pair too many.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps strong
-# conflicts cancel out in the mean? They do not: the cosines are not larger than those of random
-# directions (question 5). But a gradient only says what a small change of h would do now. It says
-# nothing about a very different h, or about how long training takes to get there. So we had to cut.
+# conflicts cancel out in the mean? They do not: without their signs, too, the cosines are not
+# larger than those of random directions (question 5). But a gradient only says what a small change
+# of h would do now. It says nothing about a very different h, or about how long training takes to
+# get there. So we had to cut.
 #
 # ## The verdict
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
 # make the state longer? All cuts but one beat one vector of 8, but one vector of 16 beats them all.
-# It has more parameters than two parts of 8, so here is a fairer control, one vector of 13. It has
-# fewer (3,245, compared with 3,422). Guess: will it beat the cuts?
+# The vector of 16 has more parameters than two parts of 8. So here is a fairer control: one vector
+# of 13, which has fewer (3,245, compared with 3,422). Guess: will it beat the cuts?
 #
-# In the figure, each state is a strip with one cell for each part.
+# The figure has ten recorded seeds for each model. Each state is a strip with one cell for each
+# part.
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -649,18 +658,19 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# 1. **No cut is needed.** One vector of 13 separates nothing, and is shorter than the cut states,
-#    which have 16 or 24 numbers. Yet its mean is higher than that of every cut, and none of its ten
-#    seeds fails, that is, stays below 70 %. So a longer vector is enough.
+# 1. **No cut is needed.** One vector of 13 is longer than 8 numbers, but shorter than the cut
+#    states, which have 16 or 24. Yet its mean is higher than that of every cut, and none of its ten
+#    seeds fails, that is, stays below 70 %. So a longer vector is enough. (How can one vector do
+#    without a cut? Question 5 looks into it.)
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
 #    63 %.
-# 3. **The cosines did not tell us so.** They accused query and predict. A cosine does not show how
-#    large the gradients are, nor how long a network needs.
+# 3. **The cosines did not tell us so.** They accused query and predict, and it makes no difference
+#    whether these two share a part.
 #
 # Which cut did you choose? If you went by the letters, you put query and value, which need *now*,
-# apart from the key, which needs *before*. There are two such cuts, and they are a good choice, but
-# a risky one. Most seeds of `q v | k p` answer everything, but one fails. With `q v p | k`, three
-# fail. We do not know why.
+# apart from the key, which needs *before*. There are two such cuts, `q v | k p` and `q v p | k`.
+# Most of their seeds answer nearly everything, but one seed of the first fails, and three of the
+# second. We do not know why.
 #
 # All this is after 800 steps: it is about how fast the models learn, not about what they can learn.
 # With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
@@ -721,10 +731,11 @@ class PlainNGram(Module):
 W = rng.standard_normal((3 * n, outputs))
 print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
 check_same(PlainNGram(W), NGramReadout(W), batch)
+print("the 4-gram: outputs and gradients equal the library's")
 
 # %% [markdown]
-# It equals the library's `NGramReadout`, too. On pairs it hardly has a chance: the answer is nearly
-# always further back than two steps (question 7).
+# On pairs, the 4-gram hardly has a chance: the answer is nearly always further back than two steps
+# (question 7).
 #
 # ### Real text
 #
@@ -732,8 +743,8 @@ check_same(PlainNGram(W), NGramReadout(W), batch)
 # follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models: the LSTM
 # alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear
 # layer, y = h W_x. Each has 7 million parameters. The word vectors and the output layer hold nearly
-# all of them. Both are only as wide as *one* part, about 100 numbers, even if the state has three.
-# (The column *state* gives the length of each state.)
+# all of them. Both are only as wide as *one* part, about 100 numbers, even if there are three
+# parts. (The column *state* gives the length of each state.)
 #
 # Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
 # them?
@@ -743,13 +754,14 @@ print_wikitext()
 
 # %% [markdown]
 # The LSTM alone beats every attention model with every seed, while in the paper it loses to all of
-# them. One suspect is the tanh, in which all attention models end. (Those of the paper do, too, so
-# it cannot be the whole story.) Without attention, a tanh layer on top of the LSTM costs 21 to 35
-# points of perplexity, and a linear layer in its place only 3 to 11. With attention and three
-# parts, the perplexity is 11 to 25 points below that of the tanh layer. (The state is longer, too:
-# 291 numbers instead of 103.) With two of the three seeds, the 4-gram, which has no attention,
-# beats three parts. With the third, it is worse than the tanh layer. All this does not refute the
-# paper, whose text and models were larger.
+# them. One suspect is the tanh, in which all attention models end. Without attention, a tanh layer
+# on top of the LSTM costs 21 to 35 points of perplexity, and a linear layer in its place only 3 to
+# 11. But the tanh cannot be the whole story: the paper's models end in a tanh, too. So does the
+# 4-gram, and with two of the three seeds it is close to the LSTM. (With the third, it is worse than
+# the tanh layer.) With attention and three parts, the perplexity is 11 to 25 points below that of
+# the tanh layer. (The state is longer, too: 291 numbers instead of 103.) But with two seeds, the
+# 4-gram beats three parts without any attention. All this does not refute the paper, whose text and
+# models were larger.
 
 # %% [markdown]
 # ## What others call it
@@ -792,14 +804,14 @@ print_wikitext()
 # 4. The cut `q k v | p` answers fewer questions than one vector of 8, although its predict part has
 #    8 numbers of its own. Why? Try two experiments: take predict away from one vector of 8
 #    (`without_predict` in `roles_parts`), and train the cut four times as long.
-# 5. Strong conflicts in single states could cancel out in a mean of cosines. Show that those of key
-#    and value do not: compare the mean *size* of their cosines, without the signs, with that of two
-#    random directions. Then: do two roles use the same directions of the state? Let D (T · B, n) be
-#    all gradients of a role, one per row, and G = Dᵀ D. The *overlap* of two roles is the cosine
-#    between their two matrices G, each read as one long vector. First, by hand: take n = 2, two
-#    roles and two states. Invent the four gradients so that the mean cosine is 0 but the overlap is
-#    1. Then measure the overlaps in the trained vectors of 8 and 16. In the vector of 16, which
-#    role shares hardly any direction with the others?
+# 5. Three questions on directions. (a) Strong conflicts in single states could cancel out in a mean
+#    of cosines. Show that those of key and value do not: compare the mean *size* of their cosines,
+#    without the signs, with that of two random directions. (b) Do two roles use the same directions
+#    of the state? Let D (T · B, n) be all gradients of a role, one per row, and G = Dᵀ D. The
+#    *overlap* of two roles is the cosine between their two matrices G, each read as one long
+#    vector. Take n = 2, two roles and two states, and invent the four gradients so that the mean
+#    cosine is 0 but the overlap is 1. (c) Measure the overlaps in the trained vectors of 8 and 16.
+#    In the vector of 16, which role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must predict

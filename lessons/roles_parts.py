@@ -145,6 +145,7 @@ TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
     "one vector of 13": (94, 96, 100, 99, 99, 98, 99, 98, 100, 98),
     "one vector of 16": (100, 100, 100, 100, 100, 99, 100, 100, 100, 100),
 }
+SEVEN_CUTS = [name for name in TEN_SEEDS if name.count("|") == 1]
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
 IN_FIGURE = {
     "key and value together": ("q k v | p", "k v p | q", "q p | k v"),
@@ -154,25 +155,28 @@ IN_FIGURE = {
 
 
 def print_pairs(cosines):
-    """Print the mean of the cuts into two parts that separate a pair of roles, and of the others.
+    """Print the means of the cuts into two parts, by whether they separate each pair of roles.
 
     cosines: {pair of roles: cosine}.
     """
     print("\nright answers, means of ten seeds, recorded")
-    print(f"  {'':<15}   cosine   mean of 4 cuts, apart   mean of 3 cuts, together")
+    print(f"{'':<26} {'of all seven cuts':>20}   of the four with key and value apart")
+    print(f"{'':<20} cosine {'apart':>11} {'together':>8}   {'apart':>15} {'together':>8}")
     for pair, cosine in cosines.items():
-        apart, together = means_by(*pair)
-        print(f"  {' · '.join(pair):<15}   {cosine:6.2f}   {apart:21.0f}%   {together:23.0f}%")
+        line = f"  {' · '.join(pair):<18} {cosine:6.2f}"
+        for gap, cuts in ((8, SEVEN_CUTS), (13, [cut for cut in SEVEN_CUTS
+                                                 if separates(cut, "key", "value")])):
+            apart, together = ([np.mean(TEN_SEEDS[cut]) for cut in cuts
+                                if separates(cut, *pair) == wanted] for wanted in (True, False))
+            if together:
+                line += f" {' ' * gap}{np.mean(apart):2.0f}% {np.mean(together):7.0f}%  "
+        print(line.rstrip())
 
 
-def means_by(one, other):
-    """The mean of the cuts into two parts that separate two roles, and of those that do not."""
-    means = {True: [], False: []}
-    for name, shares in TEN_SEEDS.items():
-        if name.count("|") == 1:
-            first, _ = name.split(" | ")
-            means[(one[0] in first) != (other[0] in first)].append(np.mean(shares))
-    return np.mean(means[True]), np.mean(means[False])
+def separates(cut, one, other):
+    """Return whether a cut into two parts gives two roles to different parts."""
+    first, _ = cut.split(" | ")
+    return (one[0] in first) != (other[0] in first)
 
 
 def print_ten_seeds():
