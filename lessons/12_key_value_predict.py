@@ -25,7 +25,7 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
-                         possible, print_cosines, print_pairs, print_ten_seeds, print_wikitext,
+                         possible, print_cosines, print_cuts, print_ten_seeds, print_wikitext,
                          terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
@@ -69,10 +69,10 @@ boxes = {
     "ht": ("hₜ", 0, 0.4),
     "kt": ("kₜ", 1.7, 0.8, 0),
     "pt": ("pₜ", 1.7, 0, 1),
-    "x": ("xᵢ = tanh(kᵢ Wₛ + kₜ W_q)", 4.9, 3.2),
+    "x": ("xᵢ = tanh(kᵢ W_s + kₜ W_q)", 4.9, 3.2),
     "a": ("α = softmax(x w)", 7.9, 3.2),
     "c": ("c = Σ αᵢ vᵢ", 7.9, 2.2, 2),
-    "y": ("y = tanh(c Wᵣ + pₜ Wₓ)", 7.9, 0, 1),
+    "y": ("y = tanh(c W_r + pₜ W_x)", 7.9, 0, 1),
     "P": ("P(next word)", 10.6, 0),
 }
 
@@ -106,10 +106,10 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # Both *before* and *now* are coded like this: d is 1, g is −1, and every other letter is 0. (The
 # letters u and s need no code of their own, because no question asks about them.) The third number,
-# always 1, serves as a bias. A value has three numbers, 1 for yes and 0 for no: is the letter u, is
-# it s, is it the first letter of a pair? The rows of K and V are the keys and values of the S = 4
-# earlier states. Here n = 3, y has O = 2 numbers, and the hidden layer x of the score has only two
-# units.
+# always 1, serves as a bias. A value answers three questions with 1 for yes or 0 for no: Is my
+# letter u? Is it s? Is it the first of a pair? The rows of K and V are the keys and values of the S
+# = 4 earlier states. Here n = 3, y has O = 2 numbers, and the hidden layer x of the score has only
+# two units.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -257,9 +257,8 @@ print("all four equal their central differences")
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
-# −1 + 1 = 0, where the score has its minimum, so the slope for *before* is 0. (The slope
-# for the constant is not. There, both units are equally steep. *Before* enters them with 1 and −1,
-# so their slopes cancel. The constant enters both with −0.5, so their slopes add up.)
+# −1 + 1 = 0, where both units are equally steep. *Before* enters them with 1 and −1, so its two
+# slopes cancel. (The constant enters both with −0.5, so its slopes add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -573,6 +572,7 @@ print_cosines(at_the_end, terms_of(models["one vector of 16"][0], test))
 mean_of = {pair: np.mean([cosines[pair] for cosines in at_the_end["one vector of 8"]])
            for pair in PAIRS}
 most = min(PAIRS, key=mean_of.get)
+assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"]) < 0.1
 title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, most, title), "12_conflict")
 
@@ -581,8 +581,7 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # and value is slightly negative. In the vector of 16, query and predict disagree about as much up
 # to step 300, and hardly at all after step 500.
 #
-# Why do query and predict disagree? We do not know. (Question 4 shows what predict does with the
-# letter *now*, which the query needs.)
+# Why do query and predict disagree? We do not know. (Question 4 looks into it.)
 #
 # ## Which pair should be separated?
 #
@@ -619,25 +618,26 @@ for name in ("q k v | p", "k v p | q", "q p | k v", "q v p | k", "q k p | v", "q
 
 # %% [markdown]
 # With some of the cuts, the three seeds differ widely, so ten seeds must decide. (Recorded before;
-# the code is in answer 3.) Every pair of roles is apart in four of the seven cuts, and together in
-# three. The table has the mean of the four and of the three, next to the pair's cosine:
+# the code is in answer 3.)
 
 # %% tags=["training"]
-print_pairs(mean_of)
-assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"]) < 0.1
+print_cuts()
 
 # %% [markdown]
-# Key and value make by far the largest difference: 88 % if they are apart, and 39 % if they are
-# together. The accused pair, query and predict, even does worse apart than together: 57 and 79 %.
-# But that comparison is not fair. Key and value share a part in two of the four cuts that separate
-# query and predict, and in only one of the other three. The last two columns are fairer: they
-# compare only cuts that keep key and value apart. There, query and predict make no difference
-# (88 and 87 %), and neither do query and key (87 and 88 %). The other differences, of ten points,
-# may be chance (question 3). So the cosines accused the wrong pair, and the letters accused one
-# pair too many.
+# Key and value decide: every cut that keeps them apart beats every cut that puts them together.
+#
+# And query and predict, the accused? Compare the cuts of one line. If key and value are apart, then
+# `q k | v p` and `q v | k p` separate query and predict, and have 83 and 93 %. The other two do
+# not, and have 82 and 93 %. So there is no difference. If key and value are together, the two cuts
+# that separate query and predict are even worse: 7 and 46 %, compared with 63 %. (7 % is less than
+# chance: question 4.) So the cosines accused the wrong pair.
+#
+# And query and key, which need different letters, too? If key and value are apart, `q v p | k` and
+# `q v | k p` separate query and key, and have 82 and 93 %. The other two have 83 and 93 %. So here,
+# too, there is no difference. We do not know why.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps strong
-# conflicts cancel out in the mean? They do not: without their signs, too, the cosines are not
+# conflicts cancel out in the mean? They do not: even without their signs, the cosines are not
 # larger than those of random directions (question 5). But a gradient only says what a small change
 # of h would do now. It says nothing about a very different h, or about how long training takes to
 # get there. So we had to cut.
@@ -645,9 +645,10 @@ assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"
 # ## The verdict
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? All cuts but one beat one vector of 8, but one vector of 16 beats them all.
-# The vector of 16 has more parameters than two parts of 8. So here is a fairer control: one vector
-# of 13, which has fewer (3,245, compared with 3,422). Guess: will it beat the cuts?
+# make the state longer? Of the seven cuts, only `q k v | p` does worse than one vector of 8. But
+# one vector of 16 beats every cut. The vector of 16 has more parameters than two parts of 8. So
+# here is a fairer control: one vector of 13, which has fewer (3,245, compared with 3,422). Guess:
+# will it beat the cuts?
 #
 # The figure has ten recorded seeds for each model. Each state is a strip with one cell for each
 # part.
@@ -658,10 +659,10 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# 1. **No cut is needed.** One vector of 13 is longer than 8 numbers, but shorter than the cut
-#    states, which have 16 or 24. Yet its mean is higher than that of every cut, and none of its ten
-#    seeds fails, that is, stays below 70 %. So a longer vector is enough. (How can one vector do
-#    without a cut? Question 5 looks into it.)
+# 1. **A longer vector is enough.** One vector of 13 is longer than 8 numbers, but shorter than the
+#    cut states, which have 16 or 24. Yet its mean is higher than that of every cut, and none of its
+#    ten seeds fails, that is, stays below 70 %. So if you cut a state, compare it with an uncut
+#    vector that has as many parameters.
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
 #    63 %.
 # 3. **The cosines did not tell us so.** They accused query and predict, and it makes no difference
@@ -675,8 +676,6 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # All this is after 800 steps: it is about how fast the models learn, not about what they can learn.
 # With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
 # numbers have room for all four roles. It only takes longer to learn how.
-#
-# So if you cut a state, compare it with an uncut vector that has as many parameters.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -753,15 +752,16 @@ print("the 4-gram: outputs and gradients equal the library's")
 print_wikitext()
 
 # %% [markdown]
-# The LSTM alone beats every attention model with every seed, while in the paper it loses to all of
-# them. One suspect is the tanh, in which all attention models end. Without attention, a tanh layer
-# on top of the LSTM costs 21 to 35 points of perplexity, and a linear layer in its place only 3 to
-# 11. But the tanh cannot be the whole story: the paper's models end in a tanh, too. So does the
-# 4-gram, and with two of the three seeds it is close to the LSTM. (With the third, it is worse than
-# the tanh layer.) With attention and three parts, the perplexity is 11 to 25 points below that of
-# the tanh layer. (The state is longer, too: 291 numbers instead of 103.) But with two seeds, the
-# 4-gram beats three parts without any attention. All this does not refute the paper, whose text and
-# models were larger.
+# Here the LSTM alone wins: it beats every attention model with every seed. In the paper, it loses
+# to all of them. One suspect is the tanh, in which all attention models end. Without attention, a
+# tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a linear layer in its place
+# only 3 to 11. But the tanh cannot be the whole story, because the paper's models end in a tanh,
+# too. So does the 4-gram, which is close to the LSTM with two of the three seeds.
+#
+# Do three parts help? Their perplexity is 11 to 25 points below that of the tanh layer. (Their
+# state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the 4-gram,
+# which has no attention, beats them. (With the third, it is worse than the tanh layer.) So on this
+# text, attention does not pay. The paper's text and models were larger, so this does not refute it.
 
 # %% [markdown]
 # ## What others call it

@@ -145,7 +145,6 @@ TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
     "one vector of 13": (94, 96, 100, 99, 99, 98, 99, 98, 100, 98),
     "one vector of 16": (100, 100, 100, 100, 100, 99, 100, 100, 100, 100),
 }
-SEVEN_CUTS = [name for name in TEN_SEEDS if name.count("|") == 1]
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
 IN_FIGURE = {
     "key and value together": ("q k v | p", "k v p | q", "q p | k v"),
@@ -154,29 +153,13 @@ IN_FIGURE = {
 }
 
 
-def print_pairs(cosines):
-    """Print the means of the cuts into two parts, by whether they separate each pair of roles.
-
-    cosines: {pair of roles: cosine}.
-    """
-    print("\nright answers, means of ten seeds, recorded")
-    print(f"{'':<26} {'of all seven cuts':>20}   of the four with key and value apart")
-    print(f"{'':<20} cosine {'apart':>11} {'together':>8}   {'apart':>15} {'together':>8}")
-    for pair, cosine in cosines.items():
-        line = f"  {' · '.join(pair):<18} {cosine:6.2f}"
-        for gap, cuts in ((8, SEVEN_CUTS), (13, [cut for cut in SEVEN_CUTS
-                                                 if separates(cut, "key", "value")])):
-            apart, together = ([np.mean(TEN_SEEDS[cut]) for cut in cuts
-                                if separates(cut, *pair) == wanted] for wanted in (True, False))
-            if together:
-                line += f" {' ' * gap}{np.mean(apart):2.0f}% {np.mean(together):7.0f}%  "
-        print(line.rstrip())
-
-
-def separates(cut, one, other):
-    """Return whether a cut into two parts gives two roles to different parts."""
-    first, _ = cut.split(" | ")
-    return (one[0] in first) != (other[0] in first)
+def print_cuts():
+    """Print the means of the seven cuts into two parts, by where key and value are."""
+    print("\nright answers, means of ten seeds:")
+    for heading, names in IN_FIGURE.items():
+        cuts = [name for name in names if name.count("|") == 1]
+        if cuts:
+            print(f"  {heading:<23}", *(f"{cut} {np.mean(TEN_SEEDS[cut]):2.0f}%  " for cut in cuts))
 
 
 def print_ten_seeds():
