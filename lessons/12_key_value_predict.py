@@ -42,7 +42,7 @@ np.set_printoptions(precision=3, suppress=True)
 # ## One state in parts
 #
 # Let h_t be the LSTM's state after word t. The paper's models cut this vector into *parts* of n
-# numbers each, for example h_t = [k_t; v_t; p_t]. Nothing tells the LSTM what to write into which
+# numbers each, for example h_t = [k_t; v_t; p_t]. Nothing in the LSTM says what belongs into which
 # part. k_t is a key only because the score reads these n numbers of the state, and no others.
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one, two and
@@ -92,9 +92,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that followed the first *d*.
 #
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
-# just *before* it. So a key must hold the letter *before*, by which its state is found. And because
-# query and key share a part, it must also hold the letter *now*, with which its state asks at its
-# own step. The table has both letters for each state:
+# just *before* it. So a key holds the letter *before*: by it, later steps find the state. And a key
+# also holds the letter *now*, because the same part is the query when the state itself asks. The
+# table has both letters for each state:
 #
 # | state | before | now | key: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -204,7 +204,7 @@ assert letters[alpha.argmax()] == "u"
 # - An earlier state is h_i, not h_s.
 # - A key is the part k_i itself, not yet multiplied by W_s.
 # - The loss is dy · y, not w · y.
-# - The length of y, K in lesson 11, is O here, because K holds the keys.
+# - The length of y is O. In lesson 11 it was K, but here K holds the keys.
 #
 # ## Backward
 #
@@ -263,15 +263,13 @@ print("all four equal their central differences")
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
 # before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
-# gradients of the four roles are *added*.
+# gradients of the four roles are *added*. In dz and α, the first index is the step that asks, and
+# the second is the state that is looked at:
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
 #            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
 #            + da_i W_xᵀ         predict: at step i, it predicts
-#
-# In dz_ti and α_ti, step t asks, and state i is looked at. In dz_ij, step i asks, and state j is
-# looked at.
 #
 # The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
 # two: query and key still share a part. (A fifth term comes from the LSTM, which reads h_i at the
@@ -406,8 +404,8 @@ report = caught(check, Misfiled, 3)
 # %% [markdown]
 # With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
 # the gradients of W_r and W_x are right, so da is right. The gradient of w is wrong, so de is
-# wrong. The mistake must lie between da and de. The report rules out dc ("its inputs are right"),
-# and names the line and the wrong variable, k.
+# wrong. The mistake must lie between da and de. The report says that the values which the line
+# reads are right, so it rules out dc. One of them is only the wrong variable: k.
 
 # %% [markdown]
 # ## The same as the library
@@ -581,15 +579,16 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # and value is slightly negative. In the vector of 16, query and predict disagree about as much up
 # to step 300, and hardly at all after step 500.
 #
-# Why do query and predict disagree? We do not know. (Question 4 looks into it.)
+# Why do query and predict disagree? Perhaps because of the letter *now*. The query needs it, to
+# ask. But a question is never its own answer, so predict learns to vote against this letter (answer
+# 4).
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. But the example has other suspects. There, the key needs the
-# letter *before*, by which its state is found. The query and the value need the letter *now*. So if
-# the key shares a part with one of them, this part must hold both letters. The cosines of key and
-# value, and of query and key, show no conflict: they are close to 0. (In the example, predict needs
-# neither letter, because the answer comes with c.)
+# The cosines accuse query and predict. The example suspects two other pairs: key and value, and
+# query and key. The key needs the letter *before*, and the other two need the letter *now*. So if
+# the key shares a part with one of them, this part must hold both letters. Yet the cosines of both
+# pairs are close to 0.
 #
 # To find out, we cut a state of 16 into two parts of 8. There are only seven ways to divide four
 # roles between two parts, so we try them all. If a conflict between two roles is what slows one
@@ -624,17 +623,12 @@ for name in ("q k v | p", "k v p | q", "q p | k v", "q v p | k", "q k p | v", "q
 print_cuts()
 
 # %% [markdown]
-# Key and value decide: every cut that keeps them apart beats every cut that puts them together.
+# Key and value decide: on average, every cut of the first line beats every cut of the second. The
+# other two pairs do not decide. In the first line, it makes hardly any difference whether query and
+# predict are apart, or query and key. In the second line, the two cuts that separate query and
+# predict even do worse. (7 is `q k v | p`. That is less than chance: question 4.)
 #
-# And query and predict, the accused? Compare the cuts of one line. If key and value are apart, then
-# `q k | v p` and `q v | k p` separate query and predict, and have 83 and 93 %. The other two do
-# not, and have 82 and 93 %. So there is no difference. If key and value are together, the two cuts
-# that separate query and predict are even worse: 7 and 46 %, compared with 63 %. (7 % is less than
-# chance: question 4.) So the cosines accused the wrong pair.
-#
-# And query and key, which need different letters, too? If key and value are apart, `q v p | k` and
-# `q v | k p` separate query and key, and have 82 and 93 %. The other two have 83 and 93 %. So here,
-# too, there is no difference. We do not know why.
+# So the cosines accused the wrong pair. The example suspected two pairs, and one of them is guilty.
 #
 # But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps strong
 # conflicts cancel out in the mean? They do not: even without their signs, the cosines are not
@@ -665,8 +659,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #    vector that has as many parameters.
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
 #    63 %.
-# 3. **The cosines did not tell us so.** They accused query and predict, and it makes no difference
-#    whether these two share a part.
+# 3. **The cosines did not tell us so.** They accused query and predict, and separating these two
+#    did not help.
 #
 # Which cut did you choose? If you went by the letters, you put query and value, which need *now*,
 # apart from the key, which needs *before*. There are two such cuts, `q v | k p` and `q v p | k`.
@@ -755,8 +749,8 @@ print_wikitext()
 # Here the LSTM alone wins: it beats every attention model with every seed. In the paper, it loses
 # to all of them. One suspect is the tanh, in which all attention models end. Without attention, a
 # tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a linear layer in its place
-# only 3 to 11. But the tanh cannot be the whole story, because the paper's models end in a tanh,
-# too. So does the 4-gram, which is close to the LSTM with two of the three seeds.
+# only 3 to 11. But two things show that the tanh is not the whole story. The paper's models end in
+# one, too. And so does the 4-gram, which here is close to the LSTM with two of the three seeds.
 #
 # Do three parts help? Their perplexity is 11 to 25 points below that of the tanh layer. (Their
 # state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the 4-gram,
@@ -808,10 +802,10 @@ print_wikitext()
 #    of cosines. Show that those of key and value do not: compare the mean *size* of their cosines,
 #    without the signs, with that of two random directions. (b) Do two roles use the same directions
 #    of the state? Let D (T · B, n) be all gradients of a role, one per row, and G = Dᵀ D. The
-#    *overlap* of two roles is the cosine between their two matrices G, each read as one long
-#    vector. Take n = 2, two roles and two states, and invent the four gradients so that the mean
-#    cosine is 0 but the overlap is 1. (c) Measure the overlaps in the trained vectors of 8 and 16.
-#    In the vector of 16, which role shares hardly any direction with the others?
+#    *overlap* of two roles is ΣΣ G₁ ∘ G₂ / (‖G₁‖ ‖G₂‖), the cosine of their matrices G. Take n = 2,
+#    two roles and two states, and invent the four gradients so that the mean cosine is 0 but the
+#    overlap is 1. (c) Measure the overlaps in the trained vectors of 8 and 16. In the vector of 16,
+#    which role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must predict

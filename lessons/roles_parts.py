@@ -147,19 +147,27 @@ TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
 }
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
 IN_FIGURE = {
-    "key and value together": ("q k v | p", "k v p | q", "q p | k v"),
     "key and value apart": ("q v p | k", "q k | v p", "q k | v | p", "q k p | v", "q v | k p"),
+    "key and value together": ("q k v | p", "k v p | q", "q p | k v"),
     "no cut": ("one vector of 8", "one vector of 13", "one vector of 16"),
 }
 
 
 def print_cuts():
-    """Print the means of the seven cuts into two parts, by where key and value are."""
-    print("\nright answers, means of ten seeds:")
+    """Print the means of the seven cuts into two parts, by which roles share a part."""
+    print("\nright answers in %, means of ten seeds, one number per cut")
+    print(f"{'':<24} {'query and predict':>21} {'query and key':>21}")
+    print(f"{'':<24} {'apart':>10} {'together':>10} {'apart':>10} {'together':>10}")
     for heading, names in IN_FIGURE.items():
-        cuts = [name for name in names if name.count("|") == 1]
+        cuts = [name.split(" | ") for name in names if name.count("|") == 1]
+        line = f"{heading:<24}"
+        for pair in ("qp", "qk"):
+            for together in (False, True):
+                means = [f"{np.mean(TEN_SEEDS[' | '.join(cut)]):.0f}" for cut in cuts
+                         if together == (sum(role in cut[0] for role in pair) != 1)]
+                line += f" {', '.join(means):>10}"
         if cuts:
-            print(f"  {heading:<23}", *(f"{cut} {np.mean(TEN_SEEDS[cut]):2.0f}%  " for cut in cuts))
+            print(line)
 
 
 def print_ten_seeds():
@@ -185,7 +193,7 @@ def draw_answers(right, title):
     """Plot the shares of right answers {name of a model: one share per seed}; → Axes."""
     _, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
     for place, shares in enumerate(right.values()):
-        ax.plot([place] * len(shares), 100 * shares, "o", color=plotting.COLOURS[0], alpha=0.7)
+        ax.plot(place + np.array([-0.08, 0, 0.08]), 100 * shares, "o", color=plotting.COLOURS[0])
     ax.set_xticks(range(len(right)), list(right))
     ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
     ax.legend(loc="upper left")
