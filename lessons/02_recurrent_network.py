@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, recall_model, train_recall, write)
+                             letters, print_wait, recall_model, train_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -542,10 +542,10 @@ assert near < far and orthogonal[-1] < 0.35
 #
 # At each point, the figure also gives the share, measured in one network. For either start, the
 # smaller the share, the fewer networks learn, until none does. But n changes along each line, too,
-# and a longer task may be harder for other reasons. The fair comparison is at one n: at n = 8, the
-# two starts have shares of 0.58 and 4e-5, and 17 networks and one. (Even so, the gradient need not
-# be the only reason. The product of the matrices J_t also says how much a change of h_1 changes
-# h_T. So a start that preserves the gradient also preserves the symbol on its way *forward*.)
+# and a longer task may be harder for other reasons. The fair comparison is at one n: at n = 8, 17
+# networks learn with a share of 0.58, and one with 4e-5. (Even so, the gradient need not be the
+# only reason. The product of the matrices J_t also says how much a change of h_1 changes h_T. So a
+# start that preserves the gradient also preserves the symbol on its way *forward*.)
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -571,8 +571,8 @@ for start, runs in LONGER.items():
 # Patience helps. At n = 8, four of five networks with U small learn the task after all. Even at n =
 # 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal, four
 # of five learn n = 16. At n = 32, it is one of five with either start, although their shares are
-# 3e-16 and 0.07. So the share before training can compare two starts at one n, in few training
-# steps. It is not a threshold for learning.
+# 3e-16 and 0.07. So if training is short, the share before training tells which of two starts does
+# better. But at no n was the share too small for all five.
 #
 # Do the networks learn from the vanished gradient, or does the gradient grow before they learn? We
 # train the same five networks with U small and n = 8 once more, and follow them. This run draws
@@ -581,6 +581,7 @@ for start, runs in LONGER.items():
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
+print_wait()
 
 # %% [markdown]
 # Look at both panels. (The grey dashed line in the lower one is guessing among the four symbols.
@@ -591,11 +592,13 @@ show(draw_wait(), "02_wait")
 # than a thousandfold, and the network learns. Later the share falls again, but it remains far above
 # its start.
 #
-# Which comes first? In all five networks, the slow rise of the share comes first: it grows at least
-# ninefold from its lowest point while the answers are still guesses. Does the final jump come
-# before the right answers, too? With seed 11, it does. With the other four, both come within the
-# same 200 training steps. What starts the rise, we do not know. (One suspect is Adam, which makes
-# tiny gradients larger. Question 8 tests it.)
+# So can a network learn from a vanished gradient? It can start from one, but it does not stay
+# there. At every point of the figure, a network that answers has a share above 0.006, and one that
+# guesses has a share below 0.003. Learning and the return of the gradient go together. The figure
+# cannot tell which causes which. With four of the five seeds, both come within the same 200
+# training steps. And the share also says how much the first symbol changes the last state, which
+# every right answer needs. What starts the slow rise before, we do not know. (One suspect is Adam,
+# which makes tiny gradients larger. Question 8 tests it.)
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -708,7 +711,7 @@ trained = model.cells.cells[0]
 print(f"gain of U: {gain(first_U):.2f} before training, {gain(trained.U):.1f} after it")
 
 # %% [markdown]
-# So the trained U *lengthens* a typical vector, nearly twofold, like your u = 1.8. Guess: does the
+# So the trained U *lengthens* a typical vector, nearly twofold, like u = 1.8 above. Guess: does the
 # gradient of this model explode or vanish?
 #
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
@@ -765,8 +768,7 @@ assert verse.endswith("flowing with mi") and share[12] < 0.02
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
-# flat and the slope 1 − h² is small. This is the second pencil example of part A again, u = 1.8
-# with h = 0.9.
+# flat and the slope 1 − h² is small. This is the single unit with u = 1.8 and h = 0.9 again.
 #
 # Does our guess get this right? We test it on the trained model and on four random networks. Their
 # U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the same letters through the trained embedding.
@@ -826,10 +828,11 @@ show(ax, "02_gradient_flow")
 # unit, the matrix U alone does not decide: the states do, too. (For one unit with u = 1.8 and h =
 # 0.9, the factor was 0.34. Here it is 0.67, because not all units are saturated.)
 #
-# So here is a second limit to how far back the model can learn, and it is much closer than the
-# first. The window lets the gradient go back 50 letters, but long before that, almost nothing of it
-# is left. (It vanished before training, too: g was 0.66, and no slope exceeds 1. So no more than
-# about 0.66²⁰ = 1/4,000 was left after 20 letters. We did not measure it during training.)
+# So in practice, here is a second limit to how far back the model can learn, and it is much closer
+# than the first. The window lets the gradient go back 50 letters, but long before that, almost
+# nothing of it is left. (It vanished before training, too: g was 0.66, and no slope exceeds 1. So
+# no more than about 0.66²⁰ = 1/4,000 was left after 20 letters. We did not measure it during
+# training.)
 #
 # ### Clipping
 #

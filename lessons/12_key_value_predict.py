@@ -42,7 +42,7 @@ np.set_printoptions(precision=3, suppress=True)
 # ## One state in parts
 #
 # Let h_t be the LSTM's state after word t. The paper's models cut this vector into *parts* of n
-# numbers each, for example h_t = [k_t; v_t; p_t]. Nothing in the LSTM says what belongs into which
+# numbers each, for example h_t = [k_t; v_t; p_t]. Nothing in the LSTM says what belongs in which
 # part. k_t is a key only because the score reads these n numbers of the state, and no others.
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one, two and
@@ -92,9 +92,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that followed the first *d*.
 #
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
-# just *before* it. So a key holds the letter *before*: by it, later steps find the state. And a key
-# also holds the letter *now*, because the same part is the query when the state itself asks. The
-# table has both letters for each state:
+# just *before* it. Later steps find a state by the letter *before*, so its key must hold this
+# letter. And when the state itself asks, the same part is the query, so it must hold the letter
+# *now*, too. The table has both letters for each state:
 #
 # | state | before | now | key: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -404,8 +404,8 @@ report = caught(check, Misfiled, 3)
 # %% [markdown]
 # With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
 # the gradients of W_r and W_x are right, so da is right. The gradient of w is wrong, so de is
-# wrong. The mistake must lie between da and de. The report says that the values which the line
-# reads are right, so it rules out dc. One of them is only the wrong variable: k.
+# wrong. The mistake must lie between da and de. The report says that the line's inputs are right,
+# so dc is right, too. But k is the wrong variable to multiply dc with: it should be v.
 
 # %% [markdown]
 # ## The same as the library
@@ -579,16 +579,15 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # and value is slightly negative. In the vector of 16, query and predict disagree about as much up
 # to step 300, and hardly at all after step 500.
 #
-# Why do query and predict disagree? Perhaps because of the letter *now*. The query needs it, to
-# ask. But a question is never its own answer, so predict learns to vote against this letter (answer
-# 4).
+# Why do query and predict disagree? We do not know. Both use the letter *now*: the query asks with
+# it, and predict learns to vote against it, because a question is never its own answer (answer 4).
 #
 # ## Which pair should be separated?
 #
 # The cosines accuse query and predict. The example suspects two other pairs: key and value, and
-# query and key. The key needs the letter *before*, and the other two need the letter *now*. So if
-# the key shares a part with one of them, this part must hold both letters. Yet the cosines of both
-# pairs are close to 0.
+# query and key. To be found, a state needs the letter *before*. To ask, and to be fetched, it needs
+# the letter *now*. So if the role of the key shares a part with one of these two roles, the part
+# must hold both letters. Yet the cosines of both pairs are close to 0.
 #
 # To find out, we cut a state of 16 into two parts of 8. There are only seven ways to divide four
 # roles between two parts, so we try them all. If a conflict between two roles is what slows one
@@ -617,32 +616,33 @@ for name in ("q k v | p", "k v p | q", "q p | k v", "q v p | k", "q k p | v", "q
 
 # %% [markdown]
 # With some of the cuts, the three seeds differ widely, so ten seeds must decide. (Recorded before;
-# the code is in answer 3.)
+# the code is in answer 3.) Here are their means, for all seven cuts, and whether each of the three
+# suspected pairs is apart:
 
 # %% tags=["training"]
 print_cuts()
 
 # %% [markdown]
-# Key and value decide: on average, every cut of the first line beats every cut of the second. The
-# other two pairs do not decide. In the first line, it makes hardly any difference whether query and
-# predict are apart, or query and key. In the second line, the two cuts that separate query and
-# predict even do worse. (7 is `q k v | p`. That is less than chance: question 4.)
+# The column of key and value sorts the cuts: all four that separate them are above all three that
+# do not. (A difference of ten points between two cuts may be chance: question 3. That four are
+# above three hardly is.) The other two columns do not sort the cuts. Only the last row speaks for
+# separating query and key: `q k v | p` does worse than chance. But it is also the only cut in which
+# predict is alone, and that may be what hurts it (question 4).
 #
-# So the cosines accused the wrong pair. The example suspected two pairs, and one of them is guilty.
+# So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
-# But how can key and value be in conflict, if their mean cosine is close to 0? Perhaps strong
-# conflicts cancel out in the mean? They do not: even without their signs, the cosines are not
-# larger than those of random directions (question 5). But a gradient only says what a small change
-# of h would do now. It says nothing about a very different h, or about how long training takes to
-# get there. So we had to cut.
+# How can the gradients of key and value show no conflict, although it helps to separate the two?
+# Perhaps strong conflicts cancel out in the mean? No: even the mean *size* of their cosines,
+# without the signs, is not larger than that of random directions (question 5). A gradient only says
+# what a small change of h would do now. It says nothing about a very different h, or about how long
+# training takes to get there. So we had to cut.
 #
 # ## The verdict
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? Of the seven cuts, only `q k v | p` does worse than one vector of 8. But
-# one vector of 16 beats every cut. The vector of 16 has more parameters than two parts of 8. So
-# here is a fairer control: one vector of 13, which has fewer (3,245, compared with 3,422). Guess:
-# will it beat the cuts?
+# make the state longer? With every seed above, one vector of 16 did as well as the best cut, or
+# better. But it has more parameters than two parts of 8. So here is a fairer control: one vector of
+# 13, which has fewer (3,245, compared with 3,422). Guess: will it beat the cuts?
 #
 # The figure has ten recorded seeds for each model. Each state is a strip with one cell for each
 # part.
@@ -653,10 +653,10 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# 1. **A longer vector is enough.** One vector of 13 is longer than 8 numbers, but shorter than the
-#    cut states, which have 16 or 24. Yet its mean is higher than that of every cut, and none of its
-#    ten seeds fails, that is, stays below 70 %. So if you cut a state, compare it with an uncut
-#    vector that has as many parameters.
+# 1. **No cut is needed: 13 numbers for all roles are enough.** The cut states are longer, with 16
+#    or 24 numbers, but each role reads only 8 of them. Here each role reads all 13. The mean is
+#    higher than that of every cut, and none of the ten seeds fails, that is, stays below 70 %. So
+#    if you cut a state, compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
 #    63 %.
 # 3. **The cosines did not tell us so.** They accused query and predict, and separating these two
@@ -732,12 +732,12 @@ print("the 4-gram: outputs and gradients equal the library's")
 #
 # ### Real text
 #
-# For real text, we have recorded longer runs (recipes `wikitext-*`, with a window of 5). They
-# follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models: the LSTM
-# alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear
-# layer, y = h W_x. Each has 7 million parameters. The word vectors and the output layer hold nearly
-# all of them. Both are only as wide as *one* part, about 100 numbers, even if there are three
-# parts. (The column *state* gives the length of each state.)
+# For real text, we have recorded longer runs (`numpy-attention reproduce wikitext-…`, with a window
+# of 5). They follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models:
+# the LSTM alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a
+# linear layer, y = h W_x. Each has 7 million parameters. The word vectors and the output layer hold
+# nearly all of them. Both are only as wide as *one* part, about 100 numbers, even if there are
+# three parts. (The column *state* gives the length of each state.)
 #
 # Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
 # them?
@@ -798,14 +798,14 @@ print_wikitext()
 # 4. The cut `q k v | p` answers fewer questions than one vector of 8, although its predict part has
 #    8 numbers of its own. Why? Try two experiments: take predict away from one vector of 8
 #    (`without_predict` in `roles_parts`), and train the cut four times as long.
-# 5. Three questions on directions. (a) Strong conflicts in single states could cancel out in a mean
-#    of cosines. Show that those of key and value do not: compare the mean *size* of their cosines,
-#    without the signs, with that of two random directions. (b) Do two roles use the same directions
-#    of the state? Let D (T · B, n) be all gradients of a role, one per row, and G = Dᵀ D. The
-#    *overlap* of two roles is ΣΣ G₁ ∘ G₂ / (‖G₁‖ ‖G₂‖), the cosine of their matrices G. Take n = 2,
-#    two roles and two states, and invent the four gradients so that the mean cosine is 0 but the
-#    overlap is 1. (c) Measure the overlaps in the trained vectors of 8 and 16. In the vector of 16,
-#    which role shares hardly any direction with the others?
+# 5. Three questions on directions. (a) Are strong conflicts of key and value hidden behind their
+#    mean cosine? Compare the mean *size* of their cosines, without the signs, with that of two
+#    random directions. (b) Do two roles use the same directions of the state? Let D (T · B, n) be
+#    all gradients of a role, one per row, and G = Dᵀ D. The *overlap* of two roles is ΣΣ G₁ ∘ G₂ /
+#    (‖G₁‖ ‖G₂‖), the cosine of their matrices G. Take n = 2, two roles and two states, and invent
+#    the four gradients so that the mean cosine is 0 but the overlap is 1. (c) Measure the overlaps
+#    in the trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction
+#    with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must predict

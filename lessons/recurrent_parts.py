@@ -157,6 +157,15 @@ RIGHT = {
 }
 
 
+def print_wait():
+    """Print the smallest share of a network that answers, and the largest of one that guesses."""
+    points = [(share, right) for seed in SHARES for share, right in zip(SHARES[seed], RIGHT[seed])]
+    answers = min(share for share, right in points if right > 0.3)
+    guesses = max(share for share, right in points if right <= 0.3)
+    print(f"smallest share of a network that answers: {answers:.4f}")
+    print(f"largest share of a network that guesses: {guesses:.4f}")
+
+
 def draw_wait():
     """Plot SHARES and RIGHT over the training steps; → Figure.
 

@@ -154,20 +154,16 @@ IN_FIGURE = {
 
 
 def print_cuts():
-    """Print the means of the seven cuts into two parts, by which roles share a part."""
-    print("\nright answers in %, means of ten seeds, one number per cut")
-    print(f"{'':<24} {'query and predict':>21} {'query and key':>21}")
-    print(f"{'':<24} {'apart':>10} {'together':>10} {'apart':>10} {'together':>10}")
-    for heading, names in IN_FIGURE.items():
-        cuts = [name.split(" | ") for name in names if name.count("|") == 1]
-        line = f"{heading:<24}"
-        for pair in ("qp", "qk"):
-            for together in (False, True):
-                means = [f"{np.mean(TEN_SEEDS[' | '.join(cut)]):.0f}" for cut in cuts
-                         if together == (sum(role in cut[0] for role in pair) != 1)]
-                line += f" {', '.join(means):>10}"
-        if cuts:
-            print(line)
+    """Print the mean of each cut into two parts, and which of three pairs of roles it separates."""
+    pairs = {"key and value": "kv", "query and predict": "qp", "query and key": "qk"}
+    print("\nright answers, means of ten seeds")
+    print("  cut        mean  ", *(f"{pair:<18}" for pair in pairs))
+    cuts = [name for name in TEN_SEEDS if name.count("|") == 1]
+    for name in sorted(cuts, key=lambda name: -np.mean(TEN_SEEDS[name])):
+        first, _ = name.split(" | ")
+        apart = ["apart" if (one in first) != (other in first) else "-"
+                 for one, other in pairs.values()]
+        print(f"  {name}  {np.mean(TEN_SEEDS[name]):3.0f}%  ", *(f"{word:<18}" for word in apart))
 
 
 def print_ten_seeds():

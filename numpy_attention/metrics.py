@@ -138,7 +138,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     _same_count("hypotheses", hypotheses, "references", references)
     _same_count("hypotheses", hypotheses, "lengths", lengths)
     if len(edges) < 2 or not all(low < high for low, high in zip(edges, edges[1:])):
-        raise ValueError(f"edges = {edges}; expected two or more increasing numbers")
+        raise ValueError(f"edges = {edges}; expected two or more strictly increasing numbers")
     for n, length in enumerate(lengths):
         if not edges[0] <= length < edges[-1]:
             raise ValueError(f"lengths[{n}] is {length}, but the edges cover "
@@ -278,7 +278,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
         if matrix.shape not in shapes:
             larger = matrix.ndim == 2 and matrix[:T, :S].shape == (T, S)
             advice = (f"use weights[{n}].T" if matrix.shape[::-1] in shapes else "cut off padding"
-                      if larger else "check that weights and pairs are in the same order")
+                      if larger else "pass one matrix for each pair, in the same order")
             raise ValueError(f"weights[{n}] has shape {matrix.shape}, but pair {n} has {T} target "
                              f"and {S} source words; {advice}")
         if not np.isfinite(matrix).all():

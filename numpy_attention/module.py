@@ -157,9 +157,9 @@ class Module:
                 own.update(id(part) for _, part in whole.modules())
         for name, module in self.modules():
             if "_packed" in module.__dict__ and id(module) not in own:
-                raise RuntimeError(f"{name or 'this module'} ({type(module).__name__}) is "
-                                   "already part of another model's vector; use that vector, or "
-                                   "a copy() of this part")
+                raise RuntimeError(f"the parameters of {name or 'this module'} "
+                                   f"({type(module).__name__}) are already in another model's "
+                                   "vector; use that vector, or a copy() of the module")
 
     def __setattr__(self, name, value):
         current = self.__dict__.get(name)
@@ -265,8 +265,8 @@ def _parts(name, value):
     elif isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             if isinstance(item, np.ndarray):
-                raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}; a parameter "
-                                "must be a field. Give it a field, or wrap it in a Module")
+                raise TypeError(f"{name}.{i} is an array in a {type(value).__name__}; "
+                                "expected a Module. Wrap it in a Module, or make it a field")
             yield from _parts(f"{name}.{i}", item)
 
 

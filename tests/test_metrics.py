@@ -299,7 +299,7 @@ def test_diagonal_pointing_by_hand():
     ([pointing_at([0, 1, 2], 5).T], [LONG],
      r"shape \(5, 3\), but pair 0 has 3 target and 5 source words; use weights\[0\].T"),
     ([pointing_at([0, 1, 2], 7)], [LONG], "; cut off padding$"),
-    ([pointing_at([0, 1], 5)], [LONG], "; check that weights and pairs are in the same order$"),
+    ([pointing_at([0, 1], 5)], [LONG], "; pass one matrix for each pair, in the same order$"),
     ([pointing_at([0, 1, 2, 3, 4], 5)], [LONG], r"shape \(5, 5\)"),
     ([np.ones(3)], [SWAPPED], "in the same order$"),
     ([np.full((3, 3), np.nan)], [SWAPPED], r"weights\[0\] contains NaN"),

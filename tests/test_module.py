@@ -100,7 +100,7 @@ def test_assigning_to_a_packed_field_copies_into_the_vector():
 def test_submodule_of_a_packed_model_has_no_vector():
     model = tied()
     assert model.vector.size
-    with pytest.raises(RuntimeError, match="part of another model's vector"):
+    with pytest.raises(RuntimeError, match="already in another model's vector"):
         model.words.vector
     assert model.words.copy().vector.size == 15
 
@@ -109,7 +109,7 @@ def test_submodule_of_a_packed_model_cannot_join_another_model():
     first = tied()
     vector = first.vector
     second = Model(first.words, [], Output(first.words, np.zeros(5)), np.ones(2))
-    message = r"^words \(Embedding\) is already part of another .* copy\(\)"
+    message = r"^the parameters of words \(Embedding\) are already in another .* copy\(\)"
     with pytest.raises(RuntimeError, match=message):
         second.vector
     assert np.shares_memory(first.words.E, vector) and "_packed" not in second.__dict__
@@ -124,7 +124,7 @@ def test_packed_model_can_become_a_submodule():
     assert inner.vector.size
     outer = Model(None, [inner], None, np.ones(2))
     assert outer.vector.size == inner.size + 2 and np.shares_memory(inner.words.E, outer.vector)
-    with pytest.raises(RuntimeError, match="part of another model's vector"):
+    with pytest.raises(RuntimeError, match="already in another model's vector"):
         inner.vector
     assert (outer.copy().vector == outer.vector).all()
 
@@ -173,7 +173,7 @@ def test_deepcopy_of_a_submodule_and_shallow_copy():
     part.vector[:] = 9
     assert (part.E == 9).all() and model.words.E.max() < 9
     shallow = copy.copy(model)
-    with pytest.raises(RuntimeError, match=r"words \(Embedding\) is already part"):
+    with pytest.raises(RuntimeError, match=r"words \(Embedding\) are already in"):
         shallow.vector
     assert np.shares_memory(model.words.E, model.vector)
 

@@ -70,7 +70,7 @@ class HardAttention(Module):
         if isinstance(self.attention, type) or not hasattr(self.attention, "score"):
             raise TypeError(f"attention is {type_name(self.attention)}; expected an instance with "
                             "a `score` method, such as AdditiveAttention.create(…)")
-        check_number("soft", self.soft, 0, 1)
+        check_number("soft", self.soft, 0, 1, "a number from 0 to 1")
 
     def read(self, values, mask):
         """Return the Memory of the wrapped attention.   values (B, S, D), mask (B, S)."""

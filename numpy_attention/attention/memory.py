@@ -25,7 +25,7 @@ class Memory:
 
     def __post_init__(self):
         check_shape("values", self.values, (None, None, None),
-                    "(B, S, D)", "memories are batch-major")
+                    "(B, S, D)", "pass B sequences of S vectors")
         check_real("values", self.values)
         check_mask(self.mask, self.values.shape[:2], "(B, S)")
 
@@ -81,9 +81,9 @@ class MemoryGradient:
         earlier = self.pending.get(name, [()])[0]
         sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
-            check_shape(f"factor {number} of {name}", factor, (len(self.values), size), "(B, size)",
-                        "pass the factors of one step, with a row for each sentence and the same "
-                        "size at every step")
+            check_shape(f"defer({name!r}, …): factor {number}", factor,
+                        (len(self.values), size), "(B, size)",
+                        "it needs a row for each sentence and the same size at every step")
         if name not in self.pending:
             self.callers[name] = (caller := sys._getframe(1)).f_code, caller.f_lineno
         self.pending.setdefault(name, []).append(factors)

@@ -181,7 +181,7 @@ class MultiHeadAttention(Module):
     def read(self, values, mask):
         """Return a Memory with [k; v] of all heads as keys.   values (B, S, D), mask (B, S)."""
         check_shape("values", values, (None, None, len(self.W_k)), "(B, S, D)",
-                    "memories are batch-major")
+                    "pass B sequences of S vectors")
         check_dtype("values", values, self.W_k)
         return Memory(values, self.keys_and_values(values), mask)
 

@@ -45,7 +45,7 @@ class SoftmaxAttention(Module):
         Raises ValueError if D is not `value_size`, and TypeError if a parameter has another dtype.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
-                    "memories are batch-major")
+                    "pass B sequences of S vectors")
         for _, weights in self.named_parameters():
             check_dtype("values", values, weights)
         return Memory(values, None, mask)

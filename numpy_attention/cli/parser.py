@@ -213,7 +213,7 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if not isinstance(value, Mapping):
-        return str(value)
+        return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
     owners: dict[str, list[str]] = {}
     for owner, default in value.items():
         owners.setdefault(written(default), []).append(str(owner))

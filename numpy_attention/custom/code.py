@@ -177,7 +177,7 @@ def custom_class_of(kind: type) -> CustomClass:
 
     Raises ValueError if the class is not defined at the top level of a user's file.
     """
-    check_kind("a user-defined class", kind, type, "a class")
+    check_kind("`kind`", kind, type, "a class")
     package, mine = __package__.partition(".")[0], f"{__package__}."
     if f"{kind.__module__}.".startswith(f"{package}.") and not kind.__module__.startswith(mine):
         raise ValueError(f"{kind.__qualname__} is part of {package}; pass its name, such "
@@ -186,7 +186,7 @@ def custom_class_of(kind: type) -> CustomClass:
     name = f"{Path(file).name}:{kind.__qualname__}" if file else ""
     if not NAME.fullmatch(name):
         raise ValueError(f"{kind.__qualname__} is not defined at the top level of a file, so a run "
-                         "cannot save it; move it to the top level of a file such as mine.py")
+                         "cannot save it; define your class there, for example in mine.py")
     assert file is not None
     return CustomClass(name, RUN.get(file) or read(file), kind)
 

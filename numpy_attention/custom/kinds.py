@@ -121,8 +121,8 @@ def check_create(one: type, offered: tuple[str, ...]) -> None:
                          f"{', '.join(offered[:2])}, init=glorot, dtype=np.float32)")
     unknown = [name for name in required(create) if name not in offered]
     if unknown:
-        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which is not "
-                         f"passed; add a default value. The library passes {', '.join(offered)}")
+        raise ValueError(f"{one.__name__}.create requires {', '.join(unknown)}, which the library "
+                         f"does not pass; add a default value. It passes {', '.join(offered)}")
 
 
 def required(function: Any, first: int = 1) -> list[str]:

@@ -20,6 +20,7 @@ from typing import NamedTuple, NoReturn
 from numpy_attention.data.pairs import Pair, check_pairs
 from numpy_attention.data.reading import read_lines
 from numpy_attention.validation.arrays import check_whole
+from numpy_attention.validation.messages import plural
 
 NAACL = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)(?:\s+([SPsp])(?:\s+[\d.]+)?)?\s*", re.ASCII)
 PHARAOH = re.compile(r"(\d+)([-p?])(\d+)", re.ASCII)
@@ -141,10 +142,9 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     if _fits(links, pairs, other):
         reason = f"Every link fits if words are counted from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
-        reason = ("Every link fits if reversed, so the file is target-source. Exchange source and "
-                  "target, or exchange the numbers with "
-                  "sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' or, in NAACL format, with "
-                  "awk '{t=$2; $2=$3; $3=t} 1'")
+        reason = ("Every link fits if the target word comes first. Swap source and target, or "
+                  "the numbers of each link: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' "
+                  "or, in NAACL format, awk '{t=$2; $2=$3; $3=t} 1'")
     raise ValueError(
-        f"{path}, line {link.line}: {side} word {place} does not exist in sentence "
-        f"{link.pair + 1}, {sentence!r}; expected {start} to {start + len(words) - 1}. {reason}")
+        f"{path}, line {link.line}: {side} word {place} does not exist; sentence {link.pair + 1}, "
+        f"{sentence!r}, has {plural(len(words), 'word')}, counted from {start}. {reason}")

@@ -219,7 +219,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
         raise ValueError(f"{where}: the query has no context; expected sentences before it")
     if query.count(GAP) != 1:
         found = "repeats" if GAP in query else "does not contain"
-        raise ValueError(f"{where}: the query {found} {GAP}; expected it exactly once")
+        raise ValueError(f"{where}: the query {found} the word {GAP}; expected it exactly once")
     fields = [field.split() for field in columns[2].split("|")]
     longest = max(fields, key=len)
     if len(longest) > 1:
@@ -229,7 +229,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:
         raise ValueError(f"{where}: the answer {short_repr(answer)} is not among the candidates; "
-                         "add it, or remove the question")
+                         "correct the answer or the candidates")
     if len(words) < 2:
         raise ValueError(f"{where} has only one candidate; expected at least two")
     gap = query.index(GAP)

@@ -217,8 +217,8 @@ def cut_letter(data: bytes, name: str) -> str:
                 "end": f"head -c -{len(last[0])}" if last[0] else ""}
     ends = " and ".join(end for end, command in commands.items() if command)
     command = " | ".join(filter(None, commands.values())) + " FILE" * (not first[0])
-    return (f"{name} is UTF-8 with half a letter at its {ends}; copy the file again, or cut off "
-            f"this half: {command} > NEW")
+    return (f"{name} is UTF-8 with an incomplete character at its {ends}; copy the file again, "
+            f"or cut it off: {command} > NEW")
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:
@@ -233,8 +233,8 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
     byte = (f"{name}, line {rows.index(wrong[0]) + 1}: byte {at + 1} (0x{data[place]:02x}) is not "
             "UTF-8")
     if re.match(rb"\xed[\xa0-\xbf]", wrong[0][at:]):
-        return (f"{byte}, but begins a lone surrogate, half of a character, which some "
-                "databases write; convert the file: uconv -f CESU-8 -t UTF-8 FILE > NEW")
+        return (f"{byte}; the line is probably CESU-8, which some databases write. "
+                "Convert the file: uconv -f CESU-8 -t UTF-8 FILE > NEW")
     found = candidates(b"\n".join(wrong)[:SAMPLE], word_at(wrong[0], at))
     if not found:
         return f"{byte} or another common encoding; {OTHER}"

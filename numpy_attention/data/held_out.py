@@ -26,7 +26,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     sources = list(counts)
     if len(sources) < 2:
         raise ValueError(f"got {plural(len(pairs), 'pair')} with only "
-                         f"{plural(len(sources), 'different source sentence')}; holding out pairs "
+                         f"{plural(len(sources), 'distinct source sentence')}; holding out pairs "
                          "for validation needs at least 2. Add more text, or pass valid_source "
                          "and valid_target")
     held = set()
@@ -52,8 +52,8 @@ def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     items = text.sentences[0] if characters else text.sentences
     if len(items) < 2:
         raise ValueError(f"got {plural(len(items), 'character' if characters else 'sentence')}; "
-                         "holding out text for validation needs at least 2. Add more text with "
-                         "one sentence per line, or pass valid_text")
+                         "holding out text for validation needs at least 2. Add more lines of "
+                         "text, or pass valid_text")
     end = len(items) - max(1, round(share * len(items)))
 
     def text_of(part: list) -> Text:

@@ -72,9 +72,9 @@ class Text:
         at_least(1, cut=cut)
         if state == "article":
             if not self.has_articles:
-                raise ValueError("this text is not divided into articles, but state = 'article' "
-                                 "requires that; choose 'sentence' for a word-level text, train "
-                                 "with state = 'carried', or use the corpus bible-en")
+                raise ValueError("state = 'article' needs articles, but the text is not divided "
+                                 "into articles; use 'sentence' for a word-level text, or train "
+                                 "with state = 'carried'")
             parts = self.articles
         elif self.unit == "characters":
             raise ValueError("state = 'sentence' needs sentences, but the text is character-level; "

@@ -64,7 +64,7 @@ class Subwords:
         lines = []
         for n, words in enumerate(_checked(sentences)):
             lines.append(" ".join(words))
-            check_text(f"sentences[{n}]", lines[-1])
+            check_text(f"the text of sentences[{n}]", lines[-1])
         if not any(lines):
             raise ValueError("there are no words to split into subwords: the text is empty")
         try:

@@ -124,8 +124,8 @@ class UserFiles:
         looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
         what = f"the text in {looked_at} has changed since this run began"
         for path in [path for path in saved.values() if not _readable(path)][:1]:
-            what = (f"{short_path(path)} does not exist, and the text in {looked_at} is "
-                    "not the text of this run")
+            what = (f"{short_path(path)} does not exist, and the text found instead, in "
+                    f"{looked_at}, is not the text of this run")
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
@@ -153,8 +153,8 @@ class UserFiles:
         if os.path.lexists(path):
             bytes_of(existing_file(path))       # a folder, a device, or one that cannot be read
         nearby = "" if self.folder is None else (
-            f", and {_pure(path).name} is not in {short_path(self.folder.absolute())}, in a folder "
-            "above it or in the current folder")
+            f", and there is no {_pure(path).name} in {short_path(self.folder.absolute())}, its "
+            "parent folders or the current folder")
         advice = "restore the file, or repeat the training command with its new path"
         zipped = path.suffix == ".gz"
         other = path.with_suffix("") if zipped else path.with_name(f"{path.name}.gz")

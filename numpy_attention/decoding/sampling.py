@@ -113,7 +113,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats of shape (V,)")
-    check_shape("log_p", log_p, (None,), "(V,)", "pass log_p of one token")
+    check_shape("log_p", log_p, (None,), "(V,)", "pass one row of log-probabilities")
     check_generator(rng)
     _check(temperature, top_k, top_p)
     if not len(log_p):

@@ -18,8 +18,8 @@ def outputs_of(forward, inputs):
     """Return forward(*inputs). Raises TypeError if the result is not a tuple (output, …, cache)."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
-        raise TypeError(f"forward returns {typed_repr(found)}; expected a tuple (output, …, "
-                        "cache), so end it with: return y, cache")
+        raise TypeError(f"forward returns {typed_repr(found)}; expected at least one output "
+                        "and a cache. End it with: return y, cache")
     for output in found[:-1]:
         if not is_tree(output):
             raise TypeError(f"an output of forward is {typed_repr(output)}; expected an array of "

@@ -147,8 +147,7 @@ def returned(dinputs, inputs):
         return "a list instead of a tuple"
     if len(inputs) == 1 and isinstance(dinputs[0], (tuple, list)) and isinstance(
             inputs[0], np.ndarray):
-        return (f"a {type(dinputs[0]).__name__} of length {len(dinputs[0])}, but the gradient of a "
-                "single input is just an array")
+        return f"a {type(dinputs[0]).__name__} of length {len(dinputs[0])} instead of an array"
     other = [typed_repr(value) for value in dinputs
              if value is not None and not isinstance(value, (np.ndarray, tuple, list))]
     if other:

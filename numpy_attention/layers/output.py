@@ -39,8 +39,8 @@ class Output(Module):
         check_sizes(size=size, vocabulary=vocabulary)
         check_initial(rng, dtype, init)
         words = words or Embedding.create(rng, vocabulary, size, init, dtype)
-        check_shape("the tied table", words.E, (vocabulary, size), "(V, K)",
-                    "project to the embedding's size first")
+        check_shape("the tied embedding", words.E, (vocabulary, size), "(V, K)",
+                    "the input and output share it, so their sizes must agree")
         return cls(words, np.zeros(vocabulary, dtype))
 
     def logits(self, x):

@@ -26,7 +26,7 @@ class HardRNNSearch(RNNSearch):
 
     def __post_init__(self):
         super().__post_init__()
-        check_number("discount", self.discount, 0, 1)
+        check_number("discount", self.discount, 0, 1, "a number from 0 to 1")
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):

@@ -107,9 +107,8 @@ def check_axes(ax: Any, title: Any = None) -> None:
         check_text("title", title)
 
 
-def named(name: str, values: Any, of: str, empty: bool = False,
-          texts: bool = True) -> dict[Any, Any]:
-    """Return a copy of `values`, a dict {name: what to draw}. texts: convert the names with str().
+def named(name: str, values: Any, of: str, empty: bool = False) -> dict[str, Any]:
+    """Return a copy of `values`, a dict {name: what to draw}, with the names as strings.
 
     For messages, `name` is the name of the dict, and `of` a noun for what to draw. Raises TypeError
     if `values` is not a dict, and ValueError for an empty dict, unless `empty` is true.
@@ -117,7 +116,7 @@ def named(name: str, values: Any, of: str, empty: bool = False,
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
         raise ValueError(f"{name} is empty; pass a dict with at least one entry")
-    return {str(key) if texts else key: value for key, value in values.items()}
+    return {str(key): value for key, value in values.items()}
 
 
 def visible_cells(visible: ArrayLike, weights: Array) -> Array:

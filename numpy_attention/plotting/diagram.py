@@ -78,8 +78,8 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
 def _box(name: str, box: Any) -> Box:
     box = _build(Box, f"box {name!r:.40}", box, "(text, column, row), optionally with a colour")
     check_text(f"the text of box {name!r:.40}", box.text)
-    for place in (box.column, box.row):
-        check_number(f"a place of box {name!r:.40}", place, -FARTHEST, FARTHEST,
+    for field in ("column", "row"):
+        check_number(f"the {field} of box {name!r:.40}", getattr(box, field), -FARTHEST, FARTHEST,
                      f"a number from {-FARTHEST} to {FARTHEST}")
     if box.colour is not None:
         check_whole(f"the colour of box {name!r:.40}", box.colour, 0, len(COLOURS) - 1)
@@ -88,8 +88,8 @@ def _box(name: str, box: Any) -> Box:
 
 def _arrow(arrow: Any, boxes: Mapping[str, Box]) -> Arrow:
     arrow = _build(Arrow, "an arrow", arrow, "(start, end), optionally with text, bend, dashed")
-    for name in arrow[:2]:
-        check_name("an arrow's box", name, boxes)
+    for field in ("start", "end"):
+        check_name(f"the {field} of an arrow", getattr(arrow, field), boxes)
     check_text("the text of an arrow", arrow.text)
     check_number("the bend of an arrow", arrow.bend, -2, 2, "a number from -2 to 2")
     return arrow

@@ -43,9 +43,8 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     T = len(weights)
     rows = tokens[max(0, S - T):] if predicted is None else tokens_of("predicted", predicted)
     if len(rows) != T:
-        given = "the tokens give" if predicted is None else "`predicted` gives"
-        raise ValueError(f"{given} {len(rows)} row labels, but weights has {T} rows; pass "
-                         "`predicted` with one token per row")
+        raise ValueError(f"weights have shape {weights.shape}, but the number of row labels is "
+                         f"{len(rows)}; pass `predicted` with one token per row")
     seen = _visible(weights) if visible is None else visible_cells(visible, weights)
     _check(weights, seen)
 

@@ -18,7 +18,7 @@ from numpy_attention.plotting.base import (
     named,
     new_axes,
 )
-from numpy_attention.validation.arguments import check_number, check_text
+from numpy_attention.validation.arguments import check_kind, check_number, check_text
 
 Bar = tuple[float, float, float]        # mean, and the interval's low and high
 
@@ -39,7 +39,7 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     """
     check_axes(ax, title)
     check_text("xlabel", xlabel)
-    drawn = {name: named(name, found, "intervals", empty=True)
+    drawn = {name: named(f"model {name!r:.40}", found, "intervals", empty=True)
              for name, found in named("models", models, "costs").items()}
     drawn = {name: found for name, found in drawn.items() if found}
     changes = list(dict.fromkeys(change for found in drawn.values() for change in found))
@@ -114,8 +114,9 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
 def _points(name: str, points: Any) -> Array:
     """Return an array (points, 4) with the columns x, mean, low and high, sorted by x."""
     rows = []
-    for x, bar in named(name, points, "intervals", empty=True, texts=False).items():
-        check_number(f"a place of {name!r:.40}", x, -FARTHEST, FARTHEST)
+    check_kind(f"curve {name!r:.40}", points, Mapping, "a dict {x: (mean, low, high)}")
+    for x, bar in points.items():
+        check_number(f"an x value of {name!r:.40}", x, -FARTHEST, FARTHEST)
         rows.append((float(x), *as_bar(f"{name} at {x}", bar)))
     return np.array(sorted(rows)).reshape(-1, 4)
 
@@ -124,7 +125,7 @@ def as_bar(name: str, bar: Bar) -> Array:
     """Return an array (mean, low, high). Raises ValueError unless −∞ < low ≤ mean ≤ high < ∞."""
     numbers = np.asarray(bar, float)
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
-        raise ValueError(f"the interval of {name!r} is {bar}; expected finite (mean, low, high)")
+        raise ValueError(f"{name!r} has the interval {bar}; expected finite (mean, low, high)")
     mean, low, high = numbers
     if not low <= mean <= high:
         raise ValueError(f"the interval of {name!r} has mean {mean:g}, low {low:g} and high "

@@ -17,7 +17,7 @@ from numpy_attention.validation.messages import cut
 from numpy_attention.validation.paths import PARTIAL, atomic_write, existing_file
 
 FORMAT = 1
-REASON = 105        # characters of the reason why a checkpoint is not understood
+REASON = 120        # characters of the reason why a checkpoint is not understood
 
 
 def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> None:
@@ -66,10 +66,10 @@ def load_about(path: str | Path) -> dict[str, Any]:
 
 def versions(about: dict[str, Any]) -> str:
     """Return advice that names the version that wrote a checkpoint, and the current version."""
-    if "version" not in about:
-        return "It does not record its version; try another version of numpy_attention"
-    wrote = about["version"]
-    wrote = cut(wrote if isinstance(wrote, str) else short_json(wrote), 20)
+    wrote = about.get("version")
+    if not isinstance(wrote, str):
+        return "It was written by an unknown version; try another version of numpy_attention"
+    wrote = cut(wrote, 20)
     return (f"It was written by version {wrote}, and you are running {__version__}; load it with "
             f"version {wrote}")
 

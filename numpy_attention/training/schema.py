@@ -79,8 +79,8 @@ NUMBER = Kind("a number below 10³⁰⁰", is_number)
 FINITE = Values(float, "a finite number", lambda value: abs(value) < LARGEST)
 DURATION = Values(float, "a finite number of at least 0", lambda value: 0 <= value < LARGEST)
 SCALAR = Kind("a string, a number, true, false or null", is_scalar)
-PLAIN = Kind("a string, a number, true, false, null or a list of these", is_plain)
-TREE = Kind("the shape of a state, lists of 0 and null", is_tree)
+PLAIN = Kind("a string, a number, true, false, null or a flat list of these", is_plain)
+TREE = Kind("0, null or nested lists of these", is_tree)
 
 # ---- the schema ---------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ class Trainer:
         check_function("schedule", self.schedule, "a function of step and epoch")
         check_name("average", self.average, AVERAGES)
         check_number("clip", self.clip, np.nextafter(0, 1), finite=False,
-                     expected="a positive norm; math.inf clips nothing")
+                     expected="a positive norm, or math.inf for no clipping")
         at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
         if self.path is not None and is_folder(self.path):
             raise IsADirectoryError(f"path is the folder {str(self.path)!r}; expected a file, such "

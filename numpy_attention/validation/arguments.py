@@ -139,7 +139,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     if array.dtype.kind not in "iu" and len(values):
         bad = [one for one in values if not isinstance(one, (int, np.integer))] or [array.max()]
         raise TypeError(f"{name} contains {short_repr(bad[0])}; expected 64-bit integers. Convert "
-                        "whole numbers with np.array(…, np.int64), tokens with vocabulary.encode")
+                        "floats with np.array(…, np.int64) and tokens with vocabulary.encode(…)")
     return array
 
 

@@ -35,7 +35,7 @@ def chunks(whole, size):
             for start in range(whole.start, whole.stop, size)]
 
 
-def check_shape(name, array, shape, axes, advice="check the order of the axes"):
+def check_shape(name, array, shape, axes, advice="check the sizes and order of the axes"):
     """Raise TypeError unless a value is an array, and ValueError if it has another shape.
 
     shape: an int for each axis whose size is known, and None for an axis of any size. axes: the
@@ -61,9 +61,9 @@ def check_array(name, array, shape=""):
     Operators have other meanings for masked arrays, matrices and subclasses of other libraries.
     """
     if type(array) not in (np.ndarray, np.memmap):
-        advice = "" if array is None else ". Convert it with np.asarray"
+        advice = "" if array is None or np.isscalar(array) else ". Convert it with np.asarray"
         if isinstance(array, np.ma.MaskedArray):        # np.asarray would drop the mask
-            advice = f". Fill its masked values first, with {name}.filled(value)"
+            advice = ". Fill its masked values first, with .filled(value)"
         raise TypeError(f"{name} is {type_name(array)}; expected a NumPy array{shape}{advice}")
 
 
@@ -181,7 +181,7 @@ def check_whole(name, number, low, high=math.inf):
     """Raise ValueError unless a value is an integer from low to high. A bool is not allowed."""
     whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
     if not (whole and low <= number <= high):
-        limits = f"of at least {low}" if high == math.inf else f"from {low} to {high:,}"
+        limits = f"of at least {low}" if high == math.inf else f"from {low:,} to {high:,}"
         raise ValueError(f"{name} = {short_repr(number)}; expected an integer {limits}")
 
 
@@ -194,7 +194,7 @@ def check_mask(mask, shape, axes, name="mask"):
     check_shape(name, mask, shape, axes, "a mask must match the sequences it masks")
 
 
-def check_integers(name, array, shape, axes, advice="check the order of the axes"):
+def check_integers(name, array, shape, axes, advice="check the sizes and order of the axes"):
     """Raise TypeError unless `array` holds integers, and ValueError if its shape is not `shape`."""
     _check_integer_dtype(f"{name} {axes}", array)
     check_shape(name, array, shape, axes, advice)

@@ -28,6 +28,7 @@ ADVICE = {
     errno.EACCES: "Change the permissions, or use another path",
     errno.ELOOP: "A link points to itself; use another path",
     errno.ENAMETOOLONG: "Use a shorter name",
+    errno.ENOTDIR: "One of its parents is a file; use another path",
     errno.ENOSPC: "Free some space, or use another place",
     errno.EDQUOT: "Free some space, or use another place",
     errno.EFBIG: "Allow larger files, or use another place",
@@ -84,7 +85,7 @@ def existing_file(path: str | Path) -> Path:
         mode = mode_of(path)
     if mode is None:
         raise FileNotFoundError(
-            f"{short_path(path)} does not exist; check the spelling, or pass an absolute path")
+            f"{short_path(path)} does not exist; check the spelling and the folder")
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(f"{short_path(path)} is a folder; pass the path of a file")
     if not stat.S_ISREG(mode):
@@ -111,7 +112,6 @@ def is_folder(path: str | Path) -> bool:
 def make_folder(path: str | Path) -> Path:
     """Create a folder and its parents if missing; return its Path. Raises OSError if this fails."""
     path = as_path(path)
-    mode = None
     with path_errors(path, "created"):
         mode = mode_of(path)
         if mode is None:

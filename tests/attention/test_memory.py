@@ -49,14 +49,14 @@ def test_deferred_factors_are_stacked_by_name_in_backward_order(memory, rng):
 def test_defer_raises_for_factors_of_a_wrong_shape(memory):
     dmemory = memory.gradient()
     dmemory.defer("values", np.ones((B, S)), np.ones((B, D)))
-    with pytest.raises(ValueError, match=r"factor 2 of values \(B, size\) has shape .* expected"):
+    with pytest.raises(ValueError, match=r"defer\('values', …\): factor 2 \(B, size\) has "):
         dmemory.defer("values", np.ones((B, S)), np.ones((B, D + 1)))
     with pytest.raises(ValueError, match="a row for each sentence"):
         dmemory.defer("new", np.ones((B + 1, S)))
     for factor in [[1.0] * S] * B, 1.0:
-        with pytest.raises(TypeError, match=r"factor 1 of new is .* \(B, size\)"):
+        with pytest.raises(TypeError, match=r"new.*factor 1 is .* \(B, size\)"):
             dmemory.defer("new", factor)
-    with pytest.raises(ValueError, match=r"factor 1 of new \(B, size\) has shape \(\)"):
+    with pytest.raises(ValueError, match=r"factor 1 \(B, size\) has shape \(\)"):
         dmemory.defer("new", np.array(1.0))
     assert list(dmemory.pending) == ["values"] and len(dmemory.pending["values"]) == 1
 

@@ -121,7 +121,7 @@ def test_class_outside_a_file_raises():
         custom_class_of(Local)
     with pytest.raises(ValueError, match="DotAttention is part of numpy_attention; pass its name"):
         custom_class_of(DotAttention)
-    with pytest.raises(TypeError, match="a user-defined class is 'x'"):
+    with pytest.raises(TypeError, match="`kind` is 'x'"):
         custom_class_of("x")
 
 

@@ -34,7 +34,7 @@ def test_at_least_one_pair_is_held_out_and_one_kept():
     assert len(train) == len(valid) == 1
     train, valid = hold_out_pairs([one] * 99 + [other], generator(), share=1)
     assert train and valid
-    message = "got 9 pairs with only 1 different source .*, or pass valid_source and valid_target$"
+    message = "got 9 pairs with only 1 distinct source .*, or pass valid_source and valid_target$"
     with pytest.raises(ValueError, match=message):
         hold_out_pairs([one] * 9, generator())
 

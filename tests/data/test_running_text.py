@@ -23,7 +23,7 @@ def test_ids_by_hand():
 
 
 @pytest.mark.parametrize("text, state, message", [
-    (Text([[["a"]]]), "article", "not divided into articles, but state = 'article' requires that"),
+    (Text([[["a"]]]), "article", "state = 'article' needs articles, but the text is not"),
     (Text([[list("ab")]], "characters", True), "sentence",
      "the text is character-level; use 'article' if it has articles, or train with"),
     (TEXT, "carried", "state = 'carried'; expected one of"),

@@ -159,15 +159,15 @@ def test_missing_or_changed_text_raises(folder):
     with pytest.raises(ValueError, match=r"a\.txt has changed since .* restore the old files"):
         own.load("train")
     own.text = str(folder / "moved" / "a.txt")
-    with pytest.raises(ValueError, match=r"a\.txt does not exist, and the text in .* is not "):
+    with pytest.raises(ValueError, match=r"a\.txt does not exist, and the text found .* is not "):
         own.load("train")
     (folder / "a.txt").rename("a.txt.gz")
     message = r"a\.txt does not exist.*a\.txt\.gz exists, but its bytes.*; unpack it"
     with pytest.raises(FileNotFoundError, match=message):
         own.load("train")
     os.remove("a.txt.gz")
-    with pytest.raises(FileNotFoundError, match=r"a\.txt does not exist, and a\.txt is not in .*"
-                                                "runs, in a folder above .* repeat the tr"):
+    with pytest.raises(FileNotFoundError, match=r"a\.txt does not exist, and .* no a\.txt in .*"
+                                                "runs, its parent folders .* repeat the t"):
         own.load("train")
 
 

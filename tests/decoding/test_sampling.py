@@ -229,7 +229,7 @@ def test_ties_keep_the_earlier_token():
 
 @pytest.mark.parametrize("shape", [(), (1, V)])
 def test_choose_accepts_one_row_only(shape, rng):
-    message = fr"log_p (V,) has shape {shape}; expected (V,). Pass log_p of one token"
+    message = fr"log_p (V,) has shape {shape}; expected (V,). Pass one row of log-probabilities"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         choose(np.zeros(shape), rng)
 

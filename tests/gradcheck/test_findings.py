@@ -224,8 +224,8 @@ def test_package_code_is_not_blamed_for_user_code(rng):
     with pytest.raises(GradientError) as caught:
         gradcheck(Forgetful(), *inputs, rng=rng)
     message = str(caught.value)
-    assert "first wrong: what the methods of Forgetful give to line" in message
-    assert "which is correct" in message
+    assert "first wrong: the values that Forgetful passes to line" in message
+    assert "; the line itself is correct" in message
     assert "nothing comes back through line" in message
     assert "return dot_scores(query, memory), (query, None)" in message
 

@@ -45,7 +45,7 @@ def test_correct_forward_passes():
     ("dot: masked scores of 0", "the backward would be correct if this line were changed"),
     ("key_value: a step reads itself", "the check passes if this line is changed"),
     ("scaled_dot: queries masked for keys", "correct forward. The first NaN comes from "),
-    ("scaled_dot: np.dot in three dimensions", "another product: `np.dot("),
+    ("scaled_dot: np.dot in three dimensions", "the wrong product: `np.dot("),
     ("scaled_dot: one key too many is visible", "np.tril(np.ones((T, T), bool), 1)"),
 ])
 def test_line_of_the_forward_is_named(name, words):

@@ -113,8 +113,8 @@ def test_steep_functions_are_measured_with_smaller_steps():
     (lambda x: (np.ones(2), x), PART, "do not change with input.0."),
     (lambda x: (np.floor(x).astype(int), x), PART + 0.5, "do not change with input.0."),
     (lambda x: (1e9 + 1e-3 * x, x), PART, "rounding"),
-    (lambda x: (x[:0], x), PART, r"outputs of forward are empty, .* \(shapes: \(0,\)\)"),
-    (lambda x: (None, x), PART, "outputs of forward are empty, so there is"),
+    (lambda x: (x[:0], x), PART, "outputs of forward are empty or None, .*; return"),
+    (lambda x: (None, x), PART, "outputs of forward are empty or None, so there is"),
 ])
 def test_check_of_nothing_raises(forward, x, words):
     with pytest.raises(ValueError, match=f"(nothing (was|can be) checked.*|: the ){words}"):

@@ -246,7 +246,7 @@ def test_cache_stored_in_self(rng):
 
     law, message = single_law(rng, *squash(rng, Remembers))
     assert law.kind == "cache"
-    assert "of an earlier cache: W, input[0]\n" in message and "keep none in self" in message
+    assert "from an earlier cache: W, input[0]\n" in message and "keep none in self" in message
 
 
 def test_names_of_arguments():
@@ -264,7 +264,7 @@ def test_clipped_gradient(rng):
 
     law, message = single_law(rng, *squash(rng, Clipped))
     assert law.kind == "factor" and law.place is None
-    assert "not linear in its upstream: W, input[0]\n" in message
+    assert "not linear in the upstream gradient: W, input[0]\n" in message
 
 
 def test_ignored_upstream(rng):
@@ -434,7 +434,7 @@ PADDED = np.array([[1, 1, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]], bool)
 def test_masked_words_that_are_counted(rng):
     law, message = single_law(rng, *masked_case(rng, DividesByLength), PADDED)
     assert law.kind == "mask forward"
-    assert "one more hidden position at the end changes output[0]" in message
+    assert "one more masked position at the end changes output[0]" in message
     assert "neither be read nor counted" in message
 
 

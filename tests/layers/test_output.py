@@ -86,7 +86,7 @@ def test_empty_rows(rng):
 def test_tied_embedding_and_invalid_arguments(rng):
     words = Embedding.create(rng, 9, 4)
     assert Output.create(rng, 4, 9, words=words).words is words
-    with pytest.raises(ValueError, match="the tied table.*Project to the embedding's size"):
+    with pytest.raises(ValueError, match="the tied embedding.*so their sizes must agree"):
         Output.create(rng, 5, 9, words=words)
     layer, x, targets = layer_and_rows(rng)
     with pytest.raises(ValueError, match="targets contains 1.; expected 0 to"):

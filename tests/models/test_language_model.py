@@ -47,7 +47,7 @@ def test_tied_embedding_and_invalid_arguments():
     tied = model_of("gru", tied=True)
     assert tied.output.words is tied.embedding
     assert model_of("gru").size - tied.size == V * 3
-    with pytest.raises(ValueError, match="Project to the embedding's size"):
+    with pytest.raises(ValueError, match="so their sizes must agree"):
         model_of("gru", tied=True, embedding=4)
     with pytest.raises(ValueError, match="expected one of rnn, lstm, gru"):
         model_of("elman")

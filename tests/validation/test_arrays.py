@@ -49,7 +49,7 @@ def test_check_shape_accepts_only_plain_arrays(tmp_path):
     for wrong in ([1.0], None, 1.0, np.float32(1), np.ma.ones((2, 3))):
         with pytest.raises(TypeError, match=r"x is .*; expected a NumPy array of shape \(N, I\)"):
             check_shape("x", wrong, (2, 3), "(N, I)")
-    with pytest.raises(TypeError, match=r"Fill its masked values first, with x.filled\(value\)"):
+    with pytest.raises(TypeError, match=r"Fill its masked values first, with .filled\(value\)"):
         check_shape("x", np.ma.ones((2, 3)), (2, 3), "(N, I)")
 
 

@@ -140,7 +140,7 @@ MESSAGES = {
         "parameters"),
     "time-major values": (
         lambda: attentions["concat"].read(np.zeros((6, 2), F), np.ones((6, 2), bool)), ValueError,
-        "values (B, S, D) has shape (6, 2); expected (B, S, 4). Memories are batch-major"),
+        "values (B, S, D) has shape (6, 2); expected (B, S, 4). Pass B sequences of S vectors"),
     "mixed dtypes": (
         lambda: attentions["general"].read(np.zeros((2, 6, 4)), np.ones((2, 6), bool)), TypeError,
         "values is float64, but the weights are float32; convert it with .astype(np.float32)"),

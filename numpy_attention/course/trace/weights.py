@@ -107,8 +107,8 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
         own = as_rows(forward.get(owner, []), weights.shape, np.mean)
         if found is not None and own is not None and np.allclose(own, weights, atol=AS_LARGE):
             return found
-    raise ValueError("the backward pass has no array named dalpha or dweights with the shape of "
-                     "the attention weights; give the gradient one of these names")
+    raise ValueError("the backward pass has no gradient of the attention weights; name this array "
+                     "dalpha or dweights, and give it the shape of the attention weights")
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:

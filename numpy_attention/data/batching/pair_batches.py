@@ -139,7 +139,7 @@ class PairBatches:
         count = len(self.sources)
         if array.size and not 0 <= array.min() <= array.max() < count:
             bad = array.min() if array.min() < 0 else array.max()
-            raise ValueError(f"indices contain {bad}; expected integers from 0 to {count - 1}")
+            raise ValueError(f"index {bad} is out of range; the number of pairs is {count:,}")
         sources = [self.sources[i] for i in indices]
         targets = [self.targets[i] for i in indices]
         return pair_batch(sources, targets, self.reverse_source)

@@ -135,8 +135,8 @@ class GeneratedCorpus(ParallelCorpus):
                  if name not in ("rng", "count", "keep")]
         unknown = sorted(options.keys() - set(known))
         if unknown:
-            raise ValueError(f"the corpus {self.name!r} has no option {' or '.join(unknown)}; its "
-                             f"options are: {', '.join(known) or 'none'}")
+            raise ValueError(f"the corpus {self.name!r} has no option {' or '.join(unknown)}; "
+                             f"available options: {', '.join(known) or 'none'}")
 
         def keep(pair: Pair) -> bool:
             return split_of(getattr(pair, self.split_by)) == split

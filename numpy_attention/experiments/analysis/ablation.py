@@ -171,7 +171,8 @@ class Ablation:
             if (one.change, one.words) == (change, words):
                 return one
         raise ValueError(f"no cost was measured for change = {change!r} and words = {words!r}; "
-                         f"expected a pair from {[(one.change, one.words) for one in self.costs]}")
+                         f"expected a change from {sorted({one.change for one in self.costs})} "
+                         f"and words from {sorted({one.words for one in self.costs})}")
 
     def verdict(self) -> str:
         """Return one line: whether the attention is used, and the cost that decides this."""

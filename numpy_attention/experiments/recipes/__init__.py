@@ -55,8 +55,8 @@ def find_recipe(name: str) -> Recipe:
     """Return the recipe with this name. Raises ValueError if no recipe has this name."""
     if not isinstance(name, str) or name not in RECIPES | loading.RENAMED:
         like = get_close_matches(str(name), RECIPES, 3, 0.3) or list(RECIPES)[:3]
-        raise ValueError(f"unknown recipe {short_repr(name)}; expected one of "
-                         f"numpy_attention.experiments.recipes.RECIPES, such as {', '.join(like)}")
+        raise ValueError(f"unknown recipe {short_repr(name)}; expected one of numpy_attention."
+                         f"experiments.recipes.RECIPES, such as {', '.join(map(repr, like))}")
     if name in loading.RENAMED:
         warnings.warn(f"recipe {name} was renamed {loading.RENAMED[name]}", DeprecationWarning,
                       stacklevel=2)

@@ -39,7 +39,7 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
     code: the user-defined code of all runs, as in `kind.load`. Raises ValueError if there are no
     folders, or if the runs differ in vocabularies or READING; also the errors of `kind.load`.
     """
-    check_list("folders", folders, "folders of runs")
+    check_list("folders", folders, "run folders")
     if not len(folders):
         raise ValueError("folders is empty; expected the folders of one or more runs")
     first, *others = [kind.load(folder, code) for folder in folders]

@@ -85,7 +85,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
     corpus = {f"corpus {name}": value for name, value in configuration["corpus"].items()}
     own = {f"SHA-256 of {name}": digest[:SHOWN]
            for name, digest in configuration.get("own", {}).items()}
-    vectors = {f"vectors of {part}": read["digest"]
+    vectors = {f"digest of the vectors of {part}": read["digest"]
                for part, read in configuration.get("vectors", {}).items()}
     return {"model": model, **rest, **settings, **own, **vectors, **how, **corpus}
 

@@ -280,8 +280,8 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     read = read_vectors(path, [vocabulary.token(id) for id in range(V)])
     found = int(read.found[len(SPECIAL_TOKENS):].sum())
     if not found:
-        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words; "
-                         "use vectors trained on text in this language, tokenized like this text")
+        raise ValueError(f"{path} has no vector for any of the {len(vocabulary.tokens):,} words of "
+                         "the vocabulary; use vectors of the same language and tokenization")
     embedding.E[read.found] = read.array[read.found]
     return {"digest": read.digest, "found": found, "other_case": read.other_case,
             "skipped": read.skipped}

@@ -108,9 +108,9 @@ def caches_are_independent(first):
     wrong = differing(first.again(check.upstream, cache), first.gradients, check.tolerance)
     if not wrong:
         return []
-    return [Broken("cache", "a forward on other inputs changes the gradients of an earlier "
+    return [Broken("cache", "another call of forward changes the gradients from an earlier "
                    f"cache: {join_words(wrong)}"
-                   "\n  return from forward a cache with new arrays, and keep none in self")]
+                   "\n  put new arrays in the cache, and keep none in self")]
 
 
 # ---- all of them --------------------------------------------------------------------------------

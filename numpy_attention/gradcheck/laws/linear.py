@@ -41,7 +41,7 @@ def linear_in_upstream(first):
         return [Broken("dtype", f"a small upstream is lost: {join_words(wrong)} becomes 0"
                        "\n  floats are stored as integers, or rounded; use a float array",
                        integers_in(check))]
-    return [Broken("factor", f"backward is not linear in its upstream: {join_words(wrong)}"
+    return [Broken("factor", f"backward is not linear in the upstream gradient: {join_words(wrong)}"
                    "\n  a gradient is a sum of upstream × derivative: nothing may be clipped, "
                    "rounded or chosen by the upstream's size")]
 

@@ -16,8 +16,8 @@ from numpy_attention.gradcheck.passes import (
 from numpy_attention.validation.arrays import check_whole
 
 NOTHING = 1e-9          # change of an output by rounding
-ADVICE = ("  a hidden word's score is −∞ before the softmax, a hidden step keeps its state; if "
-          "`mask` means something else, rename it")
+ADVICE = ("  a masked word must have the score −∞ before the softmax, and a masked step must not "
+          "change the state; if `mask` means something else, rename it")
 
 
 # ---- masks --------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def padding_ignored(check):
         axes = [axis for axis in (0, 1) if is_padded(mask, axis)]
         wrong = changed_by_padding(check, mask, axes[0]) if len(axes) == 1 else []
         if wrong:
-            return [Broken("mask forward", "one more hidden position at the end changes "
+            return [Broken("mask forward", "one more masked position at the end changes "
                            f"{join_words(wrong)}"
                            "\n  masked values must neither be read nor counted")]
     return []

@@ -12,7 +12,7 @@ INTRODUCTIONS = {
     "unwritten": "memory of np.empty that is not filled",
     "dtype": "floats put into integers",
     "repeated ids": "an id that occurs twice is added once",
-    "shape": "another product",
+    "shape": "the wrong product",
     "transpose": "a transpose",
     "axis": "the wrong axis",
     "output ignored": "the gradient of an output is not used",
@@ -22,7 +22,7 @@ INTRODUCTIONS = {
     "mask backward": "a mask",
     "mask forward": "a mask",
     "buffer": "changed in place, and read again later",
-    "cache": "something else than the backward takes it for",
+    "cache": "not the value that the backward expects",
     "exchanged": "two things exchanged",
     "derivative": "a local derivative",
     "factor": "a factor",
@@ -230,5 +230,5 @@ def factor_text(wanted, written, name):
     if written == "1":
         return f"a factor {right} is missing"
     if wanted == "1":
-        return f"a factor {wrong} is too much"
+        return f"a factor {wrong} should not be there"
     return f"it has a factor {wrong} where {right} is right"

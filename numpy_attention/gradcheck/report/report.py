@@ -281,8 +281,8 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
     place = finding.place
     unsure = "possibly " if finding.is_forward and report.wrong else ""
     if report.users_class and is_of_package(place.file):
-        yield (f"first wrong: what the methods of {report.users_class} give to "
-               f"{describe_place(place)}, which is correct")
+        yield (f"first wrong: the values that {report.users_class} passes to "
+               f"{describe_place(place)}; the line itself is correct")
     else:
         yield f"first wrong: {describe_place(place)}{', or its gradient' if unsure else ''}"
     yield f"    {source_line(place)}"

@@ -141,5 +141,5 @@ def test_models_without_weights_raise():
 
 def test_missing_gradient_name_raises(monkeypatch):
     monkeypatch.setattr(weights, "GRADIENTS", ("dnothing", "dneither"))
-    with pytest.raises(ValueError, match="has no array named dalpha or dweights"):
+    with pytest.raises(ValueError, match="name this array dalpha or dweights"):
         weight_gradients(translator("luong"), *SENTENCE)

@@ -101,7 +101,7 @@ def test_pairs_are_encoded():
     (lambda: PairBatches([[4]], [4]), TypeError, r"targets\[0\] is 4, of type int"),
     (lambda: PairBatches([[4]], [[4]], 0), ValueError, "batch_size = 0"),
     (lambda: PairBatches([[4]], [[4]], reverse_source="no"), TypeError, "reverse_source is 'no'"),
-    (lambda: PairBatches([[4]], [[4]]).batch([1]), ValueError, "indices contain 1; expected int"),
+    (lambda: PairBatches([[4]], [[4]]).batch([1]), ValueError, "index 1 is out of range"),
 ])
 def test_invalid_batches(make, error, message):
     with pytest.raises(error, match="^" + message):

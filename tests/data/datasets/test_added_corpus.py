@@ -129,5 +129,5 @@ def test_a_generated_corpus_is_added(add):
     assert {split_of(pair.source) for pair in pairs} == {"valid"}
     assert load_parallel("toy", "test", np.random.default_rng(0), 9) == load_parallel(
         "toy", "test", count=9)
-    with pytest.raises(ValueError, match="'toy' has no option length; its options are: digits"):
+    with pytest.raises(ValueError, match="'toy' has no option length; available options: digits"):
         load_parallel("toy", "train", length=3)

@@ -86,9 +86,9 @@ def test_invalid_requests():
             load(name, "dev")
     with check_error("split = 'test_2016_flickr'; expected one of 'train'"):
         load_parallel("copy", "test_2016_flickr")
-    with check_error("the corpus 'copy' has no option length; its options are: vocabulary_size"):
+    with check_error("the corpus 'copy' has no option length; available options: vocabulary_size"):
         load_parallel("copy", "train", length=3)
-    with check_error("the corpus 'dates' has no option min_length; its options are: first_year"):
+    with check_error("the corpus 'dates' has no option min_length; available options: first_year"):
         load_parallel("dates", "train", min_length=3)
     with check_error(r"the corpus 'bible-en-es' has no option vocabulary_size"):
         load_parallel("bible-en-es", "test", vocabulary_size=3)

@@ -56,5 +56,5 @@ def test_generated_corpus_has_default_split_sizes():
     assert sizes == [20_000, 1_000, 1_000]
     assert corpus.pairs("train", count=7) == corpus.pairs("test", count=7)      # both with seed 0
     for own in ("keep", "length"):
-        with pytest.raises(ValueError, match=f"'made' has no option {own}; its options are: n"):
+        with pytest.raises(ValueError, match=f"'made' has no option {own}; available options: n"):
             corpus.pairs("train", **{own: 3})

@@ -104,8 +104,8 @@ def test_malformed_file(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("name, message", [
-    ("daniluk-lstn", "unknown recipe 'daniluk-lstn'; expected one of .*, such as daniluk-lstm, "),
-    ("~~~~", "such as rnnsearch-bible, multi30k-de-en, multi30k-de-en-smoothed$"),
+    ("daniluk-lstn", "unknown recipe 'daniluk-lstn'; expected one of .*, such as 'daniluk-lstm', "),
+    ("~~~~", "such as 'rnnsearch-bible', 'multi30k-de-en', 'multi30k-de-en-smoothed'$"),
     (["dates"], r"unknown recipe \['dates'\]; "),
 ])
 def test_unknown_name(name, message):
