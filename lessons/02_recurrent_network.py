@@ -543,15 +543,18 @@ assert near < far and orthogonal[-1] < 0.35
 # At each point, the figure also gives the share, measured in one network. For either start, the
 # smaller the share, the fewer networks learn, until none does. But n changes along each line, too,
 # and a longer task may be harder for other reasons. The fair comparison is at one n: at n = 8, 17
-# networks learn with a share of 0.58, and one with 4e-5. (Even so, the gradient need not be the
-# only reason. The product of the matrices J_t also says how much a change of h_1 changes h_T. So a
-# start that preserves the gradient also preserves the symbol on its way *forward*.)
+# networks learn with a share of 0.58, and one with 4e-5.
+#
+# Even so, the gradient need not be the only reason. The product of the matrices J_t works in both
+# directions: backward, it carries the gradient, and forward, it carries a small change of h_1 to
+# h_T. So a start that preserves the gradient also preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
-# Is it impossible, then, to learn from a gradient that has vanished? Here is a control: more time.
-# For each start and several n, we took five networks that fail after 400 training steps, and
-# trained them again from the beginning, for 4,000. (About 0.5 means that a network tells the four
+# Is it impossible, then, to learn from a gradient that has vanished? Let us give the networks more
+# time. For each start and several n, we took five networks that fail after 400 training steps, and
+# trained them again from the beginning, for 4,000. Guess: at n = 32, where 3e-16 of the gradient
+# arrives with U small, does any of the five learn? (About 0.5 means that a network tells the four
 # symbols apart only in part.)
 
 # %% tags=["training"]
@@ -572,12 +575,12 @@ for start, runs in LONGER.items():
 # 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal, four
 # of five learn n = 16. At n = 32, it is one of five with either start, although their shares are
 # 3e-16 and 0.07. So if training is short, the share before training tells which of two starts does
-# better. But at no n was the share too small for all five.
+# better. But at every n, at least one of the five learnt in the end, however small its share.
 #
-# Do the networks learn from the vanished gradient, or does the gradient grow before they learn? We
-# train the same five networks with U small and n = 8 once more, and follow them. This run draws
-# other sequences, and this time all five learn. (From an earlier run, code: answer 6.) Guess: what
-# will the share do while a network waits?
+# Do the networks learn from the vanished gradient, or does the gradient grow before they learn? In
+# an earlier run (code: answer 6), we trained the same five networks with U small and n = 8 once
+# more, and followed them. It drew other sequences, and all five learnt. Guess: what does the share
+# do while a network waits?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -592,13 +595,24 @@ print_wait()
 # than a thousandfold, and the network learns. Later the share falls again, but it remains far above
 # its start.
 #
-# So can a network learn from a vanished gradient? It can start from one, but it does not stay
-# there. At every point of the figure, a network that answers has a share above 0.006, and one that
-# guesses has a share below 0.003. Learning and the return of the gradient go together. The figure
-# cannot tell which causes which. With four of the five seeds, both come within the same 200
-# training steps. And the share also says how much the first symbol changes the last state, which
-# every right answer needs. What starts the slow rise before, we do not know. (One suspect is Adam,
-# which makes tiny gradients larger. Question 8 tests it.)
+# So can a network learn from a vanished gradient? It can start from one, but first the gradient
+# grows. In all five networks, the share rises from its lowest point while the answers are still
+# guesses: ninefold with seed 8, and more than ten thousandfold with seed 11. With seed 11, you can
+# see it best: at step 2,200 the gradient is back, and the answers are right only at step 2,400.
+# From then on, the two go together. At every point of the figure, a network that answers better
+# than by guessing has a share above 0.006, and any other has a share below 0.003. (This does not
+# say which causes which. Forward and backward, it is the same product of matrices.)
+#
+# At n = 8, 4e-5 of the gradient arrives at first. Why wait? Could we not simply multiply the
+# gradient by 25,000? Guess before you read on.
+#
+# It would not help. Take the loss of one time step: its dU is a sum over this step and all earlier
+# ones. Scaling makes all its terms grow by the same factor, so the distant ones remain as small a
+# part of dU as before. There is one exception. Adam scales each parameter separately. In the recall
+# task, the first symbols occur only at the start, so the gradients of their embeddings have all
+# come a long way, and Adam can enlarge them. Is that how the patient networks escape? Question 8
+# tests it. But within dU, even Adam cannot tell distant terms from near ones. The remedy must begin
+# in the network.
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -844,12 +858,7 @@ show(ax, "02_gradient_flow")
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
-# A gradient that has vanished cannot be repaired by scaling it up. Take the loss of one time step:
-# its dU is a sum over this step and all earlier ones. Scaling makes all its terms grow by the same
-# factor, so the distant ones remain as small a part of dU as before. (Adam scales each parameter
-# separately. In the recall task, the first symbols occur only at the start, so the gradients of
-# their embeddings have all come a long way, and Adam can enlarge them. But within dU, even Adam
-# cannot tell distant terms from near ones.) The remedy must begin in the network.
+# A gradient that has vanished cannot be repaired by scaling it up, as we saw at the end of part A.
 
 # %% [markdown]
 # ## What others call it

@@ -25,8 +25,8 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
-                         possible, print_cosines, print_cuts, print_ten_seeds, print_wikitext,
-                         terms_of, text_of, train_pairs)
+                         possible, print_cosines, print_cuts, print_room, print_ten_seeds,
+                         print_wikitext, terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -92,9 +92,10 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # that followed the first *d*.
 #
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
-# just *before* it. Later steps find a state by the letter *before*, so its key must hold this
-# letter. And when the state itself asks, the same part is the query, so it must hold the letter
-# *now*, too. The table has both letters for each state:
+# just before it. A later step finds a state by the letter that came just before the state's own (we
+# call it *before*), so the key must hold this letter. And when the state itself asks, the same part
+# is the query, so it must hold the state's own letter, *now*, too. The table has both letters for
+# each state:
 #
 # | state | before | now | key: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -257,8 +258,8 @@ print("all four equal their central differences")
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
-# −1 + 1 = 0, where both units are equally steep. *Before* enters them with 1 and −1, so its two
-# slopes cancel. (The constant enters both with −0.5, so its slopes add up.)
+# −1 + 1 = 0, where both units are equally steep. *Before* is added in one unit and subtracted in
+# the other, so its two slopes cancel. (The constant is subtracted in both, so its slopes add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -463,7 +464,7 @@ for row in range(3):
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
 MODELS = {
-    "tanh layer": ("projection", 24),
+    "tanh layer": ("projection", 24),           # no attention: y = tanh(h W)
     "one vector of 8": ("attention", 8),
     "q k | v p": ("key-value", 16),
     "q k | v | p": ("key-value-predict", 24),
@@ -539,7 +540,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
-PAIRS = tuple(combinations(ROLES, 2))                   # all six
+ROLE_PAIRS = tuple(combinations(ROLES, 2))                   # all six
 
 
 def cosines_of(one, other):
@@ -552,7 +553,7 @@ def cosines_of(one, other):
 def look(model):
     """The mean cosines of a model, {pair of roles: cosine}."""
     terms = terms_of(model, test)
-    return {(one, other): cosines_of(terms[one], terms[other]).mean() for one, other in PAIRS}
+    return {(one, other): cosines_of(terms[one], terms[other]).mean() for one, other in ROLE_PAIRS}
 
 
 # %% [markdown]
@@ -568,8 +569,8 @@ print_cosines(at_the_end, terms_of(models["one vector of 16"][0], test))
 
 # %% tags=["training"]
 mean_of = {pair: np.mean([cosines[pair] for cosines in at_the_end["one vector of 8"]])
-           for pair in PAIRS}
-most = min(PAIRS, key=mean_of.get)
+           for pair in ROLE_PAIRS}
+most = min(ROLE_PAIRS, key=mean_of.get)
 assert -0.4 < mean_of["query", "predict"] < -0.15 and abs(mean_of["key", "value"]) < 0.1
 title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, most, title), "12_conflict")
@@ -579,8 +580,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # and value is slightly negative. In the vector of 16, query and predict disagree about as much up
 # to step 300, and hardly at all after step 500.
 #
-# Why do query and predict disagree? We do not know. Both use the letter *now*: the query asks with
-# it, and predict learns to vote against it, because a question is never its own answer (answer 4).
+# Why do query and predict disagree? We have only a guess: both use the letter *now*. The query asks
+# with it, and predict learns to vote against it, because a question is never its own answer (answer
+# 4).
 #
 # ## Which pair should be separated?
 #
@@ -596,14 +598,14 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 
 # %% tags=["training"]
-def cut(name, seed):
-    """An untrained model with two parts, its roles divided at the | in the name."""
+def cut(name, seed, size=8):
+    """An untrained model with two parts of one size, its roles divided at the | in the name."""
     first, second = (part.split() for part in name.split(" | "))
 
     class Cut(KeyValueReadout):             # read_by says which part the library gives to a role
         read_by = {role: int(role[0] in second) for role in ROLES}     # part 0 or part 1
 
-    model = create("key-value", 16, seed)
+    model = create("key-value", 2 * size, seed)
     reader = model.reader
     model.reader = Cut(reader.attention, reader.W_x, reader.W_r, None, 2)
     return model
@@ -624,10 +626,10 @@ print_cuts()
 
 # %% [markdown]
 # The column of key and value sorts the cuts: all four that separate them are above all three that
-# do not. (A difference of ten points between two cuts may be chance: question 3. That four are
-# above three hardly is.) The other two columns do not sort the cuts. Only the last row speaks for
-# separating query and key: `q k v | p` does worse than chance. But it is also the only cut in which
-# predict is alone, and that may be what hurts it (question 4).
+# do not. (A difference of ten points between two cuts may be chance: question 3. But it is hardly
+# chance that all four are above all three.) The other two columns do not sort the cuts. Only the
+# last row suggests that query and key should be apart: there they share a part, and the cut does
+# worse than chance. But they share one in two of the top three rows, too.
 #
 # So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
@@ -637,12 +639,11 @@ print_cuts()
 # what a small change of h would do now. It says nothing about a very different h, or about how long
 # training takes to get there. So we had to cut.
 #
-# ## The verdict
+# ## The verdict: separation or room?
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? With every seed above, one vector of 16 did as well as the best cut, or
-# better. But it has more parameters than two parts of 8. So here is a fairer control: one vector of
-# 13, which has fewer (3,245, compared with 3,422). Guess: will it beat the cuts?
+# make the state longer? Two parts of 8 have 3,422 parameters. One vector of 13 has fewer (3,245),
+# so it is a fair control. Guess: will it beat the cuts?
 #
 # The figure has ten recorded seeds for each model. Each state is a strip with one cell for each
 # part.
@@ -653,23 +654,38 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# 1. **No cut is needed: 13 numbers for all roles are enough.** The cut states are longer, with 16
-#    or 24 numbers, but each role reads only 8 of them. Here each role reads all 13. The mean is
-#    higher than that of every cut, and none of the ten seeds fails, that is, stays below 70 %. So
-#    if you cut a state, compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, keep key and value apart.** Then the means are 82 to 93 %, and otherwise 7 to
-#    63 %.
+# It does: its mean is higher than that of every cut, and none of its seeds fails, that is, stays
+# below 70 %. So no separation is needed. But length alone is not enough, either: `q k v | p` has 16
+# numbers, and answers 7 %. What do the good models have in common? Count the numbers that key and
+# value have *together*. In every model up to 63 %, these are 8. In every model from 82 % on, they
+# are 13 or 16. So here is a guess: key and value need *room*, and a cut between them is only one
+# way to give it to them.
+#
+# This guess could fail. If it is right, then key and value can share a part that is long enough,
+# and separating them cannot help if both parts are short. So we take five of the cuts, with parts
+# of 4 and of 13 numbers instead of 8. (Recorded before; the code is in answer 4.) Guess: what will
+# the table look like?
+
+# %% tags=["training"]
+print_room()
+
+# %% [markdown]
+# The guess holds. With parts of 13, the cuts that keep key and value together are as good as those
+# that separate them, except for `q k v | p`, which needs parts of 16. With parts of 4, every cut
+# fails, even where key and value are apart. It is only with parts of 8 that it matters so much
+# where we cut. So, on this task:
+#
+# 1. **Room helps, not separation.** A cut between key and value gives them more numbers. So does a
+#    longer vector without a cut. So if you cut a state, compare it with an uncut vector that has as
+#    many parameters.
+# 2. **If the parts are short, keep key and value apart.** With parts of 8, the means are then 82 to
+#    93 %, and otherwise 7 to 63 %.
 # 3. **The cosines did not tell us so.** They accused query and predict, and separating these two
 #    did not help.
 #
-# Which cut did you choose? If you went by the letters, you put query and value, which need *now*,
-# apart from the key, which needs *before*. There are two such cuts, `q v | k p` and `q v p | k`.
-# Most of their seeds answer nearly everything, but one seed of the first fails, and three of the
-# second. We do not know why.
-#
 # All this is after 800 steps: it is about how fast the models learn, not about what they can learn.
 # With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
-# numbers have room for all four roles. It only takes longer to learn how.
+# numbers can hold all four roles. With more room, training only gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -723,7 +739,7 @@ class PlainNGram(Module):
 
 W = rng.standard_normal((3 * n, outputs))
 print(gradcheck(PlainNGram(W), states[3], rng=rng, causal=0))
-check_same(PlainNGram(W), NGramReadout(W), batch)
+check_same(PlainNGram(W), NGramReadout(W), rng.standard_normal((T, 3, 3 * n)))
 print("the 4-gram: outputs and gradients equal the library's")
 
 # %% [markdown]
@@ -749,8 +765,8 @@ print_wikitext()
 # Here the LSTM alone wins: it beats every attention model with every seed. In the paper, it loses
 # to all of them. One suspect is the tanh, in which all attention models end. Without attention, a
 # tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a linear layer in its place
-# only 3 to 11. But two things show that the tanh is not the whole story. The paper's models end in
-# one, too. And so does the 4-gram, which here is close to the LSTM with two of the three seeds.
+# only 3 to 11. But the tanh is not the whole story. The paper's models also end in a tanh. So does
+# the 4-gram, yet with two of the three seeds it is close to the LSTM.
 #
 # Do three parts help? Their perplexity is 11 to 25 points below that of the tanh layer. (Their
 # state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the 4-gram,

@@ -158,12 +158,16 @@ RIGHT = {
 
 
 def print_wait():
-    """Print the smallest share of a network that answers, and the largest of one that guesses."""
-    points = [(share, right) for seed in SHARES for share, right in zip(SHARES[seed], RIGHT[seed])]
-    answers = min(share for share, right in points if right > 0.3)
-    guesses = max(share for share, right in points if right <= 0.3)
-    print(f"smallest share of a network that answers: {answers:.4f}")
-    print(f"largest share of a network that guesses: {guesses:.4f}")
+    """Print how SHARES grow while the answers are guesses, and the shares with better answers."""
+    answering, guessing = [], []
+    print("growth of the share from its lowest point, while the answers are guesses:")
+    for seed, shares in SHARES.items():
+        first = next(place for place, right in enumerate(RIGHT[seed]) if right > 0.3)
+        print(f"  seed {seed:<3} {shares[first - 1] / min(shares):9,.0f} times")
+        guessing += shares[:first]
+        answering += shares[first:]
+    print(f"smallest share of a network that answers better than by guessing: {min(answering):.4f}")
+    print(f"largest share of a network that guesses: {max(guessing):.4f}")
 
 
 def draw_wait():

@@ -146,6 +146,13 @@ TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
     "one vector of 16": (100, 100, 100, 100, 100, 99, 100, 100, 100, 100),
 }
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
+ROOM = {            # means in % after 800 steps, seeds 1 to 10, by the numbers in a part
+    "q v | k p": {4: 6, 13: 100},
+    "q k | v p": {4: 8, 13: 100},
+    "q p | k v": {4: 6, 13: 100},
+    "k v p | q": {4: 5, 13: 99},
+    "q k v | p": {4: 6, 13: 43, 16: 96},
+}
 IN_FIGURE = {
     "key and value apart": ("q v p | k", "q k | v p", "q k | v | p", "q k p | v", "q v | k p"),
     "key and value together": ("q k v | p", "k v p | q", "q p | k v"),
@@ -164,6 +171,17 @@ def print_cuts():
         apart = ["apart" if (one in first) != (other in first) else "-"
                  for one, other in pairs.values()]
         print(f"  {name}  {np.mean(TEN_SEEDS[name]):3.0f}%  ", *(f"{word:<18}" for word in apart))
+
+
+def print_room():
+    """Print the means of five cuts with shorter and longer parts."""
+    print("\nright answers, means of ten seeds")
+    print("  cut        key and value   parts of 4      8      13      16")
+    for name, means in ROOM.items():
+        where = "apart" if name in IN_FIGURE["key and value apart"] else "together"
+        means = means | {8: np.mean(TEN_SEEDS[name])}
+        print(f"  {name}  {where:<13}",
+              *(f"{means[size]:{6 if size > 4 else 12}.0f}%" for size in sorted(means)))
 
 
 def print_ten_seeds():
@@ -342,7 +360,7 @@ def print_wikitext():
     """Print how far the perplexities are from the LSTM's."""
     value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in WIKITEXT.items()}
     print("\nresults/wikitext-*: test perplexity, seeds 0, 1 and 2")
-    print(f"  {'':<13} state  {'perplexity':<22} {'minus the LSTM':<21} the same in the paper")
+    print(f"  {'':<13} state  {'perplexity':<22} {'minus the LSTM':<21} minus the LSTM, in the paper")
     for name, state in STATES.items():
         known = ", ".join(f"{one:.1f}" for one in value[name])
         less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
