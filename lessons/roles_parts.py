@@ -360,7 +360,7 @@ def print_wikitext():
     """Print how far the perplexities are from the LSTM's."""
     value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in WIKITEXT.items()}
     print("\nresults/wikitext-*: test perplexity, seeds 0, 1 and 2")
-    print(f"  {'':<13} state  {'perplexity':<22} {'minus the LSTM':<21} minus the LSTM, in the paper")
+    print(f"  {'':<13} state  {'perplexity':<22} {'minus the LSTM':<21} the paper's difference")
     for name, state in STATES.items():
         known = ", ".join(f"{one:.1f}" for one in value[name])
         less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
