@@ -15,6 +15,7 @@
 # 2. You derive the path of the gradient back through time.
 # 3. You predict how much of the gradient arrives where the failing network needs it.
 # 4. You give one matrix of the network a better start, and watch it learn.
+# 5. You give the network that failed more time, and watch its gradient.
 #
 # The answer is the reason for lessons 03 and 04, and in the end for attention. Part B asks the same
 # question of a model that reads and writes text.
@@ -30,7 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, print_wait, recall_model, train_recall, write)
+                             letters, print_longer, print_wait, recall_model, train_recall,
+                             watch_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -229,8 +231,8 @@ check_gradient("db", db, loss, b)
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Part of the
 # gradient of h_t comes directly from the loss. We call it dy_t, because h_t is also the network's
 # output, y_t. (In our example, it is r_t.) The text may go on after these T steps, and then the
-# next step reads h_T, too. Let dlast be the gradient that comes back from there, or zeros. Then go
-# from the last step to the first:
+# next step reads h_T, too. Let dlast be the gradient that comes back from there. (If nothing
+# follows, it is zeros.) Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -551,68 +553,56 @@ assert near < far and orthogonal[-1] < 0.35
 #
 # ## Can it learn from a vanished gradient?
 #
-# Is it impossible, then, to learn from a gradient that has vanished? Let us give the networks more
-# time. For each start and several n, we took five networks that fail after 400 training steps, and
-# trained them again from the beginning, for 4,000. Guess: at n = 32, where 3e-16 of the gradient
-# arrives with U small, does any of the five learn? (About 0.5 means that a network tells the four
-# symbols apart only in part.)
+# Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
+# failed at n = 8, with U small. We train it again from the same start, now for longer, and look at
+# it every 200 training steps. Guess: what will the share of the gradient do?
 
 # %% tags=["training"]
-# Five networks that fail after 400 steps: the share of right answers if they are trained for 4,000
-# steps instead (code: answer 6).
-LONGER = {
-    "U small": {8: (1.00, 1.00, 0.50, 1.00, 1.00), 16: (1.00, 0.53, 1.00, 0.51, 0.25),
-                32: (0.24, 0.24, 0.43, 0.41, 1.00)},
-    "U orthogonal": {16: (0.50, 1.00, 1.00, 1.00, 1.00), 32: (0.24, 0.73, 1.00, 0.74, 0.24)},
-}
-print("from earlier runs: 4,000 training steps for five networks that fail after 400")
-for start, runs in LONGER.items():
-    for n, answers in runs.items():
-        print(f"  {start:<12} n = {n:<3}", *(f"{one:.2f}" for one in answers), "right")
+watch_recall(share_at_first)
 
 # %% [markdown]
-# Patience helps. At n = 8, four of five networks with U small learn the task after all. Even at n =
-# 16, where two billionths of the gradient arrive at first, two of five do. With U orthogonal, four
-# of five learn n = 16. At n = 32, it is one of five with either start, although their shares are
-# 3e-16 and 0.07. So if training is short, the share before training tells which of two starts does
-# better. But at every n, at least one of the five learnt in the end, however small its share.
+# It wakes up! For a thousand training steps, the network only guesses. The share falls at first,
+# and then it grows, slowly and from almost nothing. Then, within 200 steps, it grows more than a
+# thousandfold, and the network learns the task.
 #
-# Do the networks learn from the vanished gradient, or does the gradient grow before they learn? In
-# an earlier run (code: answer 6), we trained the same five networks with U small and n = 8 once
-# more, and followed them. It drew other sequences, and all five learnt. Guess: what does the share
-# do while a network waits?
+# Is that typical? The figure shows this network and four others, with the seeds 10 to 13, from an
+# earlier run. (The code is in answer 6. The dashed line is guessing among the four symbols. The
+# networks start below it, because at first they may also name a symbol of noise, which is never
+# right.)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 print_wait()
 
 # %% [markdown]
-# Look at both panels. (The grey dashed line in the lower one is guessing among the four symbols.
-# The networks start below it, because at first they may also name a symbol of noise, which is never
-# right.) For a thousand training steps or more, less than a ten-thousandth of the gradient arrives,
-# and the networks only guess. Yet something is going on. The share falls at first, and then it
-# grows, slowly and from almost nothing. Finally, within a few hundred training steps, it grows more
-# than a thousandfold, and the network learns. Later the share falls again, but it remains far above
-# its start.
+# All five learn. So training can begin with a vanished gradient. But at every point of the figure,
+# a network that answers better than by guessing has a share above 0.006, and a network that guesses
+# has one below 0.003. Right answers and a gradient that arrives come together. The figure does not
+# show which comes first: in four of the five networks, both jump between two measurements. (Only
+# seed 11 shows an order: at step 2,200 its share is a hundred times its start, and it still
+# guesses.) Nor does the figure show which causes which: forward and backward, it is the same
+# product of matrices.
 #
-# So can a network learn from a vanished gradient? It can start from one, but first the gradient
-# grows. In all five networks, the share rises from its lowest point while the answers are still
-# guesses: ninefold with seed 8, and more than ten thousandfold with seed 11. With seed 11, you can
-# see it best: at step 2,200 the gradient is back, and the answers are right only at step 2,400.
-# From then on, the two go together. At every point of the figure, a network that answers better
-# than by guessing has a share above 0.006, and any other has a share below 0.003. (This does not
-# say which causes which. Forward and backward, it is the same product of matrices.)
+# How far does patience get us? For each start and several n, we took five networks that fail after
+# 400 steps, and trained them again from the beginning, for 4,000. Guess: at n = 32, where 3e-16 of
+# the gradient arrives with U small, does any of the five learn?
+
+# %% tags=["training"]
+print_longer()
+
+# %% [markdown]
+# Even at n = 32, one of five learns the task with either start, although their shares are 3e-16 and
+# 0.07. (About 0.5 means that a network tells the four symbols apart only in part.) So the share
+# before training is not a limit. In short training, it tells which of two starts does better, if
+# either learns at all.
 #
 # At n = 8, 4e-5 of the gradient arrives at first. Why wait? Could we not simply multiply the
 # gradient by 25,000? Guess before you read on.
 #
-# It would not help. Take the loss of one time step: its dU is a sum over this step and all earlier
-# ones. Scaling makes all its terms grow by the same factor, so the distant ones remain as small a
-# part of dU as before. There is one exception. Adam scales each parameter separately. In the recall
-# task, the first symbols occur only at the start, so the gradients of their embeddings have all
-# come a long way, and Adam can enlarge them. Is that how the patient networks escape? Question 8
-# tests it. But within dU, even Adam cannot tell distant terms from near ones. The remedy must begin
-# in the network.
+# It would not help. dU is a sum over all steps, from the question mark back to the first symbol.
+# Scaling makes all its terms grow by the same factor, so the distant ones remain as small a part of
+# dU as before. (Adam scales each parameter separately, so it can do a little more: question 8.) The
+# remedy must begin in the network.
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -913,6 +903,8 @@ show(ax, "02_gradient_flow")
 #    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
 #    How long are the first three steps, counted in learning rates, with the correction and without
 #    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
-# 8. What starts the rise of the gradient in the five networks with n = 8? Test Adam. Do they still
-#    learn in 4,000 steps if ε is 10⁻³ or 10⁻² instead of 10⁻⁸, so that tiny gradients make only
-#    tiny steps? And with gradient descent?
+# 8. What starts the rise of the gradient in the five networks with n = 8? Here is a suspect. The
+#    first symbols occur only at the start, so the gradients of their embeddings have all come a
+#    long way, and Adam can enlarge them. Test Adam. Do the networks still learn in 4,000 steps if ε
+#    is 10⁻³ or 10⁻² instead of 10⁻⁸, so that tiny gradients make only tiny steps? And with gradient
+#    descent?

@@ -81,7 +81,7 @@ def test_line_of_a_cell_is_named(name, label, run):
     run(space := notebook(), WRONG, name)
     text = str(report(space)).splitlines()
     assert text[:4] == [
-        "Tanh: wrong gradient for w, input[0]; none is right",
+        "Tanh: wrong gradient for w, input[0]; no gradient is correct",
         f"first wrong: line 16 of {label}, Tanh.backward",
         "    da = dy * (1 - y)",
         "  da should be ∂L/∂(a) of line 10; its inputs are right"]

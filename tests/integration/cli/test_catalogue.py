@@ -48,10 +48,10 @@ def test_gradcheck_full_prints_all_elements(capsys, monkeypatch):
     elements = "W, backward:\n[1.25 2.  ]\nW, central differences:\n[1.25 4.5 ]\n"
     assert main(["gradcheck"]) == 1
     out = capsys.readouterr().out
-    assert "bad: wrong gradient for W; none is right" in out and elements not in out
+    assert "bad: wrong gradient for W\n" in out and elements not in out
     assert main(["gradcheck", "--full"]) == 1
     out = capsys.readouterr().out
-    assert "bad: wrong gradient for W; none is right" in out and elements in out
+    assert "bad: wrong gradient for W\n" in out and elements in out
     assert "\n\none gradient for two inputs\n" in out
 
 

@@ -52,7 +52,7 @@ def test_cell_matches_the_library(lesson):
 
 
 @pytest.mark.parametrize("steps, right", [(1, "right: W, U, b, input[0], input[1][0]"),
-                                          (4, "none is right")])
+                                          (4, "no gradient is correct")])
 def test_bug_is_located_in_its_line(lesson, steps, right):
     with pytest.raises(GradientError) as caught:
         lesson["check"](lesson["create"](lesson["HalfModern"]), lesson["xs"][:steps])
