@@ -34,8 +34,8 @@ def main(arguments=None):
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to create or replace")
     parser.add_argument("--lessons", nargs="*", metavar="NN",
                         help="run only lessons with these numbers (default: all)")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", default=ROOT / "build" / "site-cache",
-                        help="cache kept between builds (default: build/site-cache)")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", default=ROOT / "build" / "cache",
+                        help="cache kept between builds (default: build/cache)")
     parser.add_argument("--logs", type=Path, metavar="FOLDER",
                         help="folder for the output of each lesson, NN.log")
     parser.add_argument("--catalogue", action="store_true",
