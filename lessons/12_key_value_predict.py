@@ -258,8 +258,8 @@ print("all four equal their central differences")
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
 # read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
 # −1 + 1 = 0, where both units are equally steep. W_s multiplies *before* by 1 in one unit and by −1
-# in the other, so its two slopes cancel. (It multiplies the constant by −0.5 in both, so these
-# slopes add up.)
+# in the other, so the two contributions to its gradient cancel. (For the constant, both factors are
+# −0.5, so the contributions add up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -577,8 +577,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. The mean cosine of key
-# and value is slightly negative. In the vector of 16, query and predict disagree for a while, too,
-# up to step 300. After step 500, they hardly do.
+# and value is slightly negative. In the vector of 16, query and predict disagree, too, most of all
+# at step 300, and hardly at all after step 500.
 #
 # Why do query and predict disagree? We have only a guess: both use the letter *now*. The query asks
 # with it, and predict learns to vote against it, because a question is never its own answer (answer
@@ -626,11 +626,9 @@ print_cuts()
 
 # %% [markdown]
 # The column of key and value sorts the cuts: all four that separate them are above all three that
-# do not. (A difference of ten points between two cuts may be chance: question 3. But it is hardly
-# chance that all four are above all three.) The other two columns do not sort the cuts. Only the
-# last row suggests that query and key should be apart: there they share a part, and the cut does
-# worse than chance. But in two of
-# the top three rows, query and key share a part, too.
+# do not. (A difference of ten points between two cuts may be chance: question 3. That all four are
+# above all three is probably not.) The other two columns do not sort the cuts. Query and key share
+# a part in the worst row, but also in the second and the third.
 #
 # So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
@@ -655,18 +653,18 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# The vector of 13 does beat the cuts: its mean is higher than that of every cut, and all of its
-# seeds are above 70 %. So no separation is needed. But a longer state alone is not enough, either:
-# `q k v | p` has 16 numbers, and answers 7 %. What do the good models have in common? Count the
-# numbers that key and value have in total. (A part that they share counts once.) The models that
-# answer at most 63 % have 8 numbers for key and value, and those that answer 82 % or more have 13
-# or 16. So here is a guess: key and value need *room*, and a cut between them is only one way to
-# give it to them.
+# The vector of 13 does beat the cuts: its mean is higher than that of every cut, and none of its
+# seeds is below 70 %. So no separation is needed. But a longer state alone is not enough, either:
+# `q k v | p` has 16 numbers, and answers 7 %. What do the good models have in common? Look at the
+# last column, which counts the numbers that key and value have in total. (A part that they share
+# counts once.) The models that answer at most 63 % have 8, and those that answer 82 % or more have
+# 13 or 16. So here is a guess: key and value together must hold both letters, so they need *room*,
+# and a cut between them is only one way to give it to them.
 #
-# This guess could fail. If it is right, then key and value can share a part that is long enough,
-# and separating them cannot help if both parts are short. So we take five of the cuts, with parts
-# of 4 and of 13 numbers instead of 8. (Recorded before; the code is in answer 4.) Guess: what will
-# the table look like?
+# This guess could fail. If it is right, two things follow. With parts of 13, key and value do well
+# even together. And with parts of 4, they fail even apart, because they have only 8 numbers in
+# total. So we take five of the cuts with shorter and longer parts. (Recorded before; the code is in
+# answer 4.) Guess: what will the table look like?
 
 # %% tags=["training"]
 print_room()
@@ -674,18 +672,21 @@ print_room()
 # %% [markdown]
 # The guess holds for four of the five cuts. With parts of 4, they fail, even where key and value
 # are apart. With parts of 13, they answer nearly everything, even where key and value share a part.
+# (But longer parts make the whole LSTM larger, too.)
 #
-# Room does not explain the fifth cut. In `q k v | p` with parts of 13, key and value have as many
-# numbers as in one vector of 13, and yet it answers 43 %, not 98 %. All that it lacks is predict in
-# the same part. So predict, which the cosines accused, may even *help* the roles that it shares a
-# part with. (Question 4 takes it away from one vector of 8. The mean falls from 28 to 10 %.) So, on
-# this task:
+# Room alone does not explain the fifth cut. How much room key and value need depends on who shares
+# it: with 13 numbers, and predict in another part, `q k v | p` answers 43 %, while one vector of 13
+# answers 98 %. With 16 numbers, it answers 96 %. So predict, which the cosines accused, may even
+# *help* query, key and value if these share a part. (Question 4 takes it away from one vector of 8,
+# and the mean falls from 28 to 10 %.)
+#
+# So, on this task:
 #
 # 1. **Room helps more than separation.** A cut between key and value gives them more numbers. So
 #    does a longer vector without a cut. So if you cut a state, compare it with an uncut vector that
 #    has as many parameters.
-# 2. **If the parts are short, keep key and value apart.** With parts of 8, the means are then 82 to
-#    93 %, and otherwise 7 to 63 %.
+# 2. **With parts of 8, keep key and value apart.** The means are then 82 to 93 %, and otherwise 7
+#    to 63 %.
 # 3. **The cosines did not tell us so.** They accused query and predict. Separating these two did
 #    not help, and in one cut it may have hurt.
 #

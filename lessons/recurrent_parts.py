@@ -120,6 +120,7 @@ def watch_recall(share_of, n=8, seed=8, every=200, most=4000):
                       progress=False)
     test = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     print("  step   share of the gradient   right answers")
+    print(f"{0:>6} {share_of(model, n)[1]:>23.1g}")
     right = 0.0
     while right < 0.9 and trainer.step < most:
         if trainer.step:
@@ -196,12 +197,17 @@ def print_longer():
 
 
 def print_wait():
-    """Print the smallest share of a network that answers, and the largest of one that guesses."""
-    points = [(share, right) for seed in SHARES for share, right in zip(SHARES[seed], RIGHT[seed])]
-    answers = min(share for share, right in points if right > 0.3)
-    guesses = max(share for share, right in points if right <= 0.3)
-    print(f"smallest share of a network that answers better than by guessing: {answers:.4f}")
-    print(f"largest share of a network that guesses: {guesses:.4f}")
+    """Print how SHARES grow while the answers are guesses, and the shares with better answers."""
+    answering, guessing, growth = [], [], []
+    for seed, shares in SHARES.items():
+        first = next(place for place, right in enumerate(RIGHT[seed]) if right > 0.3)
+        guessing += shares[:first]
+        answering += shares[first:]
+        growth.append(f"seed {seed} {shares[first - 1] / min(shares):,.0f}-fold")
+    print("growth of the share from its lowest point, while the answers are guesses:")
+    print(" ", ", ".join(growth))
+    print(f"smallest share of a network that answers better than by guessing: {min(answering):.4f}")
+    print(f"largest share of a network that guesses: {max(guessing):.4f}")
 
 
 def draw_wait():
@@ -218,7 +224,7 @@ def draw_wait():
                    **style | {"markersize": 11 - 1.5 * place, "linewidth": 3.5 - 0.5 * place})
     above.legend()
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="In all five networks, the gradient rises as they learn")
+              title="In all five networks, the gradient begins to rise before the answers do")
     below.set(xlabel="training steps", ylabel="share of right answers", ylim=(-0.04, 1.04))
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
     return figure

@@ -155,8 +155,8 @@ ROOM = {            # means in % after 800 steps, seeds 1 to 10, by the numbers 
     "q k v | p": {4: 6, 13: 43, 16: 96},
 }
 IN_FIGURE = {
-    "key and value apart": ("q v p | k", "q k | v p", "q k | v | p", "q k p | v", "q v | k p"),
-    "key and value together": ("q k v | p", "k v p | q", "q p | k v"),
+    "key and value apart": ("q v | k p", "q k p | v", "q k | v | p", "q k | v p", "q v p | k"),
+    "key and value together": ("q p | k v", "k v p | q", "q k v | p"),
     "no cut": ("one vector of 8", "one vector of 13", "one vector of 16"),
 }
 
@@ -174,25 +174,32 @@ def print_cuts():
         print(f"  {name}  {np.mean(TEN_SEEDS[name]):3.0f}%  ", *(f"{word:<18}" for word in apart))
 
 
+def room_of(name, size=8):
+    """Return how many numbers key and value have in total, with parts of `size` numbers."""
+    if " | " not in name:
+        return int(name.removeprefix("one vector of "))
+    return size if name in IN_FIGURE["key and value together"] else 2 * size
+
+
 def print_room():
     """Print the means of five cuts with shorter and longer parts."""
-    print("\nright answers, means of ten seeds")
-    print("  cut        key and value   parts of 4      8      13      16")
+    print("\nright answers, means of ten seeds (in brackets: numbers for key and value in total)")
+    print("  cut        key and value    parts of 4    of 8         of 13        of 16")
     for name, means in ROOM.items():
         where = "apart" if name in IN_FIGURE["key and value apart"] else "together"
         means = means | {8: np.mean(TEN_SEEDS[name])}
-        print(f"  {name}  {where:<13}",
-              *(f"{means[size]:{6 if size > 4 else 12}.0f}%" for size in sorted(means)))
+        line = [f"{means[size]:5.0f}% {f'({room_of(name, size)})':<6}" for size in sorted(means)]
+        print(f"  {name}  {where:<13}", *line)
 
 
 def print_ten_seeds():
-    """Print the means and failures of the models in the figure, and the longer run."""
+    """Print the mean of each model, its failures and its room, and two other results."""
     print("\nright answers after 800 steps, ten seeds:")
-    print(f"{'':<16}  mean   seeds below 70%")
+    print(f"{'':<16}  mean   seeds below 70%   numbers for key and value")
     for names in IN_FIGURE.values():
         for name in names:
             failed = sum(share < 70 for share in TEN_SEEDS[name])
-            print(f"  {name:<16} {np.mean(TEN_SEEDS[name]):3.0f}%  {failed:>6}")
+            print(f"  {name:<16} {np.mean(TEN_SEEDS[name]):3.0f}%  {failed:>6} {room_of(name):>20}")
     print(f"one vector of 8 without predict: {np.mean(WITHOUT_PREDICT):.0f}%")
     print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
           ", ".join(f"{share}%" for share in LONGER))

@@ -180,9 +180,9 @@ def exact_match(hypotheses: Iterable[Sequence[Any]], references: Iterable[Sequen
 def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Return the share of sure links (i, j) whose target word j attends most to source word i.
 
-    weights: a matrix for each pair. A target word with two sure links can be right for only one of
-    the two links. If several weights of a row are the largest, the leftmost counts. A row of zeros
-    (a window past the end of the sentence) has no largest weight and is wrong.
+    weights: a matrix for each pair. If a target word has two sure links, at most one of them counts
+    as correct. If several weights of a row are the largest, the leftmost counts. A row of zeros (a
+    window past the end of the sentence) has no largest weight and is wrong.
     """
     pairs = _pairs(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)
@@ -282,7 +282,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
             raise ValueError(f"weights[{n}] has shape {matrix.shape}, but pair {n} has {T} target "
                              f"and {S} source words; {advice}")
         if not np.isfinite(matrix).all():
-            raise ValueError(f"weights[{n}] contains NaN or infinity; "
+            raise ValueError(f"weights[{n}] contains NaN or inf; "
                              "check the model that computed it")
         words = matrix[:T, :S]
         positions.append(np.where(words.any(1), words.argmax(1), -1).tolist())

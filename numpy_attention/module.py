@@ -74,7 +74,7 @@ class Module:
                     yield full, value
 
     def ties(self):
-        """Return [(other name, first name)] for the shared modules, which have several names.
+        """Return a list of pairs (other name, first name), for modules with several names.
 
         A language model with tied weights returns [("output.words", "embedding")].
         """
@@ -259,7 +259,7 @@ def join(prefix, name):
 
 
 def _parts(name, value):
-    """Yield (name, module) for the value of a field: a Module, or a list or tuple of Modules."""
+    """Yield (name, module) for each Module in a field's value: a Module, list or tuple."""
     if isinstance(value, Module):
         yield name, value
     elif isinstance(value, (list, tuple)):

@@ -31,9 +31,9 @@ _lock = Lock()
 
 
 def numpy_blas():
-    """Return the entries of threadpoolctl for NumPy's BLAS.
+    """Return the dicts with which threadpoolctl describes NumPy's BLAS.
 
-    Entries for SciPy's BLAS, which numba may load, are left out.
+    SciPy's BLAS, which numba may load, is left out.
     """
     known = [one for one in threadpool_info() if one["user_api"] == "blas"]
     return [one for one in known if not {"scipy", "scipy.libs"} & {*Path(one["filepath"]).parts}]

@@ -124,7 +124,7 @@ def is_custom_code(value):
 
 
 def resolve(what, name, table):
-    """Return the entry of a table for a name. The entry is a class or None.
+    """Return the entry for `name` in a table, which is a class or None.
 
     A class with `create`, instead of a name, is returned unchanged. what: the kind of name, for the
     error message. Raises ValueError for a name that is neither in the table nor in ALIASES.
@@ -142,14 +142,14 @@ def resolve(what, name, table):
 
 
 def accepted_kwargs(create, **offered):
-    """Return {name: value} for those offered arguments that `create` names as parameters."""
+    """Return a dict of those offered arguments that `create` has as parameters."""
     from inspect import signature  # here, so that `--help` does not wait for it
     parameters = signature(create).parameters
     return {name: value for name, value in offered.items() if name in parameters}
 
 
 def build(kind, rng, **offered):
-    """Return kind.create(rng, …), with those offered arguments that it names as parameters."""
+    """Return kind.create(rng, …), called with those offered arguments that it has as parameters."""
     built = kind.create(rng, **accepted_kwargs(kind.create, **offered))
     if "dtype" in offered:
         from numpy_attention.validation.results import check_created  # as above

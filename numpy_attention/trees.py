@@ -4,9 +4,9 @@ import numpy as np
 
 
 def tree_map(f, *trees):
-    """Return a tree of f(array, …), called on the arrays at the same position of all trees.
+    """Call `f` on the arrays at each position of `trees`, and return the tree of results.
 
-    None stays None.
+    All trees have the same structure. None stays None.
     """
     if isinstance(trees[0], tuple):
         return tuple(tree_map(f, *items) for items in zip(*trees, strict=True))
@@ -16,7 +16,7 @@ def tree_map(f, *trees):
 def rows_of(tree, k, n):
     """Divide the rows of every array into n nearly equal parts; return a tree of the k-th parts.
 
-    The rows of a batch are divided in the same way.
+    The methods `share` of batches divide their rows in the same way.
     """
     return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
 
@@ -58,7 +58,7 @@ def last_leaf(tree):
 
 
 def last_leaf_alone(tree, array):
-    """Return a tree with the structure of `tree`, `array` as last leaf, and None elsewhere."""
+    """Return a tree with the structure of `tree`: `array` as its last leaf, and None elsewhere."""
     if not isinstance(tree, tuple):
         return array
     return (None,) * (len(tree) - 1) + (last_leaf_alone(tree[-1], array),)

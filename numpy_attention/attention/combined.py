@@ -38,7 +38,7 @@ class Combined(HistoryAttention):
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
-        """Draw the weights. size: A. Raises ValueError if a size is below 1."""
+        """Draw the weights. size: A, the hidden size. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size, key_size=key_size, size=size)
         check_initial(rng, dtype, init)
         W_s = init(rng, (key_size, size), dtype)

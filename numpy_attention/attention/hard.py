@@ -97,7 +97,7 @@ class HardAttention(Module):
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
     def is_soft(self, memory):
-        """Return for each row whether it is soft; all False for a plain Memory → booleans (B,)."""
+        """Return which rows read the expected value; none with a plain Memory → booleans (B,)."""
         if not isinstance(memory, SampledMemory):
             return np.zeros(len(memory.mask), bool)
         return memory.uniform(SOFT_STEP) < self.soft

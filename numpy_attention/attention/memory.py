@@ -126,7 +126,7 @@ def sum_over_steps(factors, rows):
     """Return Σ_n f_nj x_n for each sentence.   factors f (N, B, S), rows x (N, B, D) → (B, S, D).
 
     With n as the step, the sum is ∂L/∂h_j, both for contexts c_t = Σ_j α_tj h_j (f = α, x = dc) and
-    for scores e_tj = q_t · h_j (f = de, x = q). If both are deferred under the same name, n runs
-    over the steps twice, and the result is the sum of both gradients.
+    for scores e_tj = q_t · h_j (f = de, x = q). If the factors of both are deferred under one
+    name, n runs over the steps twice, and the result is the sum of both gradients.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

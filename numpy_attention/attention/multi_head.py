@@ -69,7 +69,7 @@ class MultiHeadAttention(Module):
                init=glorot, dtype=np.float32):
         """Draw the weights. size: A, the total size of all heads. outputs: O.
 
-        The default of both is query_size. A decoder that expects contexts of the same size as the
+        By default, A and O are query_size. A decoder that expects contexts of the same size as the
         annotations, such as RNNSearch, needs outputs = value_size. scaled: whether scores are
         divided by √d_k. Raises ValueError if heads does not divide A, or a size is below 1.
         """

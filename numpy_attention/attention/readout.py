@@ -51,7 +51,7 @@ def activate_backward(dy, y, activation):
 
 
 def last(states, known, keep):
-    """Return the last `keep` states and their part of `known` as a memory; None if keep is 0.
+    """Return a memory (the last `keep` states, their part of `known`), or None if keep is 0.
 
     states, known: from `remember`. If there are fewer than `keep` states, all are returned.
     """

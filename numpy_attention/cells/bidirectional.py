@@ -23,7 +23,7 @@ class Bidirectional(Module):
         h_j = [→h_j; ←h_j]      the states of the forward and of the backward cell
 
     Padding is at the end of a sequence, so the backward cell reads the padding first. It keeps its
-    initial state at these masked steps. The state is the pair (→h_T, ←h_1) of both last states.
+    initial state at these masked steps. The state is the pair of last states (→h_T, ←h_1).
     """
 
     forward_cell: Cell

@@ -173,7 +173,7 @@ class Stacked(Module):
     # ---- a whole sequence -------------------------------------------------------------------
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """Run all layers: xs (T, B, I) → ys (T, B, H) of the top layer, last states of all, cache.
+        """Run all layers: xs (T, B, I) → ys (T, B, H) of the top layer, all last states, cache.
 
         Without rng there is no dropout. Raises ValueError for a wrong number of states.
         """

@@ -14,9 +14,9 @@ BOTH = ("translator", "writer")
 class Command:
     """A command of the command line.
 
-    work: "file:function", the function that runs it. example: arguments to show in the help. runs:
-    the kinds of run that it accepts. ranks: whether several ranks, started by mpirun, can share the
-    work.
+    work: the module and function that run it, such as "train:train_lm". example: arguments to show
+    in the help. runs: the kinds of run that it accepts. ranks: whether several ranks, started by
+    mpirun, can share the work.
     """
 
     work: str

@@ -52,7 +52,7 @@ def progress(options: Namespace) -> None:
 
 
 def command_of(folder: str, *words: str) -> str:
-    """Return an `exercise` command that the user can paste, with --folder if not the default."""
+    """Return an `exercise` command that users can paste, with --folder unless it is the default."""
     where = [] if folder == FOLDER.default else [f"--folder={folder}"]
     return shlex.join(["numpy-attention", "exercise", *words, *where])
 

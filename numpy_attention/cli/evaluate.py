@@ -57,7 +57,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
     """Read the pairs of --source and --target, with the links of --alignments if given.
 
-    With --alignments, `options.count_from` is replaced by the value that was used.
+    With --alignments, `options.count_from` is set to the value that was used.
     """
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
@@ -134,7 +134,7 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
 
 
 def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
-    """Print metrics as one JSON object, or in lines with the model, the data and the provenance.
+    """Print metrics: one JSON object with --json, else lines with the model, data and provenance.
 
     text: a description of the data.
     """
@@ -151,7 +151,7 @@ def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) 
 
 
 def place_of(figures: Mapping[str, Any]) -> str:
-    """Return the corpus or file on which metrics were measured, and its split, as one text."""
+    """Return the corpus or file that was measured and its split, such as "bible-en, test"."""
     return ", ".join(filter(None, (figures["corpus"], figures["split"])))
 
 
@@ -213,7 +213,7 @@ def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
     """Return cloze questions, the name of their corpus or file, and the split.
 
-    The questions are those of the file --questions, or are made from a text.
+    The questions are read from the file of --questions, or made from a text.
     """
     if options.questions:
         lowercase = run.selection().form(options.lowercase).lowercase

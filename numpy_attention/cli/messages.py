@@ -1,4 +1,4 @@
-"""Rewrite error messages of the library: replace the names of Python arguments by flags."""
+"""Rewrite error messages of the library: replace the names of Python arguments with flags."""
 
 import re
 import sys
@@ -46,7 +46,7 @@ CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays
 
 
 def in_flags(message: str, options: Sequence[Option]) -> str:
-    """Return a message of the library with the names of arguments replaced by a command's flags.
+    """Return a message of the library, with the flags of a command in place of argument names.
 
     options: the options of the command. max_length becomes --max-length everywhere. A name that is
     also an ordinary word is replaced only if the message contains its value: `hidden = 9` becomes
@@ -69,8 +69,8 @@ def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
     """Return a message that says what did not fit in memory, and which options should be smaller.
 
-    error: the exception. values: the values of the command's options. Options are suggested first
-    if the array that did not fit has an axis whose length is a multiple of the option's value.
+    error: the exception. values: the values of the command's options. Suggests first the options
+    whose value divides the length of an axis of the array that did not fit.
     """
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)

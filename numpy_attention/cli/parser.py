@@ -26,8 +26,8 @@ class Option:
     """An option, or a positional argument, of a command. The comments explain the fields.
 
     kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional".
-    needs: {other option: its values with which this option has an effect}; (): any value.
-    excludes: {other option: its values with which this option has no effect}; (): any value.
+    needs: {other option: values}; this option has an effect only with these values. (): any value.
+    excludes: {other option: values}; this option has no effect with these values. (): any value.
     """
 
     name: str                               # in Python; max_length becomes --max-length

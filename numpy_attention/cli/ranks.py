@@ -12,7 +12,7 @@ from numpy_attention.registry import started
 def on_all(do: Callable[[], int]) -> int:
     """Run do() on all ranks and return its exit status.
 
-    If only some ranks fail, each prints its error with its rank and host, and all ranks are ended.
+    If only some ranks fail, these print their rank, host and error, and then all ranks are ended.
     """
     from numpy_attention.training.distributed.ranks import Ranks, host, world
     rank, count = started()

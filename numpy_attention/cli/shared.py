@@ -72,7 +72,7 @@ def warn_of_unknown_words(vocabulary: Any, sentences: Iterable[Sequence[str]]) -
 
 
 def path_word(path: str | Path) -> str:
-    """Return a path as a command-line argument. -x becomes ./-x, which is not an option."""
+    """Return a path as a command-line argument. -x becomes ./-x, so it is not read as an option."""
     return f"./{path}" if str(path).startswith("-") else str(path)
 
 

@@ -8,7 +8,7 @@ LEFT = 128 + 13     # the exit status of a program that SIGPIPE ends
 
 
 def prepare() -> None:
-    """Make every standard stream accept any text. Replace a closed stream by the null device.
+    """Make every standard stream accept any text. Replace a closed stream with the null device.
 
     Without the null device, a file that is opened later would get the number of the closed stream,
     and receive what is printed. Files and pipes get UTF-8 in any locale.

@@ -24,7 +24,7 @@ LAYERS = whole(1, 1000)     # so that a typo does not build a model for hours
 
 
 def setting_of(model: str, name: str) -> str:
-    """Return the setting of a translator (`model`) that the option `name` sets, or ""."""
+    """Return the name of the setting of `model` that the option `name` sets, or "" if none."""
     names = (name, *ARGUMENTS.get(name, ()))
     return next((one for one in names if one in registry.SMALL_MODEL_DEFAULTS[model]), "")
 
@@ -86,7 +86,7 @@ TRANSLATOR = (
 
 
 def title_of(option: Option) -> str:
-    """Return the title of an option's group in the help, which names the models that have it."""
+    """Return the title of an option's group in the help, with the models that have the option."""
     models = option.needs.get("model")
     return f"only with {with_values('--model', models)}" if models else "model"
 
@@ -150,7 +150,7 @@ WRITER_CHANGES: dict[str, dict[str, Any]] = {
 
 def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
-    """Return an Option for each field of `settings` that users can change, --threads and --run.
+    """Return Options for the fields of `settings` that users can set, and for --threads and --run.
 
     changes: {field: attributes of its Option to replace}, in addition to CHANGES. folder: the
     default of --run, in words.

@@ -228,7 +228,7 @@ def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
     """Yield (code, line, function) for each frame of an error's traceback, the innermost last.
 
     Then yield the error's `place`, the line of a user's mistake that this package noticed only
-    later (`validation.results`). An error without `place` has the lines of `places_called`.
+    later (`validation.results`). If the error has no `place`, yield the lines of `places_called`.
     """
     frame: FrameType | None = None
     line = 0

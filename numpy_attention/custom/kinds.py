@@ -61,7 +61,7 @@ def mechanism_kind(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """Describe the methods that a class lacks to be of the kind that it resembles most.
+    """Describe the methods that a class still needs to be of the kind that it resembles most.
 
     has: {kind: names of the methods that the class has}.
     """
@@ -147,7 +147,7 @@ def custom_class(text: str, wanted: str | None = None) -> type:
 
 
 def class_in(code: Code, name: str, wanted: str | None = None) -> type:
-    """Return a class of a file that was read before. Raises the ValueErrors of `custom_class`.
+    """Return a class that the file `code` defines. Raises ValueError as `custom_class` does.
 
     name: the class, or "" for the only suitable one. wanted: the expected kind, or None for any.
     """
@@ -189,7 +189,7 @@ def a(kind: str) -> str:
 
 
 def classes(code: Code, name: str) -> str:
-    """Return the names of the classes of a file for a message, or else advice to define `name`."""
+    """Return "expected one of A, B" for the classes of a file, or else "define a class NAME"."""
     names = [name for name, one in code.defined().items() if isclass(one)]
     return f"expected one of {', '.join(names)}" if names else f"define a class {name}"
 

@@ -40,12 +40,12 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Return (copies of the pairs with the links of a file, the number of the first word: 0 or 1).
+    """Read the links of `pairs` from a file; return (copies of the pairs with links, count_from).
 
-    count_from: this number. With None, the content decides, as the docstring of the module
-    describes. Raises ValueError with file and line for a line in neither format and for a link
-    outside its pair. Also raises ValueError for a file without sure links, and for a file in
-    Pharaoh's format that does not have one line for each pair.
+    count_from: the number of a sentence's first word, 0 or 1. With None, the content decides, as
+    the module's docstring describes. Raises ValueError with file and line for a line in neither
+    format and for a link outside its pair. Also raises ValueError for a file without sure links,
+    and for a file in Pharaoh's format that does not have one line for each pair.
     """
     check_pairs(pairs)
     if count_from is not None:

@@ -142,10 +142,10 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
-    """Return a Question about a word of `query`, or None without enough suitable candidates.
+    """Return a Question about a word of `query`, or None if the word or context is unsuitable.
 
-    gap: the index of the word in the query. ranks: {word: its rank by frequency} for the words that
-    can be a gap. candidates: the number of candidates, including the answer.
+    gap: the index of the word in the query. ranks: the rank by frequency of each word that can
+    be a gap. candidates: the number of candidates, including the answer.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
@@ -172,7 +172,7 @@ def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
 
     A question may have any number of sentences. lowercase: lowercase all words. A repeated
     candidate counts once, and empty candidates are ignored. Raises the errors of `read_lines`, and
-    ValueError with file and line for a line of another form, a question without a query, or a file
+    ValueError with file and line for a line in another form, a question without a query, or a file
     without questions.
     """
     check_flags(lowercase=lowercase)
@@ -224,7 +224,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
     longest = max(fields, key=len)
     if len(longest) > 1:
         raise ValueError(f"{where}: the candidate {short_repr(' '.join(longest))} has several "
-                         "words; separate candidates by |")
+                         "words; separate candidates with |")
     words = tuple(dict.fromkeys(_in_case([field[0] for field in fields if field], lowercase)))
     answer, = _in_case([columns[0].strip()], lowercase)
     if answer not in words:

@@ -174,7 +174,7 @@ def iconv(encoding: str) -> str:
 
 
 def iconv_name(encoding: str) -> str:
-    """Return iconv's name of an encoding, given Python's name."""
+    """Convert Python's name of an encoding to iconv's name."""
     return ICONV.get(encoding, encoding.upper().replace("_", "-"))
 
 
@@ -262,7 +262,7 @@ def word_at(row: bytes, place: int) -> bytes:
 
 
 def candidates(sample: bytes, word: bytes) -> dict[str, str]:
-    """Return {encoding: the decoded word} for the most likely encodings, at most three.
+    """Return a dict from the most likely encodings, at most three, to the decoded word.
 
     sample: bytes from which the encodings are guessed. word: a word among these bytes.
     """

@@ -43,8 +43,8 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     """Split off the end of a Text; return (training, validation).
 
-    share: the fraction of sentences for validation, or of characters if the text is characters. At
-    least one is split off. Raises ValueError if the Text has fewer than two of them.
+    share: the fraction of the sentences or, in a text of characters, of the characters. At least
+    one sentence or character is split off. Raises ValueError if the Text has fewer than two.
     """
     check_kind("text", text, Text, "a Text")
     check_number("share", share, 0, 1, "a fraction from 0 to 1")

@@ -44,7 +44,7 @@ class Pair:
         check_links("link", self.possible, len(self.source), len(self.target))
 
     def reversed(self) -> "Pair":
-        """Return the pair with source and target exchanged."""
+        """Return the pair with source and target swapped."""
         sure = frozenset((j, i) for i, j in self.sure)
         possible = frozenset((j, i) for i, j in self.possible)
         return Pair(self.target, self.source, sure, possible)

@@ -160,7 +160,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
 
 
 def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
-    """Return tokens(line). Raises TypeError unless `tokens` is a function that returns tokens."""
+    """Split a line with the function `tokens`. Raises TypeError unless it returns tokens."""
     check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
                    "str.split")
     cut = tokens(line)

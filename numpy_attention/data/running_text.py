@@ -57,7 +57,7 @@ class Text:
         return sum(map(len, sentences)) + len(sentences) * (self.unit == "words")
 
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
-        """Return </s> and then the ids of the text, so that a model predicts each of its tokens."""
+        """Return </s> and the ids of the text, so that a model predicts each token of the text."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
     def documents(self, vocabulary: AnyVocabulary, state: str,

@@ -107,7 +107,7 @@ Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown
 
 def selected(saved: dict[str, Any], kind: str | None = None,
              folder: Path | None = None) -> Selection:
-    """Return the Selection that describes the training text of a run, Unknown if none is recorded.
+    """Return the Selection that describes a run's training text, or Unknown if none is recorded.
 
     saved: the dict in the checkpoint of the run. kind: "parallel" or "text", if a named corpus must
     be of that kind. folder: the folder of the run, near which the user's files are searched for.

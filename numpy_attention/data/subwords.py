@@ -82,11 +82,11 @@ class Subwords:
                 minloglevel=2,
             )
         except (RuntimeError, OSError, SystemError) as error:
-            last = ": " + str(error).strip().split("\n")[-1].split("] ")[-1]
-            why = re.sub(r": Vocabulary .*<= (\d+)\.", r"; ask for at most \1 subwords", last)
-            why = re.sub(r": Vocabulary .* vs (\d+)\..*", r"; ask for at least \1 subwords", why)
-            raise ValueError(f"cannot learn {size} subwords from {whose}{len(lines):,} sentences"
-                             f"{why}") from None
+            last = ": " + repr(str(error).strip().split("\n")[-1].split("] ")[-1])
+            why = re.sub(r": .Vocabulary .*<= (\d+)\..*", r"; ask for at most \1 subwords", last)
+            why = re.sub(r": .Vocabulary .* vs (\d+)\..*", r"; ask for at least \1 subwords", why)
+            raise ValueError(f"SentencePiece could not learn {size} subwords from {whose}"
+                             f"{len(lines):,} sentences{why}") from None
         return cls(base64.b64encode(file.getvalue()).decode())
 
     def saved(self) -> Any:

@@ -47,7 +47,7 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
              own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
     """Yield a string for each likely problem in the training and validation pairs.
 
-    vocabularies: of the source and of the target. own_valid: whether the user provided validation
+    vocabularies: those of source and target. own_valid: whether the user provided validation
     text. max_length: the limit on the length of sentences, or None. tokenized: whether the option
     `tokenize` split the text.
     """

@@ -107,7 +107,7 @@ class UserFiles:
     def _found(self) -> dict[str, Path]:
         """Find the files with the digest of the run; return {field: path}.
 
-        Each file is searched for at its path and near the run. Exchanged names are also tried.
+        Each file is searched for at its path and near the run. Swapped files are also found.
         Raises FileNotFoundError if a file is missing, and ValueError if a file has changed.
         """
         saved = self._paths()
@@ -230,7 +230,7 @@ class UserPairs(UserFiles):
         super().__post_init__()
 
     def load(self, *splits: str) -> list:
-        """Return one list of Pairs per split. Raises as `UserFiles.load` and `limited` do."""
+        """Return a list of Pairs per split. Raises the errors of `UserFiles.load` and `limited`."""
         first = None if self.drawn else self.count
         parts = [limited(pairs, f"{self.label} ({split})", None, self.max_length, first)
                  for split, pairs in zip(splits, super().load(*splits))]

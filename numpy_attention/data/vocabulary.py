@@ -174,7 +174,7 @@ def check_id(id: Any, vocabulary: Sized) -> None:
 
 
 def _checked(sentences: Any) -> Iterable[Sequence[str]]:
-    """Yield the sentences of a text. A sentence is a list of tokens, or a string of characters."""
+    """Yield each sentence, a list of tokens or a string; raise TypeError for anything else."""
     for n, sentence in enumerate(as_list("sentences", sentences, "sentences")):
         if not isinstance(sentence, str):
             sentence = as_list(f"sentences[{n}]", sentence, "tokens")

@@ -89,8 +89,8 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
     check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
     if (lengths < 1).any():
-        raise ValueError(f"source sentence {lengths.argmin() + 1} is empty; expected at least its "
-                         "</s>. Remove empty sentences")
+        raise ValueError(f"source[:, {lengths.argmin()}] is empty; expected at least </s>. Remove "
+                         "empty sentences")
     limit = 2 * lengths + 10
     if max_length is None:
         return limit

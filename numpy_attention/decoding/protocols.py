@@ -35,6 +35,6 @@ class LanguageModel(Protocol):
         """Predict the next token of each text → log p (B, V), weights (B, S) or None, state.
 
         tokens: the last token of each text. state: what the previous step returned, or None at the
-        first step. The weights are over the S states in memory, oldest first; without attention
-        they are None. A translator whose first state is from `start` has weights over the source.
+        first step. The weights are over the S states in memory, oldest first, or None without
+        attention. If the first state comes from a translator's `start`, they are over the source.
         """

@@ -109,7 +109,7 @@ def choose(log_p: Array, rng: np.random.Generator, temperature: float = 1.0,
            top_k: int | None = None, top_p: float | None = None) -> int:
     """Draw an id from the distribution log_p (V,). An id with log p = −inf is never drawn.
 
-    The probabilities need not sum to 1. The other arguments and the errors are as in `sample`.
+    The probabilities need not sum to 1. For the other arguments and the exceptions, see `sample`.
     """
     if not isinstance(log_p, np.ndarray) or log_p.dtype.kind != "f":
         raise TypeError(f"log_p is {typed_repr(log_p)}; expected an array of floats of shape (V,)")
@@ -144,7 +144,7 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
 
 
 def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Return a list of the ids that must not be chosen: <pad>, <s> and those in `never`.
+    """Return a list of the ids that must not be chosen: <pad>, <s> and the ids in `never`.
 
     Raises TypeError if start.log_probabilities is not an array.
     """

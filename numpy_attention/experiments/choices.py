@@ -18,9 +18,9 @@ SIZE = 200      # default size of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Return settings in which each "FILE.py:CLASS" is replaced by the class that it names.
+    """Return settings in which each "FILE.py:CLASS" is replaced with the class that it names.
 
-    kinds: {name of a setting that accepts a class: the kind of class}.
+    kinds: for each setting that accepts a class, the kind of class, such as attention=ATTENTION.
     """
     return {name: custom_class(value, kinds[name])
             if name in kinds and registry.is_custom_code(value) else value
@@ -29,7 +29,7 @@ def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
 
 def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
-    """Return a translator's settings, and add `longest` if its attention score takes this setting.
+    """Return a translator's settings, plus `longest` if its attention score takes this setting.
 
     `longest` is the number of ids of the longest source, including </s>. vocabulary: the source
     vocabulary. parts: the pairs of each split that the translator will read.
@@ -43,7 +43,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name such as "luong-dot-local-m". Omit "global", and for rnnsearch "additive"."""
+    """Return a name such as "luong-dot-local-m", without "global", or "additive" for rnnsearch."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])
@@ -103,7 +103,7 @@ def usual_min_count(text: Text) -> int:
 
 
 def prompt_from(text: Text, form: TextForm) -> str:
-    """Return a text's first three words or, if tokens are characters, up to 20 of a line."""
+    """Return a text's first three words, or up to 20 characters if its tokens are characters."""
     first = next((sentence for sentence in text.sentences if sentence), [])
     if form.tokenizer == "characters":
         return form.text(first[:20]).split("\n")[0]

@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One training: a recipe and a seed. name: for messages. drawn: whether it is in the plots."""
+    """One training of a recipe with a seed. name: for messages. drawn: whether plots show it."""
 
     recipe: Recipe
     seed: int
@@ -79,7 +79,7 @@ class Outcome(NamedTuple):
 def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
     """Return copies of the recipes, all with the same number of epochs and minutes.
 
-    budget: epochs or minutes, for all recipes. Raises ValueError for fewer than two recipes, a
+    budget: new values of `epochs` or `minutes`. Raises ValueError for fewer than two recipes, a
     recipe for a language model, or recipes with different corpora or budgets.
     """
     first = recipes[0]
@@ -185,7 +185,7 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
 
 
 def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """Format the metrics of recipes as a Markdown table. A missing metric is –.
+    """Format the metrics of recipes as a Markdown table. A missing metric is shown as –.
 
     lines: {name of a recipe: [{metric: value} for each seed]}.
     """
@@ -201,7 +201,7 @@ def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
 
 
 def cell(key: str, values: Sequence[float]) -> str:
-    """Format a figure's mean over seeds, ± the standard deviation unless its column is in COSTS."""
+    """Format a metric: its mean over seeds and, unless it is in COSTS, ± the standard deviation."""
     if not values:
         return "–"
     form = COLUMNS[key][1]
@@ -212,9 +212,9 @@ def cell(key: str, values: Sequence[float]) -> str:
 
 
 def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Path]:
-    """Save two plots in a folder, and return their paths: attention heatmaps, and BLEU by length.
+    """Save heatmaps.png and bleu_by_length.png in a folder, and return the paths of both plots.
 
-    outcomes: {recipe: Outcome}. The heatmaps of `texts.example` are side by side.
+    outcomes: {recipe: Outcome}. The heatmaps show the attention on `texts.example` side by side.
     """
     example = texts.example
     grid = plotting.heatmap_grid(
@@ -231,8 +231,8 @@ def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
               buckets: int = 6) -> dict[str, list[LengthBucket]]:
     """Return {recipe: BLEU for each range of source lengths}.
 
-    found: {recipe: the translation of each pair}. buckets: the largest number of ranges, which
-    contain similar numbers of pairs.
+    found: {recipe: the translation of each pair}. buckets: the maximum number of ranges. All
+    ranges contain similar numbers of pairs.
     """
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]

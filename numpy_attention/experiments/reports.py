@@ -73,7 +73,7 @@ def describe_data(data: Any, run: Any, streams: int) -> str:
 
 
 def lines_of_vectors(run: Any) -> Iterator[str]:
-    """Yield a line per vocabulary with pretrained vectors: how many of its words have vectors."""
+    """For each vocabulary with pretrained vectors, yield how many of its words have a vector."""
     for name, part in zip(run.VOCABULARIES, run.EMBEDDINGS):
         if part in run.vectors:
             read = run.vectors[part]
@@ -249,7 +249,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a table of recoveries, with a row for each run.
 
-    found: {folder of a run: Recovery}. more: {folder: `more_than(first run)`}.
+    found: {folder of a run: Recovery}. more: {folder: result of `more_than(first run)`}.
     """
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
@@ -267,7 +267,7 @@ def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
     """Yield the lines of a table of losses for each group of words, with a row for each run.
 
-    found: {folder of a run: Distances}. more: {folder: `more_than(first run)`}.
+    found: {folder of a run: Distances}. more: {folder: result of `more_than(first run)`}.
     """
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))

@@ -42,7 +42,7 @@ def copy_arrays(value):
 
 
 def combined(function, *trees):
-    """Return the tree of function(*arrays at the same position in `trees`). None remains None."""
+    """Apply `function` to the arrays at each position of `trees`; return the tree. None is kept."""
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))
     return None if trees[0] is None else function(*trees)

@@ -113,9 +113,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 def float32_laws(check, driven):
-    """Return a list of at most one Broken law: float32 parameters and inputs give a float64 result.
+    """Return [Broken] if float32 parameters and inputs give a float64 result, otherwise [].
 
-    driven: whether the target is an attention that is called step by step, without a forward.
+    driven: whether the target is an attention whose passes come from `protocol`.
     """
     if check.model is None:
         return []
@@ -196,7 +196,7 @@ class Check:
         return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
-        """Return ({name: gradient}, grads), computed by a forward and a backward.
+        """Run both passes; return ({name: gradient of a parameter or a float input}, grads).
 
         grads holds the gradients of the parameters, or is None if the check has no model.
         upstream: the gradients of the outputs. The default is the gradients drawn by `draw`.
@@ -214,7 +214,7 @@ class Check:
     def named(self, what):
         """Context manager that turns an exception in user code into a GradientError with a line.
 
-        The line is the innermost one in a user's file. Without such a line, the exception is not
+        The line is the innermost line in a user's file. If there is none, the exception is not
         changed. what: "forward" or "backward", for the message.
         """
         try:

@@ -1,6 +1,6 @@
 """Validation of the arguments of a gradient check, and of what backward returns.
 
-This module also warns of float fields in a Module, because they are not trained as parameters.
+This module also warns about float fields in a Module, because they are not trained as parameters.
 """
 
 import inspect
@@ -116,7 +116,7 @@ def problem_of(value, name):
 def gradients_of_inputs(dinputs, inputs):
     """Return {name: gradient} of the float inputs.
 
-    dinputs: the result of backward. Raises GradientError unless it matches the float inputs.
+    dinputs: backward's result. Raises GradientError unless it has one gradient per float input.
     """
     if len(inputs) == 1 or not isinstance(dinputs, tuple):
         dinputs = (dinputs,)

@@ -23,7 +23,7 @@ def randomize(module, rng, scale=0.5):
 
 
 def check_sequence(forward, found, xs):
-    """Raise TypeError or ValueError unless found, a cell's output for xs, is (ys, state, cache)."""
+    """Raise TypeError or ValueError unless `found`, from forward(xs), is (ys, state, cache)."""
     check_returned(forward, found, "ys", (*xs.shape[:2], None), "(T, B, H)", "state", "cache")
 
 

@@ -78,7 +78,7 @@ def named_gradients(grads):
 
 
 class First:
-    """A first run of both passes of a Check, with which the laws compare later calls of backward.
+    """A first run of both passes of a Check, with which the laws compare later calls to backward.
 
     cache: the cache of the forward. upstream, grad: arguments of the backward. The backward runs
     when a gradient is first read. parameter_gradients, input_gradients: {name: copy of the

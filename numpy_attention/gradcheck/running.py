@@ -1,6 +1,6 @@
 """Run named gradient checks and print a line for each; user code runs in a separate process.
 
-An endless loop, a call of sys.exit or a crash of compiled code in user code is reported in one
+An endless loop, a call to sys.exit or a crash of compiled code in user code is reported in one
 line. The process has its own exit statuses; any other status means that user code ended it.
 """
 
@@ -120,9 +120,9 @@ def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int
 
 
 def target_of(name: str) -> Any:
-    """Return the class or function case(rng) named by FILE.py:NAME.
+    """Return the class, or the function case(rng), that FILE.py:NAME refers to.
 
-    For FILE.py alone, return its only function of this kind, or else its only suitable class.
+    For FILE.py alone, return its only case function, or else its only suitable class.
     """
     file, inside = parted(name)
     code = read(file)

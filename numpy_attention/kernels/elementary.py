@@ -1,6 +1,6 @@
 """exp, tanh and σ that LLVM can vectorise, and the two kinds of compiled function.
 
-In float32 the functions are short polynomials, which take about 0.3 ns per element; a call of the C
+In float32 the functions are short polynomials, which take about 0.3 ns per element; a call to the C
 library takes 16 ns. In float64, which is meant for gradient checks, they call the C library. For
 NaN, all return NaN. In float32 no function overflows. In float64 exp overflows above 709, but
 kernels call exp only for x ≤ 0.

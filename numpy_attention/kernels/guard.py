@@ -18,7 +18,7 @@ def guarded(**axes):
     axes: {name of an argument: its axes}. A letter has the same size in all arrays. All arrays must
     have the same dtype, float32 or float64, except those whose axes end in a dtype, as in
     "B S bool", "N int" and "N float64". "N int < V" is an array (N,) of indices into the axis V. If
-    an array does not fit, a call of the kernel raises ValueError.
+    an array does not fit, a call to the kernel raises ValueError.
     """
     return lambda kernel: Guarded(kernel, axes)
 

@@ -41,7 +41,7 @@ class Dropout(Module):
     def draw(self, rng):
         """Draw the key of a mask from rng; return None if rng is None or the rate is 0.
 
-        All calls of `apply` with the same key use the same mask.
+        All calls to `apply` with the same key use the same mask.
         """
         if rng is None or self.rate == 0:
             return None

@@ -12,7 +12,7 @@ from numpy_attention.validation.arguments import check_number
 
 @dataclass(eq=False)
 class HardRNNSearch(RNNSearch):
-    """RNNsearch that reads one annotation per word: sampled in training, else the most likely.
+    """RNNsearch that reads one annotation per word: sampled in training, otherwise the most likely.
 
         R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
         b_t = the mean of R_t over the other sentences of the batch
@@ -67,7 +67,7 @@ class HardRNNSearch(RNNSearch):
         return loss, None
 
     def advantage(self, losses, mask):
-        """Return R_t − b_t, as in the class; 0 at padding.   losses, mask (T, B) → (T, B)."""
+        """Return R_t − b_t of the class docstring; 0 at padding.   losses, mask (T, B) → (T, B)."""
         following = losses.copy()                                               # R
         for t in reversed(range(len(losses) - 1)):
             following[t] += self.discount * following[t + 1]

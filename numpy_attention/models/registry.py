@@ -50,9 +50,9 @@ def check_settings(name, settings):
 
 
 def settings_of(name):
-    """Return {setting: default} for `create` and the `config_class` of the model `name`.
+    """Return a dict from the settings of the model `name` to their defaults.
 
-    Settings that `create` passes on to the `create` of its base class are included.
+    Settings are arguments of `create`, including those passed to a base class or config_class.
     """
     model = model_of(name)
     asked = create_parameters(model)
@@ -63,9 +63,9 @@ def settings_of(name):
 
 
 def create_parameters(model):
-    """Return {name: Parameter} of a model's `create` and of the base class methods that it calls.
+    """Return a dict {name: Parameter} for the `create` of a model and of its base classes.
 
-    `create` passes its ** arguments to the base class, or to config_class if its class sets that.
+    Base classes count only if `create` passes its ** arguments to them, not to a config_class.
     """
     asked = {}
     for base in model.__mro__:

@@ -80,7 +80,7 @@ class Transformer(TeacherForced):
                inner=None, tied=True, pre_norm=False, dropout=0.1, smoothing=0.1, dtype=np.float32):
         """Build a new model; the defaults are those of the paper's base model.
 
-        The paper's model differs in two points: it also shares the embedding of the source with the
+        The paper's model differs in two ways: it also shares the embedding of the source with the
         target (section 3.4), and its attention has no biases.
 
         size: D. inner: the hidden size of the feed-forward layers, by default 4 · D

@@ -151,7 +151,7 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
 
 
 def parts_of(model: Module, script: str = "") -> dict[str, Any]:
-    """Return {dotted name: {"kind": class, "fields": …}} of a model and of each module in it.
+    """Return {dotted name: {"kind": class name, "fields": …}} for a model and each module in it.
 
     A module that is used twice occurs once. script: the user's JavaScript, which may add classes to
     those of the page's engine. Raises ValueError for a class that neither the engine nor the script
@@ -229,7 +229,7 @@ def megabytes(size: int) -> str:
 
 
 def characters(arrays: Mapping[str, Array], precision: str) -> int:
-    """Count the base64 characters of arrays that are stored in this precision."""
+    """Count the base64 characters that arrays take when they are stored in this precision."""
     numbers = {"float32": 4, "float16": 2, "byte": 1}
     total = 0
     for array in arrays.values():
@@ -240,7 +240,7 @@ def characters(arrays: Mapping[str, Array], precision: str) -> int:
 
 
 def kept(arrays: Mapping[str, Array], precision: str) -> dict[str, Any]:
-    """Encode arrays as {dotted name: {"shape", base64 text, …}}, for `engine/arrays.js`."""
+    """Encode arrays for `engine/arrays.js`: {"cell.W": {"shape": [2, 3], "float32": base64}}."""
     return {name: kept_array(name, array, precision) for name, array in arrays.items()}
 
 

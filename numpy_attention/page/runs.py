@@ -102,9 +102,9 @@ def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None
 
 
 def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Array]]:
-    """Load {label: arrays} of earlier checkpoints of a run, in the given order.
+    """Load earlier checkpoints of a run. Return {"epoch 2, step 400": arrays, …} in this order.
 
-    Raises ValueError for a checkpoint of another model, and for two of the same step.
+    Raises ValueError for a checkpoint of another model, and for two checkpoints of one step.
     """
     found = {}
     for name in paths:
@@ -154,7 +154,7 @@ def text_facts(trained: Any) -> dict[str, Any]:
 
 def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
                 longest: int = LONGEST) -> list[Any]:
-    """Return at most `count` examples, pairs or sentences, spaced evenly over a split.
+    """Return up to `count` Pairs or sentences as examples, spaced evenly over a split.
 
     runs: the trained models of the page. The first example is the one that `opening` chooses, since
     the page opens with it. Examples have SHORTEST to `longest` words if the split has such
@@ -182,7 +182,7 @@ def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     Only sentences whose words are all in the vocabularies of all runs are considered. The first
     CANDIDATES Pairs with at least LINKS sure links are compared by the attention of the first run.
     The score of a Pair is the fraction of its linked target words that have their largest weight on
-    a linked source word. The Pair with the highest score is chosen; ties go to the one with more
+    a linked source word. The Pair with the highest score is chosen; ties go to the Pair with more
     sure links. If no Pair has enough links, the first Pair or sentence is chosen.
     """
     def known(one: Any) -> bool:

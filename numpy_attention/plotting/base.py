@@ -108,9 +108,9 @@ def check_axes(ax: Any, title: Any = None) -> None:
 
 
 def named(name: str, values: Any, of: str, empty: bool = False) -> dict[str, Any]:
-    """Return a copy of `values`, a dict {name: what to draw}, with the names as strings.
+    """Return a copy of the dict `values`, with its keys as strings.
 
-    For messages, `name` is the name of the dict, and `of` a noun for what to draw. Raises TypeError
+    name, of: for messages, the name of the dict and a noun for its values. Raises TypeError
     if `values` is not a dict, and ValueError for an empty dict, unless `empty` is true.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
@@ -192,7 +192,7 @@ def label_of(token: Any) -> str:
 
 
 def label_width(label: str) -> int:
-    """Return the width of a label. An East Asian character counts 2, a combining mark 0."""
+    """Return the width of a label: 2 per East Asian character, 0 per combining mark, else 1."""
     return sum(map(_width, label))
 
 

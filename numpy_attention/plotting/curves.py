@@ -136,7 +136,7 @@ def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
 
 
 def _perplexity(line: Mapping[str, Any], name: str) -> float:
-    """Return the perplexity of an epoch, or NaN if the number is missing or not finite.
+    """Return the perplexity of an epoch, or NaN if it is missing, infinite or not positive.
 
     name: "train" or "valid".
     """

@@ -34,7 +34,7 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An arrow from the box named `start` to the box named `end`, with a text on the arrow.
+    """An arrow from the box named `start` to the box named `end`, with the label `text`.
 
     bend: how far the arrow curves to the left of its direction, relative to its length. dashed:
     draw a dashed line, for the next time step or for an optional connection.

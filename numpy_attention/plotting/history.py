@@ -78,7 +78,7 @@ def _visible(weights: Array) -> Array:
 
 def _check(weights: Array, visible: Array) -> None:
     if not np.isfinite(weights[visible]).all() or np.isinf(weights).any():
-        what = "infinity" if np.isinf(weights).any() else "NaN in visible cells"
+        what = "inf" if np.isinf(weights).any() else "NaN in visible cells"
         raise ValueError(f"weights contain {what}; check the model that computed them")
     if (weights < 0).any():
         raise ValueError(f"the lowest weight is {np.nanmin(weights):.4g}; expected no negative "

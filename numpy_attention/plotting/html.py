@@ -63,8 +63,8 @@ def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]
 def token_html(token: str) -> str:
     """Return a token as HTML text; any characters are allowed.
 
-    <bdi> isolates the direction of the token's script. Control characters are replaced by their
-    pictures, and invalid characters by U+FFFD.
+    <bdi> isolates the direction of the token's script. Control characters are replaced with their
+    pictures, and invalid characters with U+FFFD.
     """
     return f"<bdi>{html.escape(''.join(map(visible, token)))}</bdi>"
 

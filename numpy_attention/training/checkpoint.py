@@ -95,14 +95,14 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
 
 
 def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
-    """Return {prefix/dotted name: copy of the array} for all parameters of a model."""
+    """Return copies of all parameters of a model, as {"parameters/encoder.W": array, …}."""
     return {f"{prefix}/{name}": array.copy() for name, array in model.named_parameters()}
 
 
 def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
     """Load the arrays whose names start with `prefix` into a model.
 
-    Raises ValueError if their names or shapes are not those of the model's parameters.
+    Raises ValueError unless their names and shapes are those of the model's parameters.
     """
     prefix += "/"
     model.load({name[len(prefix):]: array
@@ -141,7 +141,7 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
 
 
 def _split(path: str | Path, vector: Array, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Split a vector into arrays like the parameters in `arrays`; return {"best/" + name: array}.
+    """Split a vector into arrays shaped like the parameters in `arrays`; return {"best/…": array}.
 
     path: the checkpoint, for messages.
     """

@@ -31,7 +31,7 @@ class Evaluation:
 
     @property
     def mean(self) -> float:
-        """Nats per token. Raises the same errors as `perplexity`."""
+        """The mean loss in nats per token. Raises the same errors as `perplexity`."""
         if self.tokens < 1:
             raise ValueError(f"tokens = {self.tokens}; perplexity needs at least 1 predicted token")
         if not math.isfinite(self.loss):
@@ -41,7 +41,7 @@ class Evaluation:
 
     @property
     def perplexity(self) -> float:
-        """The perplexity exp(loss / tokens), or infinity if that overflows.
+        """The perplexity exp(loss / tokens), or inf if that overflows.
 
         Raises ValueError if there are no tokens, and ArithmeticError if the loss is not finite.
         """

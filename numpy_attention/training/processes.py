@@ -138,7 +138,7 @@ class Processes(Threads):
             super().__exit__(*error)
 
     def tell(self, *message: Any) -> None:
-        """Send a message to all worker processes, in which `told` returns it."""
+        """Send a message to all worker processes, where `told` returns the message."""
         for child, pipe in zip(self._children, self._pipes):
             try:
                 pipe.send(message)
@@ -183,7 +183,7 @@ class Processes(Threads):
         return pipe.recv()
 
     def _raise_ended(self, child: int, pipe: Connection) -> NoReturn:
-        """Raise the error that an ended process has sent, or ChildProcessError if it sent none."""
+        """Raise the error that an ended process has sent, or ChildProcessError if there is none."""
         with suppress(*ENDED):
             while True:
                 last = pipe.recv()

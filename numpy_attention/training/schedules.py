@@ -37,7 +37,7 @@ class Decay:
 
 @dataclass(frozen=True)
 class LinearDecay:
-    """Learning-rate factor that decays from 1 at step 1 to `last` after `steps` steps, linearly."""
+    """Learning-rate factor that decays linearly from 1 at step 1 to `last` after `steps` steps."""
 
     steps: int
     last: float = 0.0

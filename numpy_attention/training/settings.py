@@ -82,7 +82,7 @@ def option(
     values: the Values that are accepted
     help: the purpose of the setting
     offered: whether the command line has the option
-    of: other settings, each with the choices with which this option has an effect
+    of: {other setting: choices}; the option has an effect only with one of these choices
     """
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)

@@ -30,12 +30,12 @@ SMALL = 1 << 18     # numbers that one thread adds or moves before another one w
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
-    """Call work(k, part, state) → (loss, state) in each thread k, with its share of the batch.
+    """Call work(k, part, state), which returns (loss, new state), in each thread k.
 
-    part: the share of thread k. state: the state of this share after the previous batch. states: a
-    list of these states, or None for no state. Returns a list of the losses of the shares of all
-    ranks, and a list of the new states of this rank's shares. If a batch has fewer rows than there
-    are threads, some threads have no work.
+    part: the thread's share of the batch. state: the state of this share after the previous batch.
+    states: a list of these states, or None for no state. Returns a list of the losses of the shares
+    of all ranks, and a list of the new states of this rank's shares. If a batch has fewer rows than
+    there are threads, some threads have no work.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -119,7 +119,7 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
 
 
 def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
-    """Return [f(k) for each thread k], each computed in its own thread if there is enough work.
+    """Call f(k) for each thread k, in that thread if there is enough work. Return the results.
 
     size: the number of elements that all calls of f process together. If it is less than SMALL, the
     calling thread makes all the calls. In a pool of processes, each process makes one call.

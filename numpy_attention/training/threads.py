@@ -184,7 +184,7 @@ def keep_freed_memory() -> None:
     """Ask the C library to keep freed arrays for the next step instead of returning them.
 
     A training step frees and allocates the same arrays again and again, and each fresh page causes
-    a page fault. This has no effect if the C library has no mallopt (macOS, Windows, musl).
+    a page fault. The call has no effect if the C library has no mallopt (macOS, Windows, musl).
     """
     mallopt = _of_the_c_library("mallopt")
     if mallopt is None:

@@ -168,12 +168,12 @@ class Trainer:
     def fit(self, epochs: int, minutes: float | None = None) -> list[dict[str, Any]]:
         """Train until the run has `epochs` epochs or `minutes` of training; return the history.
 
-        Both count from the start of the run, also after `resume`. The history is a list with a dict
-        for each epoch. When time runs out, the epoch ends early. A run that is resumed with more
-        minutes continues with the next epoch. After Ctrl-C or SIGTERM, the trainer finishes the
-        step, saves, and raises Stopped, which is a KeyboardInterrupt. Raises NonFiniteError if a
-        loss or gradient is not finite, and BlockingIOError if another training uses the same
-        `path`.
+        Epochs and minutes count from the start of the run, also after `resume`. The history is a
+        list with a dict for each epoch. When time runs out, the epoch ends early. A run that is
+        resumed with more minutes continues with the next epoch. After Ctrl-C or SIGTERM, the
+        trainer finishes the step, saves, and raises Stopped, which is a KeyboardInterrupt. Raises
+        NonFiniteError if a loss or gradient is not finite, and BlockingIOError if another training
+        uses the same `path`.
         """
         check_whole("epochs", epochs, 0)
         if minutes is not None:
@@ -188,7 +188,7 @@ class Trainer:
 
     @contextmanager
     def workers(self) -> Iterator[tuple[Threads, list[Model]]]:
-        """Context manager that yields the worker pool, and a model of zeros for each gradient.
+        """Context manager that yields the worker pool, and models of zeros that collect gradients.
 
         In a pool of processes, only the first process runs the training loop. Before each step it
         sends the arguments epoch, place and rate of `train_on` to the others; before each
@@ -420,7 +420,7 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return the slices of parameters in the flat vector. Raises ValueError for unknown names."""
+    """Return these parameters' slices of the flat vector. Raises ValueError for unknown names."""
     spans = {}
     start = 0
     for name, array in model.named_parameters():

@@ -36,7 +36,7 @@ def chunks(whole, size):
 
 
 def check_shape(name, array, shape, axes, advice="check the sizes and order of the axes"):
-    """Raise TypeError unless a value is an array, and ValueError if it has another shape.
+    """Raise TypeError unless a value is an array, and ValueError if its shape does not fit.
 
     shape: an int for each axis whose size is known, and None for an axis of any size. axes: the
     axes in words, such as "(T, B, H)". The message has the name and the shape of the array, the
@@ -105,7 +105,7 @@ def check_floating(dtype):
 def check_grads(grads, model, name="grads"):
     """Check that `grads` has the same parts and parameters as `model`, like model.zeros_like().
 
-    Raises TypeError for another class, and ValueError for other parameters.
+    Raises TypeError if the classes differ or `grads` is `model`, ValueError if parameters differ.
     """
     if type(grads) is not type(model) or grads is model:
         same = f"the same object as {name.replace('grads', 'model')}"

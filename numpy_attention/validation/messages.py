@@ -35,7 +35,7 @@ def plural(number: int, what: str) -> str:
 
 
 def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
-    """Return "missing 'a', 'b'; unknown 'c'". Cut lists after four names, and omit empty ones."""
+    """Return "missing 'a', 'b'; unknown 'c'". Cut lists after four names, and omit empty lists."""
     return "; ".join(f"{what} {', '.join([*map(repr, names[:4]), '…'][:len(names)])}"
                      for what, names in (("missing", missing), ("unknown", unknown)) if names)
 

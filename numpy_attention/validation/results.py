@@ -16,7 +16,7 @@ from numpy_attention.validation.arrays import check_shape, describe_array
 
 
 def check_returned(method, result, name, shape, axes, *others, optional=False):
-    """Check that a method returned an array or, with `others`, a tuple (array, *others).
+    """Check that a method returned an array or, if `others` are named, a tuple (array, *others).
 
     optional: whether the method may return None for 0. A forgotten `return` still raises TypeError.
     """

@@ -23,7 +23,7 @@ def test_longest():
     mask = np.array([[True, True], [True, False]])
     assert longest(mask, None).tolist() == [14, 12]
     assert longest(mask, 13).tolist() == [13, 12]
-    with pytest.raises(ValueError, match="source sentence 2 is empty"):
+    with pytest.raises(ValueError, match=r"source\[:, 1\] is empty"):
         longest(np.array([[True, False]]), None)
     with pytest.raises(ValueError, match="max_length = 0; expected an integer"):
         longest(mask, 0)

@@ -612,7 +612,7 @@ def test_invalid_time_axis(rng, causal, error, words):
 
 def test_time_axis_missing_from_the_outputs(rng):
     layer, x = squash(rng)
-    with pytest.raises(ValueError, match="no output has the length of input.0. on this axis"):
+    with pytest.raises(ValueError, match="no output has the same length as input.0. on this axis"):
         gradcheck(layer, x, rng=rng, causal=1)
 
 

@@ -36,7 +36,7 @@ def bands(curves):
     (plotting.history_heatmap, (np.zeros((3, 2)), "ab"), "row labels is 2; .*predicted"),
     (plotting.history_heatmap, (np.zeros((3, 2)), "ab", "abc"), "`visible`, or set .* NaN"),
     (plotting.history_heatmap, ([[0, 0], [-0.1, 0]], "ab"), "is -0.1; expected no negative"),
-    (plotting.history_heatmap, ([[0, 0], [math.inf, 0]], "ab"), "infinity"),
+    (plotting.history_heatmap, ([[0, 0], [math.inf, 0]], "ab"), "weights contain inf"),
     (plotting.history_heatmap, (ZEROS * math.nan, "ab"), "all weights are NaN"),
     (plotting.history_heatmap, ([[0, 0], [0.4, 0.6]], "ab"), r"weights\[1, 1\] is 0.6, but row 1"),
     (plotting.history_heatmap, (ZEROS * math.nan, "ab", None, ZEROS == 0), "NaN in visible cells"),

@@ -43,7 +43,7 @@ class Verdict:
     message: why the stage failed
     mistakes: descriptions of the known mistakes with the same outputs and gradients as the code
     place: where in the code these mistakes are, in words, or "" if unknown
-    proven: whether the message proves which line causes everything that is wrong
+    proven: whether the message proves which line causes all the errors
     blank: whether a function that the user has to write is not implemented yet
     """
 
@@ -219,7 +219,7 @@ def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
 
 
 def stopped(error: Exception) -> str:
-    """Describe an exception of user code: the line, and the shapes of the arrays in the line."""
+    """Describe an exception raised by user code: the line, and the shapes of arrays in the line."""
     place = place_in_code(error)
     words = cut(f"{type(error).__name__}: {error}", LONGEST)
     return "\n".join([f"{place} raises {words}" if place else f"it raises {words}",
@@ -261,9 +261,9 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return the call that a case makes, in a dict such as {"output": "turn(-2, 8)"}.
+    """Return a dict with the call that a case makes, such as {"output": "turn(-2, 8)"}.
 
-    The dict replaces the name "output" in messages. Arrays are written as "…". Return {} if the
+    Messages name the output by this call. Arrays are written as "…". The dict is empty if the
     case does not call a function of the solution directly.
     """
     name = case.forward.__name__
@@ -292,7 +292,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
-    """Raise Failed if `found` (`name` in the message) has another type or shape than `wanted`."""
+    """Raise Failed if `found` differs in type or shape from `wanted`. name: for the message."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
@@ -322,7 +322,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
     """Raise Failed if an output has wrong values. The message also names the correct outputs.
 
-    labels: {name of an output: what to call the output in the message}.
+    labels: a dict from the name of an output to the text that replaces it in the message.
     """
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
@@ -343,8 +343,8 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Raise Failed if backward is not the derivative of forward.
 
-    hidden: whether the user has to find the wrong line. If so, the message only says which
-    gradients are right and wrong. Otherwise the message is the whole report of the gradient check.
+    hidden: whether the user has to find the wrong line. If so, the message only lists the correct
+    and the wrong gradients. Otherwise the message is the whole report of the gradient check.
     """
     if case.backward is None:
         return
@@ -367,7 +367,7 @@ def check_gradients(case: Case, seed: int, hidden: bool) -> None:
 
 
 def is_proven(report: Any) -> bool:
-    """Return whether a gradient check's report proves which line causes all that is wrong."""
+    """Return whether a gradient check's report proves which line causes all the errors."""
     if isinstance(report, str):
         return False
     if not report.wrong:

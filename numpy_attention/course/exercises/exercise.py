@@ -144,7 +144,7 @@ class Exercise:
     """A task with its reference implementation, test cases, hints and common mistakes.
 
     name, title: the name of the exercise and of its file, and its subject in a few words
-    lesson, position: the lesson's file name without extension, and the order in this lesson
+    lesson, position: the lesson's file name without extension, and the position in that lesson
     source: the reference implementation
     text: the task, with equations and shapes
     cases: a function cases(rng, its) that yields the Cases to check, where `its` is the module of
@@ -218,7 +218,7 @@ class Exercise:
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Yield (a case with the user's functions, the same case with the solution's functions).
+        """Yield pairs: a case with the user's functions, and the same case with the solution's.
 
         its: the module of the user's file. seed: the seed of the inputs.
         """

@@ -125,7 +125,7 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Shorten a report to at most `most` lines, and the lines on changed functions.
+    """Shorten a report to at most `most` lines, not counting lines on changed functions.
 
     The kept lines name the first wrong line of code with its likely kind of mistake, and the wrong
     gradients. Lines on provided functions that the user changed are added at the end. named:

@@ -16,7 +16,7 @@ LEFT_OUT = re.compile("you left out|you forgot|(an? |the .*|)missing")
 
 def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
-    """Find known mistakes in a user's file; return (mistakes, place, whether the place is certain).
+    """Find known mistakes in a user's file; return (mistakes, place, is_certain).
 
     mistakes: descriptions of known mistakes that have the same signature as the user's code. tree:
     the user's file. first_wrong: the line that is proven to be wrong, or None.
@@ -61,7 +61,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
-    """Return the variables that are not in the solution and that `others` except `line` compute.
+    """Return the variables that `others`, except `line`, assign and that the solution lacks.
 
     Such a variable may hold a part of what one line of the solution computes.
     """
@@ -75,14 +75,14 @@ def names(node: ast.AST) -> set[str]:
 
 
 def value_of(node: ast.stmt) -> str:
-    """Return the expression that a statement assigns or returns, or else the statement."""
+    """Return the code of the value that a statement assigns or returns, or else all its code."""
     return ast.unparse(getattr(node, "value", None) or node)
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
     """Return the wrong statements of a curated mistake, which the solution does not contain.
 
-    mistake: its description. Return [] if no curated mistake has this description.
+    mistake: its description. The list is empty if no curated mistake has this description.
     """
     return [node for changed in changed_texts(exercise, mistake)
             for node in added(exercise.solution, changed, exercise.blanks)]
@@ -95,16 +95,16 @@ def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Return a list with the code of the solution after a curated mistake was put into it.
+    """Make a curated mistake in the solution, and return a list with the resulting code.
 
-    mistake: the description of the mistake. The list is empty if the mistake is not curated.
+    mistake: its description. The list is empty if no curated mistake has this description.
     """
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements of the functions `blanks` that only the code `after` contains."""
+    """Return the statements of the code `after`, in its functions `blanks`, that `before` lacks."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old

@@ -31,7 +31,7 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 
 
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
-    """Check a file in a separate process; return (Verdict, what the user's code printed).
+    """Check a file in a separate process; return the Verdict and the output of the user's code.
 
     seconds: the time limit. If it is exceeded, the process is ended and the Verdict says so.
     Raises OSError if the file cannot be read, or if the disk has no room for the Verdict.

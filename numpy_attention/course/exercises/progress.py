@@ -18,7 +18,7 @@ TITLES = ("law", "line", "derivative", "code")
 
 
 def by_lesson() -> dict[str, list[str]]:
-    """Return {lesson: the names of its exercises}."""
+    """Return a dict from each lesson to a list of the names of its exercises."""
     found: dict[str, list[str]] = {}
     for name, exercise in EXERCISES.items():
         found.setdefault(exercise.lesson.replace("_", " "), []).append(name)
@@ -87,9 +87,9 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """Reveal a hint. Return ({title: text} of the revealed hints, titles of the remaining hints).
+    """Reveal a hint, and record it as read.
 
-    The new hint is recorded as read.
+    Return a dict {title: text} of all revealed hints, and a list of the titles of the others.
     """
     code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
         f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)

@@ -52,9 +52,9 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
     Two mistakes with signatures n₁ and n₂ have the combined signature r + (n₁ − r) + (n₂ − r),
     where r is the signature of the solution. The sum is correct if neither mistake affects the
-    other. Mistakes that change the same numbers are a pair only if neither is curated, they are in
-    different places, and they do not cancel. Only the pairs with the most curated mistakes are
-    returned. names: as in `recognized`.
+    other. Two mistakes that change the same numbers are a pair only if both are mutations, in
+    different places, and their changes do not cancel. Only the pairs with the most curated mistakes
+    are returned. names: as in `recognized`.
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
@@ -80,7 +80,7 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Return whether two mistakes are in different places and neither of them is curated."""
+    """Return whether two mistakes are mutations whose descriptions name different places."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 
@@ -136,7 +136,7 @@ def without_others(description: str, names: Set[str]) -> str:
 
 
 def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
-    """Return the names and attributes in the functions that a user wrote: {"dh", "grads.W", …}."""
+    """Return the names and attributes in the user's functions, such as {"dh", "grads.W"}."""
     wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
     return {ast.unparse(node) for function in ast.walk(tree)
             if isinstance(function, ast.FunctionDef) and function.name in wanted

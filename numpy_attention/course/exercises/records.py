@@ -56,7 +56,7 @@ class Folder:
         return self.path / f"{exercise.name.replace('-', '_')}.py"
 
     def records(self) -> dict[str, Record]:
-        """Read the progress file; return {name of an exercise: its Record}.
+        """Read the progress file; return a dict from names of exercises to Records.
 
         Raises ValueError if the contents of the file are not valid.
         """
@@ -89,7 +89,7 @@ class Folder:
 
 
 def understood(found: Any) -> dict[str, Record]:
-    """Return {name of an exercise: its Record} from the parsed JSON of a progress file.
+    """Convert the parsed JSON of a progress file to a dict from names of exercises to Records.
 
     Raises ValueError or TypeError if the JSON does not have the format of a progress file.
     """

@@ -141,10 +141,10 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """Compute the signatures of the mistakes of an exercise, and return the Mistakes, each once.
+    """Compute the signatures of an exercise's mistakes; return Mistakes without duplicates.
 
     Mutations that raise, run too long, or have the signature of the solution are left out. Raises
-    ValueError if this happens with a curated mistake.
+    ValueError if a curated mistake would be left out.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []
@@ -162,7 +162,7 @@ def computed(exercise: Exercise) -> list[Mistake]:
 
 
 def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
-    """Yield (description, whether the mistake is curated, code) for each mistake of an exercise."""
+    """Yield (description, is_curated, code) for each curated mistake, then for each mutation."""
     for right, wrong, description in exercise.mistakes:
         yield description, True, exercise.changed(right, wrong)
     for blank in exercise.blanks:
@@ -251,7 +251,7 @@ def digest(exercise: Exercise) -> str:
     """Return a digest of an exercise's solution, its curated mistakes, and the mutation code.
 
     If the digest changes, the known mistakes are computed again. The digest does not cover the
-    cases: a change of a case is noticed because it changes the signature of the solution.
+    cases: a changed case is noticed because it changes the signature of the solution.
     """
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()

@@ -38,7 +38,7 @@ class Source:
 
     @cached_property
     def parts(self) -> tuple[str, dict[str, str]]:
-        """A tuple (imports, {name: code of its definition}), in the order of the file.
+        """The code of the imports, and a dict {name: code of its definition} in file order.
 
         The code includes decorators and comments. Raises FileNotFoundError if the lessons are
         missing, and LookupError if the file does not define a name.
@@ -94,7 +94,7 @@ def is_definition(node: ast.stmt) -> bool:
 
 
 def named(node: ast.stmt) -> str:
-    """Return the name that a statement defines, or ""."""
+    """Return the name that a statement defines, or "" if it defines none."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -122,7 +122,7 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:
-    """Return (first, last), the lines of a function's body without its docstring.
+    """Return the range (first, last) of lines of a function's body, without its docstring.
 
     Lines count from 0, and `last` is the line after the body.
     """

@@ -1,6 +1,6 @@
 """Find the reference implementation of a lesson, and record the calls that the lesson makes to it.
 
-A lesson is a script in cells. The cell tagged `plain` holds the reference implementation: a whole
+A lesson is a script of cells. The cell tagged `plain` holds the reference implementation: a whole
 mechanism, forward and backward. The cells of the lesson are run until they have called both passes.
 The recorded calls can then be repeated.
 """
@@ -50,7 +50,7 @@ class Lesson(NamedTuple):
 
 
 class RecordedCall(NamedTuple):
-    """A call of a function of a reference implementation, with copies of the arguments."""
+    """A call to a function of a reference implementation, with copies of the arguments."""
 
     function: Callable
     arguments: list[Any]
@@ -66,7 +66,7 @@ class RecordedCall(NamedTuple):
 
 @dataclass
 class Reference:
-    """The reference implementation of a lesson, with recorded calls of both passes, in order.
+    """The reference implementation of a lesson, with the recorded calls to both passes, in order.
 
     name: the name of its class or, without a class, of the first function that was called.
     """
@@ -249,7 +249,7 @@ def quietly(folder: Path) -> Iterator[None]:
 
 
 class CallListener:
-    """Listener that records the calls of a lesson to its reference implementation.
+    """Listener that records a lesson's calls to its reference implementation.
 
     names: the global variables of the lesson
     codes: the code objects of the functions to record

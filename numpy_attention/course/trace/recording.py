@@ -68,7 +68,7 @@ class Step(NamedTuple):
 
 @dataclass(eq=False)
 class Call:
-    """One call of a function.
+    """One call to a function.
 
     owner: the path of the Module whose method is called, "" for the model itself, or None if the
         function is not a method of a Module
@@ -150,7 +150,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 def is_of_interest(code):
     """Return whether to record a function. code: its code object.
 
-    Functions that check arguments are not recorded, nor those of the import system or this folder.
+    Functions that check arguments, import modules or belong to this folder are not recorded.
     """
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
@@ -277,7 +277,7 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Return a list of statements: `node`, between reports of the arrays that it may fill.
+        """Return [*reports, node, *reports], with a report of each array that `node` may fill.
 
         paths: the code of each array. The two reports show whether `node` has changed an array.
         """
@@ -318,7 +318,7 @@ def expression(path):
 
 
 def arrays_in(node):
-    """Return the code of the arrays that an expression reads (x, cache.h, x[i]), each once.
+    """Return the code of each array that an expression reads, such as ["x", "cache.h", "x[i]"].
 
     Called functions are left out. Arrays that the expression does not always read are left out too,
     such as x.a in f(x.a if x else b).
@@ -449,7 +449,7 @@ class Listener:
 
 
 def arrays_of(value, name):
-    """Return [(name, array)] for an array or a number, or one pair for each array of a tuple."""
+    """Return pairs (name, array): one for an array or a number, or one per array of a tuple."""
     if isinstance(value, (np.ndarray, np.floating, float)):
         return [(name, value)]
     if type(value) is tuple and all(isinstance(one, np.ndarray) or one is None for one in value):

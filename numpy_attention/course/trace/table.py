@@ -74,7 +74,7 @@ class Row:
         return self.norms[-1]
 
     def at(self, step: int) -> "Row | None":
-        """Return the row at `step` of the longest enclosing loop, or None if it lacks this step."""
+        """Return the row at `step` of the longest enclosing loop, or None if no step matches."""
         longest = self.longest()
         if longest is None:
             return None
@@ -212,7 +212,7 @@ def nearest(given: str, known: list[str]) -> str:
 
 
 def is_of(row: Row, layer: str) -> bool:
-    """Return whether a row belongs to `layer`: the path of a part of the model, or a function."""
+    """Return whether a row belongs to `layer`, a path in the model or the name of a function."""
     if row.layer is not None and (row.layer == layer or row.layer.startswith(f"{layer}.")):
         return True
     return row.function == layer or layer in row.function.split(".")
@@ -228,7 +228,7 @@ def is_named(row: Row, pattern: str) -> bool:
 
 
 def tree_of(entries: Iterable[Entry]) -> Block:
-    """Return recorded values as a tree: a Block for each call and loop, which contains its Rows."""
+    """Return recorded values as a tree, with a Block of Rows for each call and each loop."""
     root = Block()
     for one in entries:
         unused = one.name.partition("[")[0] == "_"

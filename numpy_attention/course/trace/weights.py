@@ -112,9 +112,9 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return {path of a part of the model: [an Entry for each call of this part]}.
+    """Return {path of a part of the model: [Entry, …]}, with one Entry for each call to the part.
 
-    Each Entry is the last array with one of these `names` that the call computes.
+    The Entry is the last array that the call computes under one of the `names`.
     """
     last: dict[tuple, Entry] = {}
     for one in entries:

@@ -43,7 +43,7 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return the place of each batch of an epoch: (indices of its documents, first time step).
+        """Return a place (indices of documents, first time step) for each batch of an epoch.
 
         Without rng, the documents are sorted by length.
         """

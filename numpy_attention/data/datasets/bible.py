@@ -63,7 +63,7 @@ def load_bible_en_es(part: str = "clauses", split: str = "train", min_length: in
     """Return the sentence pairs of bible-en-es as a list of Pair, in the order of the Bible.
 
     part: "clauses" (by default 3 to 12 tokens in each sentence) or "verses" (up to 50). split:
-    "train", "valid" or "test". min_length, max_length: the least and largest number of tokens of
+    "train", "valid" or "test". min_length, max_length: the minimum and maximum number of tokens of
     each sentence, including punctuation. Raises ValueError for an unknown part or split,
     impossible lengths, or a damaged file.
     """

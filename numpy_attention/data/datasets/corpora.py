@@ -125,7 +125,7 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     """Return the sentence pairs of a corpus as a list of `Pair`.
 
     split: "train", "valid" or "test"; the test split of Multi30k is also called "test_2016_flickr".
-    min_length, max_length: the least and largest number of tokens on each side.
+    min_length, max_length: the minimum and maximum number of tokens on each side.
     count: return at most the first `count` pairs. Generated corpora return exactly this many (by
     default 20,000 / 1,000 / 1,000).
     part: for bible-en-es, "clauses" (the default), "verses" or "both". For Multi30k, "raw": the

@@ -28,7 +28,7 @@ class Corpus:
     read: the function that reads the corpus; each subclass documents its arguments
     tokenizer, lowercase: the fields of the TextForm that turned the raw text into tokens
     files: the files of a downloaded corpus
-    parts: {name of a part: the fields in which the part differs from the corpus}
+    parts: a dict from the name of a part to the fields in which the part differs from the corpus
     """
 
     kind: ClassVar[str]
@@ -88,7 +88,7 @@ class ParallelCorpus(Corpus):
 
     read(split) returns a list of Pairs. If `read` has parameters min_length and max_length, these
     limits are passed to `read`, where None means the default limits of the corpus. split_aliases:
-    {another name of a split: the split}.
+    a dict from other names of splits to splits.
     """
 
     kind: ClassVar[str] = "parallel"

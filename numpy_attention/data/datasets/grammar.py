@@ -79,9 +79,10 @@ def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None
 
 
 def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
-    """Return {phenomenon: the links (English position, French position) that show it in a pair}.
+    """Return a dict from each phenomenon of the grammar to the links of a pair that show it.
 
-    The links are sure and sorted, and a list may be empty. Each phenomenon has the links of
+    A link is (English position, French position). All links are sure. The lists are sorted, and
+    may be empty. Each phenomenon has the links of
 
         swapped adjective   an adjective and its noun, if French puts the noun first
         negation            "not", which is linked to "ne" and "pas"
@@ -243,10 +244,10 @@ def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phr
 
 
 def _pair(english: Words, french: Words, possible: Iterable[tuple[Hashable, Hashable]]) -> Pair:
-    """Return the pair of these words, with elision in French.
+    """Build a Pair from words of both languages, and apply elision to the French words.
 
-    A word is (word, key). Words with the same key have a sure link. possible: pairs of keys whose
-    words have a possible link.
+    Each word is given as (word, key). Words with the same key have a sure link. possible: pairs of
+    keys whose words have a possible link.
     """
     words = [word for word, _ in french]
     for k in range(len(words) - 1):

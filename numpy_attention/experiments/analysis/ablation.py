@@ -48,7 +48,7 @@ def sampled(rng: np.random.Generator) -> Weigh:
 
 
 def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
-    """Return 1 at the chosen position of each row and 0 elsewhere; all 0 if nothing is visible."""
+    """Return weight 1 at each row's chosen position, 0 elsewhere, and 0 if nothing is visible."""
     weights = np.zeros_like(scores)
     some = visible.any(-1, keepdims=True).astype(scores.dtype)
     np.put_along_axis(weights, chosen[..., None], some, -1)
@@ -165,7 +165,7 @@ class Ablation:
     alive = used        # its name before 1.1
 
     def cost(self, change: str, words: str = "all") -> Cost:
-        """Return the Cost of a change on a group of words. Raises ValueError if not measured."""
+        """Return the Cost of a change on a group of words. Raises ValueError if there is none."""
         change = FORMER.get(change, change)
         for one in self.costs:
             if (one.change, one.words) == (change, words):

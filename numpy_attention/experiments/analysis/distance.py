@@ -26,7 +26,7 @@ class Distances:
     counts: dict[str, Array]
 
     def more_than(self, first: "Distances", rng: np.random.Generator) -> dict[str, Interval]:
-        """Return {group: how much this loss exceeds another model's loss, in nats per token}.
+        """Return the excess over another model's loss, in nats per token, as {group: Interval}.
 
         first: the Distances of the other model. The differences are paired by row. Raises
         ValueError if `first` was measured on another text or with other batches.

@@ -54,8 +54,8 @@ def sums(arrays: Sequence[Array]) -> Array:
 def groups_of(batches: Any) -> dict[str, list[Array]]:
     """Group targets by how many tokens ago they last occurred.
 
-    Return {name of a group: [for each batch, a mask (T, B) of the targets in the group]}. The first
-    group is "all", which is the only group for the batches of a translator.
+    Return {group: masks}, with a mask (T, B) of the group's targets for each batch. The groups are
+    "all" and, unless the batches are a translator's, "1 to 5 ago", …, "not since".
     """
     everything = []
     ago = []
@@ -80,7 +80,7 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
 def last_seen(inputs: Array, targets: Array, past: Array | None) -> tuple[Array, Array]:
     """Return how many tokens ago each target last occurred, and the `past` for the next batch.
 
-    inputs, targets (T, B). past: the time steps before `inputs`, at most RECENT[-1] of them, or
+    inputs, targets (T, B). past: the inputs of up to RECENT[-1] time steps before `inputs`, or
     None. A target that equals the input of its time step occurred 1 token ago. The distances (T, B)
     are inf beyond RECENT[-1], and NaN at padding.
     """

@@ -1,8 +1,8 @@
 """Measure how soon a language model recovers from errors in its past.
 
 Salton et al. 2017 expect attention to look past recent errors. Here the last words that a model has
-read are replaced by random ones. The increase in the loss of the following words shows how long the
-model is misled.
+read are replaced with random ones. The increase in the loss of the following words shows how long
+the model is misled.
 """
 
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ ROWS = 50       # passages in a batch
 
 @dataclass(frozen=True)
 class Passages:
-    """N passages of a text, and copies in which some words are replaced by random words.
+    """N passages of a text, and copies in which some words are replaced with random words.
 
     own, disturbed: batches of the unchanged and of the changed passages; each passage is read at
     once from an empty state. starts: for each passage, the index of the first token after the
-    replaced words. following: the largest number of targets measured from this token on.
+    replaced words. following: the maximum number of targets measured from this token on.
     """
 
     own: DocumentBatches
@@ -41,10 +41,10 @@ class Passages:
 
 def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following: int = 20,
               number: int = 500, past: int = 35) -> Passages:
-    """Cut a text into passages, and replace some words of each passage by random words.
+    """Cut a text into passages, and replace some words of each passage with random words.
 
     batches: TextBatches or DocumentBatches. words: how many words of a passage are replaced,
-    including ends of sentences. following: the largest number of targets that are measured after
+    including ends of sentences. following: the maximum number of targets that are measured after
     these words. number: how many passages are drawn; if there are fewer, all are used.
 
     A text read in windows of `steps` tokens is cut into passages of past + following tokens.
@@ -96,7 +96,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
 
 
 def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
-    """Return the ids of each stream or document, from the first input to the last target."""
+    """Return the token ids of each stream or document, with the first input and the last target."""
     if isinstance(batches, DocumentBatches):
         return [list(document) for document in batches.documents]
     streams = np.concatenate([batches.inputs[:1], batches.targets])         # (length + 1, B)
@@ -107,7 +107,7 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 class Recovery:
     """How much a model's loss increases after words that were replaced, in nats per token.
 
-    loss, tokens: the mean loss and the number of the measured tokens in the unchanged passages
+    loss, tokens: the mean loss and the number of measured tokens in the unchanged passages
     excess: {distance: increase}, where distance 1 is the first token after the replaced words
     mean: the mean increase over all distances
     rows: the increases, an array with a row for each passage and a column for each distance; NaN
@@ -130,7 +130,7 @@ class Recovery:
         check_kind("`first`", first, Recovery, "a Recovery, as returned by recover()")
         if not np.array_equal(np.isnan(self.rows), np.isnan(first.rows)):
             raise ValueError("the two results cover different passages; pass the same Passages to "
-                             "both calls of recover()")
+                             "both calls to recover()")
         return _intervals(self.rows - first.rows, rng)
 
 
@@ -165,9 +165,9 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 
 
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-    """Return {distance: mean increase, with interval}, and the mean over all distances.
+    """Return {distance: Interval of the mean increase}, and the Interval over all distances.
 
-    rows (N, following): the increases, NaN beyond a passage's end. Empty distances are left out.
+    rows (N, following): the increases, NaN beyond a passage's end. Columns of NaN are left out.
     """
     known = ~np.isnan(rows)
     rows = np.where(known, rows, 0)

@@ -77,7 +77,7 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def _terms(model: Any, batches: Any) -> Any:
-    """Yield ({role: ∂L/∂h (T, B, n) through this role}, the mask of words (T, B)) per batch."""
+    """For each batch, yield {role: ∂L/∂h (T, B, n) through it} and the mask of words (T, B)."""
     grads = model.zeros_like()
     state = None
     for batch, carried in in_order(batches):
@@ -90,7 +90,7 @@ def _terms(model: Any, batches: Any) -> Any:
 
 
 def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
-    """Return the mean, with its interval, of all values that are not NaN; None if all are NaN."""
+    """Return the Interval of the mean of all values that are not NaN, or None if all are NaN."""
     known = [~np.isnan(one) for one in values]
     if not any(one.any() for one in known):
         return None
@@ -100,7 +100,7 @@ def _mean(values: list[Array], rng: np.random.Generator) -> Interval | None:
 
 def _root(squares: list[Array], positions: list[Array],
           rng: np.random.Generator) -> Interval | None:
-    """Return √(Σ squares / Σ positions) with its interval, or None if `squares` is empty."""
+    """Return the Interval of √(Σ squares / Σ positions), or None if `squares` is empty."""
     if not squares:
         return None
     return Interval(*np.sqrt(mean_interval(sums(squares), sums(positions), rng)).tolist())

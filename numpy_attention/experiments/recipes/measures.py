@@ -38,7 +38,7 @@ def metric_of(low: float, high: float) -> str:
 
 
 def length_edges(names: Iterable[str]) -> list[int]:
-    """Return the edges of the length ranges in names of metrics: 1, 11 for "bleu_of_1_to_10"."""
+    """Return the edges of the length ranges in metric names: [1, 11] for "bleu_of_1_to_10"."""
     found = [tuple(map(int, match.groups())) for match in map(LENGTHS.fullmatch, names) if match]
     return sorted({edge for low, high in found for edge in (low, high + 1)})
 
@@ -60,7 +60,7 @@ def by_length(trained: Any, data: Any, wanted: Iterable[str], beam: int, ranks: 
 
 
 def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, float]:
-    """Return {metric in PHENOMENA: pointing accuracy on the links of its phenomenon}."""
+    """Return the pointing accuracy on each phenomenon's links: {"pointing_negation": 0.9, …}."""
     weights = trained.attend(data)
     found: dict[str, float] = {}
     for name, metric in PHENOMENA.items():
@@ -71,5 +71,5 @@ def by_phenomenon(trained: Any, data: Any, rng: Generator | None) -> dict[str, f
 
 
 def only(pairs: Sequence[Pair], name: str) -> list[Pair]:
-    """Return copies of the pairs with only the sure links of one phenomenon of the grammar."""
+    """Return copies of the pairs with only the sure links of the phenomenon called `name`."""
     return [replace(pair, sure=frozenset(phenomena(pair)[name])) for pair in pairs]

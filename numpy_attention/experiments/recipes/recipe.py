@@ -96,8 +96,8 @@ class Recipe:
         """Measure a trained run on a split of the corpus; return {metric: value}.
 
         trained: a run that `create` returned, after training. data: the split. wanted: names of
-        metrics. The result has those that the corpus supports, and may have others. rng: if given,
-        add the ends of each metric's confidence interval, `…_low` and `…_high`.
+        metrics. The result has the wanted metrics that the corpus supports, and may have more. rng:
+        if given, add the ends of each metric's confidence interval, `…_low` and `…_high`.
         """
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:
@@ -122,7 +122,7 @@ def run(
 ) -> list[dict[str, Any]]:
     """Train a recipe or resume its run in `folder`, and measure it.
 
-    Return lines for `recipes.results`, in which `threads` is the number of threads of all ranks.
+    Return dicts to pass to `results.append`. Their "threads" is the number of threads of all ranks.
     threads: the number of threads of each rank. With None, a resumed run keeps its number, and a
     new run chooses it by the size of a step.
 

@@ -136,7 +136,7 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> s
 
     A table shows the mean over seeds, ± the standard deviation. Brackets contain the confidence
     interval, whose ends are averaged over seeds. recipes: {name: Recipe}. Rows are in the order of
-    this dict, followed by other recipes. The baselines of its recipes follow each table.
+    this dict, and recipes not in it come last. Below each table are the baselines of its recipes.
     """
     lines = [check(line) for line in as_list("lines", lines, "results")]
     if not lines:
@@ -207,7 +207,7 @@ def _all_of(values: Iterable[int]) -> str:
 
 
 def put_tables(text: str, tables: str) -> str:
-    """Return `text`, a document, with `tables` between its two markers, START and END.
+    """Return the document `text` with `tables` between its markers START and END.
 
     Raises ValueError unless each marker occurs once, and START comes first.
     """

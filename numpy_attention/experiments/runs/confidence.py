@@ -36,7 +36,7 @@ def with_ends(name: str, value: float, ends: tuple[float, float] | None) -> Figu
 
 def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
-    """Return {name: the perplexity per token, or per word if `words` is given}.
+    """Return the perplexity per token, or per word if `words` is given, as {name: perplexity}.
 
     found: the result of `evaluate`. rng: if given, add the ends of the confidence interval, which
     requires `found.rows`. A single row has no interval. words: the number of words in each row.
@@ -106,7 +106,7 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
-    """Return {name: whole} and, with rng, the ends of its confidence interval.
+    """Return a fraction as {"aer": 0.2}, or with rng {"aer": 0.2, "aer_low": 0.1, "aer_high": 0.3}.
 
     whole: a fraction over the whole text. shares, counts: the fraction in each sentence, and the
     denominator of this fraction.

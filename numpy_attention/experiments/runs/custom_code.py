@@ -47,7 +47,7 @@ OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", 
 
 
 def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
-    """Replace the classes in settings by names. Return the new settings and {name: CustomClass}.
+    """Replace the classes in settings with names. Return the new settings and {name: CustomClass}.
 
     Raises ValueError for a class of the package, a class without a file, and for two different
     files with the same name.
@@ -68,18 +68,18 @@ def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Cust
 
 
 def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) -> dict[str, Any]:
-    """Return settings in which the names in `own`, {name: CustomClass}, are replaced by classes."""
+    """Return settings in which the name of each CustomClass in `own` is replaced with the class."""
     return {setting: own[value].kind if isinstance(value, str) and value in own else value
             for setting, value in settings.items()}
 
 
 def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
-    """Return {"mine.py:Bilinear": SHA-256 of mine.py, …} for `own`, {name: CustomClass}."""
+    """Return the SHA-256 of each class's file, as {"mine.py:Bilinear": SHA-256 of mine.py, …}."""
     return {name: one.code.digest for name, one in own.items()}
 
 
 def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError if `known`, {name of a class: digest}, has a class that no setting uses."""
+    """Raise ValueError if `known`, {class name: digest}, names a class that no setting uses."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
         raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
@@ -103,8 +103,8 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
           folder: str | Path) -> CustomClass:
     """Return the CustomClass called `name` from `candidates`, which are files and classes.
 
-    known, folder: as in `confirmed`. Raises ValueError if no candidate has this name, or if its
-    file has another digest.
+    known, folder: as in `confirmed`. Raises ValueError if no candidate has this name, or if the
+    digest of its file is not the one in `known`.
     """
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates

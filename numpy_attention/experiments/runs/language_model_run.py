@@ -188,7 +188,7 @@ class LanguageModelRun(Trained):
             for k, choice in enumerate(choices))
 
     def attend(self, tokens: Sequence[str]) -> Array:
-        """Return attention weights (S, S) over the tokens of a sentence; S is 1 + their number.
+        """Return attention weights (S, S) over a sentence, where S is 1 + the number of tokens.
 
         Row t is the state after </s> and t tokens, from which the next token is predicted. Column s
         is the state after </s> and s tokens. Entries are NaN for s ≥ t and outside the model's
@@ -222,8 +222,8 @@ class LanguageModelRun(Trained):
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
         """Return the weights as an array over all positions read, NaN outside memory and window.
 
-        weights: over the states in memory, oldest first; if None, None is returned. positions: the
-        number of positions read, the last of which is the query.
+        weights: the weights of the states in memory, oldest first; for None, return None.
+        positions: the number of positions read, the last of which is the query.
         """
         if weights is None:
             return None

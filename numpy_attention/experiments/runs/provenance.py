@@ -101,7 +101,7 @@ def blas() -> str:
 def processor() -> str:
     """Describe the processor for which numba compiles kernels, with a digest of its features.
 
-    On a processor with another description, an update of the same weights may differ in the last
+    On processors with different descriptions, an update of the same weights may differ in the last
     digit.
     """
     _, name, in_kernels = cpu_target.target_context.codegen().magic_tuple()

@@ -68,7 +68,7 @@ How = TypeVar("How", bound=Training)
 
 
 def kind_in(about: dict[str, Any]) -> str:
-    """Return the kind of run that a checkpoint's `about` records, or "plain model" if none."""
+    """Return the kind of run in a checkpoint's `about`, or "plain model" if there is no kind."""
     return about.get("about", {}).get("kind", "plain model")
 
 
@@ -76,8 +76,8 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
     """Return the configuration in a checkpoint, with the current names of the model's settings.
 
     about: as `checkpoint.load_about` returns it. vocabularies: names of entries that must contain a
-    vocabulary. Raises ValueError if such an entry has none, if the configuration does not match
-    the schema RUN, or if it lists a class that no setting uses.
+    vocabulary. Raises ValueError if one of these entries has no vocabulary, if the configuration
+    does not match the schema RUN, or if it lists a class that no setting uses.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
@@ -93,7 +93,7 @@ def upgraded(configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 def training_from(kind: type[How], saved: dict[str, Any]) -> How:
-    """Build a training of class `kind` from saved fields. Raises ValueError for unknown fields."""
+    """Build settings of class `kind` from saved fields. Raises ValueError for unknown fields."""
     check_known("training", saved, {one.name for one in fields(kind)}, "this version")
     return kind(**saved)
 
@@ -115,7 +115,7 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
     """Raise ValueError for a saved setting that the model called `name` cannot have.
 
-    Such a setting is unknown, has another type than the default, or is a size larger than
+    Such a setting is unknown, differs in type from the default, or is a size larger than
     `parameters`, the number of saved parameters.
     """
     defaults = settings_of(name)

@@ -129,7 +129,7 @@ class Trained:
                 ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
         """Return the Trainer that `fit` uses, for user-defined training loops.
 
-        threads: the number for all ranks together. The other arguments are those of `fit`. Raises
+        threads: the number of threads of all ranks. The other arguments are those of `fit`. Raises
         ValueError if a batch has fewer rows than there are ranks.
         """
         how = self.training
@@ -199,7 +199,7 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """Return the Selection of the training text. `selected` describes kind and the errors."""
+        """Return the Selection of the training text. See `selected` for `kind` and exceptions."""
         return selected(self.corpus, kind, self.folder)
 
     def configuration(self) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
     """Copy the pretrained vectors of a file into the rows of an embedding.
 
     Rows of words that are not in the file keep their initial values. Return a dict with "digest",
-    "other_case" and "skipped" as in Vectors, and "found", how many words have a vector.
+    "other_case" and "skipped" as in Vectors, and "found", the number of words with a vector.
     setting: the name of the setting for the embedding size, for messages. Raises ValueError for
     vectors of another size or a file without any of the words, and the errors of `read_vectors`.
     """
@@ -288,7 +288,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
 
 
 def how_shared(trainer: Trainer) -> str:
-    """Describe how a resumed run changes its number of ranks; return "" if it does not change."""
+    """Describe the new number of ranks of a resumed run. Return "" if the number is the same."""
     ranks, before = trainer.ranks.count, trainer.ranks_before
     if ranks == before:
         return ""

@@ -26,7 +26,7 @@ class Translation:
     finished: bool = True               # False: the limit was reached before </s>
 
     def unknown_replaced(self) -> list[str]:
-        """Return the target with each <unk> replaced by the source word with the largest weight.
+        """Return the target, with the source word of the largest weight in place of each <unk>.
 
         This copies names and numbers (Luong et al. 2015, section 4.2, without their dictionary).
         """
@@ -41,7 +41,7 @@ class Translation:
                                  **options)
 
     def _labels(self) -> tuple[list[str], list[str]]:
-        """Return two lists of tokens, for the columns and the rows of the weights, with </s>."""
+        """Return the tokens that label the columns and the rows of the weights, with </s>."""
         end = [SPECIAL_TOKENS[EOS]]
         return self.source + end, self.target + end * (len(self.weights) - len(self.target))
 
@@ -60,7 +60,7 @@ def check_sentence(sentence: Sentence, name: str) -> None:
 
 
 def in_source_order(weights: Array) -> Array:
-    """Return weights (T, S) over a reversed source with columns in original order, </s> last."""
+    """Reverse the columns of weights (T, S) over a reversed source, but keep </s> last."""
     return np.concatenate([weights[:, -2::-1], weights[:, -1:]], axis=1)
 
 

@@ -5,7 +5,7 @@
 Equal sizes could hide a missing transpose, and a bias of 0 could hide that the bias is forgotten.
 So parameters, inputs and upstream gradients are random. The sequences of a batch differ in length,
 and words repeat. CASES is {name: build}, where build(rng, dtype) returns a Case. The Case in
-float32 has the numbers of the Case in float64, rounded.
+float32 has the same numbers as the Case in float64, rounded.
 """
 
 from functools import partial

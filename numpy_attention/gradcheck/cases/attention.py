@@ -24,7 +24,7 @@ from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, res
 
 
 def attention(rng, dtype, create, queries=Q):
-    """Return the Case of an attention on three sentences, with no, some and all words masked."""
+    """Return the Case of an attention on three sentences: unmasked, partly and fully masked."""
     layer = randomize(create(rng, dtype), rng)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
@@ -91,7 +91,7 @@ WIDE = 7
 
 
 def score_cases():
-    """Return {title: build} for each valid (score, window). build(rng, dtype) returns a Case."""
+    """Return {title: build} for valid pairs (score, window). build(rng, dtype) returns a Case."""
     pairs = [(score, window) for score in SCORES for window in WINDOWS]
     return {title(*pair): partial(chosen, *pair) for pair in pairs if pair not in REFUSED}
 
@@ -162,7 +162,7 @@ def history_cases():
 
 
 def history(rng, dtype, score, window=None, queries=None):
-    """Return the Case of a score over a history, all steps in one call. queries: as in `chosen`."""
+    """Return the Case of a score over a history, all queries in one call. queries: see `chosen`."""
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
     layer = randomize(create(rng, queries), rng)
@@ -175,7 +175,7 @@ def history(rng, dtype, score, window=None, queries=None):
 
 
 def reads_queries(case):
-    """Return whether backward returns a gradient of the queries, or a pass raises an exception."""
+    """Return True if backward returns a gradient of the queries, or if a pass raises an error."""
     try:
         contexts, weights, cache = case.forward(*case.inputs)
         dqueries, *_ = case.backward(contexts, weights, cache, case.target.zeros_like())

@@ -33,8 +33,8 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 def checks_of(one):
     """Return {title: check} for `one`, a user's class or function case(rng).
 
-    Each check is a function check(rng) that returns a Report. Raises ValueError if the kind of the
-    class, or an argument for building an object, is unknown.
+    Each check is a function check(rng) that returns a Report, or raises ValueError if an argument
+    of the class cannot be guessed. Raises ValueError if the kind of the class is unknown.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -83,7 +83,7 @@ def runs(build):
 
 
 def check_as_it_is(function, rng):
-    """Check the case that a user's function returns. Raises TypeError for any other result."""
+    """Check the case that a user's function returns. Raises TypeError if this is not a case."""
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
         kinds = [type(one).__name__ for one in (given if isinstance(given, tuple) else [given])]
@@ -109,14 +109,14 @@ def cases_of(one):
 
 
 def attentions(one):
-    """Return {title: build} for an attention class; a SoftmaxAttention has an item per window."""
+    """Return {title: build} for an attention class; a SoftmaxAttention has one item per window."""
     windows = WINDOWS if issubclass(one, SoftmaxAttention) else ["global"]
     return {one.__name__ if window == "global" else f"{one.__name__} {window}":
             partial(attention.chosen, one, window) for window in windows}
 
 
 def layer(one, rng, dtype):
-    """Return the Case of `one`, a layer class whose first size is D, with input x (T, B, D)."""
+    """Return the Case of a layer of class `one` with input size D, on an input x (T, B, D)."""
     create = getattr(one, "create", one)
     asked = required(create, first=int(create is not one))
     sizes = {name: D if name in INPUTS else OTHERS.get(name) for name in asked}
@@ -135,7 +135,7 @@ def layer(one, rng, dtype):
 
 
 def model(one, rng, dtype):
-    """Return the Case of the training loss of `one`, a user-defined model, on few sentences."""
+    """Return the Case of the training loss of `one`, a user-defined model, on a few sentences."""
     create = getattr(one, "create", None)
     asked = ["create"] if create is None else required(create)
     unknown = [name for name in asked if name not in MODELS]

@@ -133,7 +133,7 @@ def attentive_text(rng, dtype):
 
 
 def loss(rng, dtype, create, batch, **settings):
-    """Return a Case of a model's loss_and_grad on a batch, as training calls loss_and_grad."""
+    """Return the Case of a model's loss_and_grad on a batch, called as in training."""
     model = create(rng, dtype, **settings)
 
     def read_out_and_targets():

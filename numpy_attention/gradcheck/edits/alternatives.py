@@ -39,11 +39,11 @@ class Alternatives:
         self.stored = None      # (line, name) of each name that the function stores
 
     def calls_known(self, node):
-        """Return whether a node is a call of one of the functions that may be edited."""
+        """Return whether a node is a call to one of the functions that may be edited."""
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
-        """Return the names of the gradients that exist before a statement, such as arguments."""
+        """Return the names of the gradients that exist before a statement, including arguments."""
         if self.stored is None:
             self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
                            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -51,9 +51,9 @@ class Alternatives:
         return set(filter(is_gradient, stored | {one.arg for one in self.tree.args.args}))
 
     def fitting(self, wholes):
-        """Return code of masks, such as "mask[:, None]", that broadcast to a shape in `wholes`.
+        """Return mask expressions, such as "mask[:, None]", that broadcast to a shape in `wholes`.
 
-        If `wholes` is empty, return the code of every mask with every index in CUTS.
+        If `wholes` is empty, return an expression for every mask with every index in CUTS.
         """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
@@ -73,7 +73,7 @@ class Alternatives:
         return set(shapes)
 
     def shapes_of_value(self, value):
-        """Return the set of known shapes of an expression, `value`.
+        """Return the set of known shapes of the expression `value`.
 
         An operation other than @ that reads a gradient is assumed to have the gradient's shapes.
         """
@@ -91,10 +91,7 @@ class Alternatives:
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):
-        """Return whether two paths name parameters with the same number of axes.
-
-        If so, the user may have mistaken one parameter for the other.
-        """
+        """Return whether both paths are parameters with the same number of axes, easy to mix up."""
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 

@@ -58,7 +58,7 @@ class Written:
 
 
 def keys_of(node):
-    """Return {key: None} for the constant keys of a node dict(c=c) or {"c": c}, else {}."""
+    """Return the constant keys of a node dict(c=c) or {"c": c} as {key: None}, otherwise {}."""
     if isinstance(node, ast.Call) and path_of(node.func) == "dict":
         return {one.arg: None for one in node.keywords if one.arg}
     if isinstance(node, ast.Dict):
@@ -76,7 +76,7 @@ def fits(shape, cut, whole):
 
 
 def part_of(shape, index):
-    """Return the shape of x[index] for an x of this shape, or None if it is unknown.
+    """Return the shape of x[index] for an x of this shape, or None if the result is unknown.
 
     index: a syntax tree. Indices that are not slices are assumed to be integers.
     """

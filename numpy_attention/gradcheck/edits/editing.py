@@ -22,7 +22,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One edit of a function, which replaces the syntax tree `before` by `after`.
+    """One edit of a function, which replaces the syntax tree `before` with `after`.
 
     place, kind: the Place of the edited statement, and the kind of mistake that the edit repairs
     function, tree: the function and its unedited syntax tree
@@ -54,7 +54,7 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The added statement if the edit only adds one after an existing statement, or None."""
+        """The added statement, if the edit only adds a statement after another one, or None."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None
@@ -63,7 +63,7 @@ class Edit:
     def is_apart(self):
         """Whether the edit may affect gradients on which the unedited statement has no influence.
 
-        This is true if it adds a statement, or changes a call that has `grads` as an argument.
+        This is true if the edit adds a statement, or changes a call with `grads` as an argument.
         """
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
@@ -158,7 +158,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add edits of the subexpressions of `node`, then of `node`. more: additional variants."""
+        """Add edits of the parts of `node`, then of `node` itself. more: additional variants."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -168,7 +168,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
             self.add(self.statement, kind, node, variant, slot, variant)
 
     def add(self, statement, kind, old, new, slot, *nodes):
-        """Add to the list an Edit that replaces `old` by `new` somewhere in `statement`."""
+        """Add to the list an Edit that replaces `old` with `new` somewhere in `statement`."""
         if self.at is None or self.at.line != statement.lineno:
             qualname = self.function.__qualname__.replace("<locals>.", "")
             self.at = Place(qualname, self.function.__code__.co_filename, statement.lineno, "edit",
@@ -178,7 +178,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 
 
 def swappable(node, other):
-    """Return whether the values of two statements may be exchanged, as a possible repair.
+    """Return whether swapping the values of two statements is a possible repair.
 
     Either both statements assign to an element (x[i] = …), or both assign to a name, or both use
     the same operator, such as +=.

@@ -1,4 +1,4 @@
-"""Alternatives to an expression, by kind of mistake."""
+"""Alternatives to an expression, each with the kind of mistake that it fixes."""
 
 import ast
 
@@ -85,10 +85,10 @@ class ExpressionEdits(Alternatives):
                 yield "wrong variable", parsed(entry)
 
     def argument_variants(self, node):
-        """Yield (kind, expression) to replace a call.
+        """Yield (kind, expression) for each alternative to the call `node`.
 
-        The expression is the call with other gradients as arguments, or x to replace x.copy(), or a
-        copy of a gradient to replace zeros_like(…).
+        The alternatives are calls with other gradients as arguments, x for x.copy(), and copies of
+        gradients for zeros_like(…).
         """
         yield from self.parameter_variants(node)
         name = path_of(node.func)
@@ -114,7 +114,7 @@ class ExpressionEdits(Alternatives):
                     yield "missing term", with_argument(node, i, both)
 
     def parameter_variants(self, node):
-        """Yield (kind, call): the call `node` with gradients of other parameters as arguments.
+        """Yield ("exchanged", copy of the call) with gradients of other parameters as arguments.
 
         Either one argument becomes the gradient of another parameter, or the names of all arguments
         that are gradients of parameters get another ending, such as _b.
@@ -155,7 +155,7 @@ class ExpressionEdits(Alternatives):
         yield "mask backward", changed(node, **{name: whole})
 
     def weighted(self, node):
-        """Yield (kind, (x * dx).sum()) for each array x, to replace dx.sum() or dx.mean()."""
+        """If `node` is dx.sum() or dx.mean(), yield (kind, (x * dx).sum()) for x shaped like dx."""
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))
         if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (
@@ -199,7 +199,7 @@ class ExpressionEdits(Alternatives):
 
 
 def stepped(node):
-    """Return {"t"} for an index such as t, t + 1 or t - 1, with any name t, otherwise set()."""
+    """Return the name in an index such as t, t + 1 or t - 1, as a set {"t"}, otherwise set()."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name):

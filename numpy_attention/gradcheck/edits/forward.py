@@ -97,7 +97,7 @@ class EditingForward(Editing):
     def takes_out(self, node, variant):
         """Return whether a variant removes a call, or changes the order of a list made by append.
 
-        For example, replacing x.sum(0) or np.where(mask, x, 0) by x removes a call. The order of
+        For example, replacing x.sum(0) or np.where(mask, x, 0) with x removes a call. The order of
         the list matters, because the backward pass reads the same list.
         """
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -106,7 +106,7 @@ class EditingForward(Editing):
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """Yield (kind, np.where(mask, a, b)) with another b, unless the present b is −∞."""
+        """Yield (kind, np.where(mask, a, b)) with another b, unless the current b is −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -120,7 +120,7 @@ class EditingForward(Editing):
             yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
     def buffer_variants(self, node):
-        """Yield (kind, call), a call without `out`, which returns a new array instead."""
+        """If a call has `out`, yield ("buffer", the call without it), which returns a new array."""
         if any(one.arg == "out" for one in node.keywords):
             yield "buffer", without_keyword(node, "out")
 
@@ -156,7 +156,7 @@ class ForwardRepairs(Repairs):
         self.size = size if np.isfinite(size) else 0.0
 
     def direction(self, rng):
-        """Draw a direction of length 1 in the space of all variables, {name: array}."""
+        """Return a random direction {name: array} of length 1 in the space of all variables."""
         drawn = {name: rng.standard_normal(array.shape) for name, array in self.kept.items()}
         return {name: array / norm(drawn) for name, array in drawn.items()}
 
@@ -166,7 +166,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return the errors (see `off`) without an edit; [] if one is infinite or a pass raises."""
+        """Return `off()` without an edit, or [] if a pass raises or an error is not finite."""
         with quiet():
             try:
                 found = self.off()
@@ -177,7 +177,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def gradients_before(self):
-        """Return {name: gradient} without an edit; {} if no upstream is drawn or a pass raises."""
+        """Return {name: gradient} without an edit, or {} if a pass raises or upstream is empty."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}

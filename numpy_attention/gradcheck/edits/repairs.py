@@ -89,7 +89,7 @@ class Repairs:
         return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, edit=None):
-        """Return {name: gradient} with an edit, or without if it is None; {} if a pass raises."""
+        """Return {name: gradient} with the edit, if one is given, or {} if a pass raises."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -101,10 +101,7 @@ class Repairs:
 
     @contextmanager
     def edited(self, edit):
-        """Apply an edit inside this context. Raises Declined if the edited code does not compile.
-
-        If the edit is None, the code is unchanged.
-        """
+        """Apply an edit inside this context; None leaves the code unchanged. May raise Declined."""
         codes = []
         if edit is not None:
             code, before = edit.code(), edit.function.__code__
@@ -143,9 +140,9 @@ class Repairs:
         """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
         reach: the dict that `reach()` returns. Edits of lines that reach exactly these gradients,
-        or are not in `reach`, come first. Edits of lines that do not reach all of them are left
-        out. innocent: {(file, line)} of correct lines. Their edits are left out as well, except
-        edits that may affect gradients computed in other lines.
+        or are not in `reach`, come first. Edits of lines that do not reach all these gradients are
+        left out. innocent: {(file, line)} of correct lines; only edits of the kinds in
+        IN_CORRECT_LINES are tried there. Edits that are apart (`is_apart`) are never left out.
         """
         first, then = [], []
         for edit in self.edits:
@@ -195,7 +192,7 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Listener that replaces the values of one place of a forward by copies."""
+    """Listener that replaces the values of one place of a forward with copies."""
 
     number: int
 

@@ -1,4 +1,4 @@
-"""Alternatives to a whole statement and statements to add after it, each with a kind of mistake."""
+"""Alternatives to a statement, or additions after it, each with the kind of mistake it fixes."""
 
 import ast
 
@@ -24,7 +24,7 @@ class StatementEdits(Alternatives):
     """Mixin that yields alternatives to statements."""
 
     def statement_variants(self, node):
-        """Yield (kind of mistake, statements) for each alternative to a statement."""
+        """Yield (kind of mistake, list of statements) for each alternative; [] removes `node`."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
@@ -47,10 +47,10 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """Yield (kind, [statement, dX += dY @ W.T]) to replace a statement that computes dY.
+        """Yield ("missing term", [statement, added statement]) for a statement that computes dY.
 
-        The second statement may also be dW += dY.T @ A. W and A are any arrays whose shapes match.
-        Only gradients dX and dW that exist before the statement are used.
+        The added statement is dX += dY @ W.T or dW += dY.T @ A, for arrays W and A whose shapes
+        match. Only gradients dX and dW that exist before the statement are used.
         """
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
@@ -64,7 +64,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield code of products of shape `wanted` with the gradient `name` of shape `shape`."""
+        """Yield products of shape `wanted`, such as "dy @ W.T", that have the gradient `name`."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]
@@ -89,9 +89,9 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield (kind, [statement]) to replace x[i] = y or x[i] += y, with another index i.
+        """Yield ("axis", [statement]) with another index i in x[i] = y or x[i] += y.
 
-        Also yield x[i] += y to replace x += y[:, None].
+        If the statement is x += y or x += y[:, None], yield x[i] += y.
         """
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -115,7 +115,7 @@ class StatementEdits(Alternatives):
 
 
 def cut_from_behind(node):
-    """Yield the tuple x[:, -n:], x[:, :-n] to replace the tuple x[:, :n], x[:, n:]."""
+    """If `node` is the tuple x[:, :n], x[:, n:], yield the tuple x[:, -n:], x[:, :-n]."""
     if len(node.elts) != 2 or not all(isinstance(one, ast.Subscript) for one in node.elts):
         return
     first, second = (ast.unparse(one) for one in node.elts)

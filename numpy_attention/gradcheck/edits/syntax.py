@@ -74,7 +74,7 @@ def with_item(values: list[Any], i: int, *new: Any) -> list[Any]:
 
 
 def exchanged(values: list[Any], i: int, k: int) -> list[Any]:
-    """Return a copy of a list with the items i and k exchanged."""
+    """Return a copy of a list with the items i and k swapped."""
     return with_item(with_item(values, i, values[k]), k, values[i])
 
 
@@ -84,7 +84,7 @@ def opposite_sign(node: Any) -> Any:
 
 
 def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (name, expression) to replace an operation.
+    """Yield (name, expression) for each replacement of an operation in `table`.
 
     table: {operator: [(name, pattern)]}. {0} and {1} in a pattern are the operands.
     """
@@ -112,7 +112,7 @@ def without_keyword(call: Any, name: str) -> Any:
 
 
 def with_axis(call: Any, axis: str) -> Any:
-    """Return a copy of `call`, a reduction such as sum, with another axis. axis: its code."""
+    """Return a copy of `call`, a reduction such as sum, with the axis given by the code `axis`."""
     if any(one.arg == "axis" for one in call.keywords):
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one

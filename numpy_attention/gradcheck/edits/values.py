@@ -1,4 +1,4 @@
-"""Alternatives to the value of a statement that computes a gradient, by kind of mistake."""
+"""Alternatives to the right side of a gradient assignment, with the kind of mistake each fixes."""
 
 import ast
 
@@ -28,7 +28,7 @@ class ValueEdits(Alternatives):
         yield from self.value_variants(value, self.alike(statement), self.shapes_of(statement))
 
     def value_variants(self, value, alike, shapes=()):
-        """Yield (kind of mistake, expression) to replace the expression `value` of a gradient.
+        """Yield (kind of mistake, expression) for each alternative to the gradient `value`.
 
         alike: the names of arrays that have the shape of the gradient. shapes: its known shapes.
         """
@@ -65,7 +65,7 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Yield (kind, expression): the gradient `text` with a further term or factor.
+        """Yield (kind, expression), adding a term or factor that the gradient `text` may lack.
 
         The term is another gradient, or a negative weighted sum as in the gradient of a softmax.
         The factor is a local derivative, such as 1 − y². text: the code of the gradient. alike: the
@@ -96,7 +96,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield (kind, expression): `value` with one of its repeated names replaced by another."""
+        """Replace a name that `value` has more than once with others; yield (kind, expression)."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):
@@ -113,7 +113,7 @@ def masked(value, masks):
 
 
 class Renaming(ast.NodeTransformer):
-    """Transformer that replaces one name or dotted path by another."""
+    """Transformer that replaces one name or dotted path with another."""
 
     def __init__(self, old, new):
         self.old = old

@@ -48,7 +48,7 @@ def operator_variants(node):
 
 
 def call_variants(node):
-    """Yield (kind, expression) to replace a call: other axes or arguments, or another function."""
+    """Yield (kind, expression) to replace a call, with another axis, argument or function."""
     name = function_name(node)
     if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
         yield from reduction_variants(node, name)
@@ -80,7 +80,7 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """Yield (kind, call) to replace a call of zip, stack etc.: arguments reversed or exchanged."""
+    """Yield (kind, call) for a call to zip, stack etc., with reversed or swapped arguments."""
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):
@@ -100,7 +100,7 @@ def reversed_in(node, numbers):
 
 
 def reduction_variants(node, name):
-    """Yield (kind, expression) to replace a reduction: another axis, another reduction or none."""
+    """Yield (kind, expression) with another axis or reduction, or without the reduction."""
     for axis in AXES:
         other = with_axis(node, axis)
         if ast.unparse(other) != ast.unparse(node):
@@ -113,7 +113,7 @@ def reduction_variants(node, name):
 
 
 def einsum_variants(node):
-    """Yield (kind, expression) with one input letter changed or two output letters exchanged."""
+    """Yield (kind, expression) with one input letter changed or two output letters swapped."""
     if not node.args or not isinstance(node.args[0], ast.Constant):
         return
     letters, arrow, out = str(node.args[0].value).partition("->")
@@ -137,7 +137,7 @@ def moved(node):
 
 
 def shifted(node):
-    """Yield the replacement of a slice: x[:t] for x[1:t + 1], and x[1:t + 1] for x[:t]."""
+    """If `node` is x[:t], yield x[1:t + 1]. If `node` is x[1:t + 1], yield x[:t]."""
     at = node.slice
     if not isinstance(at, ast.Slice) or at.upper is None or at.step is not None:
         return
@@ -149,7 +149,7 @@ def shifted(node):
 
 
 def swapped(node):
-    """Yield copies of a tuple or list, each with two of the elements exchanged."""
+    """Yield copies of a tuple or list, each with two of the elements swapped."""
     for i in range(len(node.elts)):
         for k in range(i):
             yield changed(node, elts=exchanged(node.elts, i, k))
@@ -164,13 +164,13 @@ def with_argument(call, i, value):
 
 
 def target_of(statement):
-    """Return the first target of an assignment, or a new `pass` node for another statement."""
+    """Return the first target of an assignment, or a new `pass` node for any other statement."""
     targets = getattr(statement, "targets", [ast.Pass()])
     return getattr(statement, "target", None) or targets[0]
 
 
 def retargeted(statement, target):
-    """Return a copy of an assignment with another target."""
+    """Return a copy of an assignment that assigns to `target` instead."""
     if isinstance(statement, ast.Assign):
         return changed(statement, targets=[target])
     return changed(statement, target=target)

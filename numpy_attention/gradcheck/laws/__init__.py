@@ -75,7 +75,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return [Broken] for the parameters in `names`, whose gradients are assigned, not added."""
+    """Return a Broken for each parameter in `names`: its gradient is assigned, not added."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -144,7 +144,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """Return [Broken] for the first law that law(given) finds broken, or [] if all laws hold."""
+    """Return the list of Broken for the first law that `given` breaks, or [] if all laws hold."""
     for law in laws:
         found = judged(law, given)
         if found:

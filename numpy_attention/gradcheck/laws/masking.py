@@ -106,7 +106,7 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return texts on how outputs depend on values where `mask` is False, or [] if they do not."""
+    """Return texts that describe how outputs depend on values where `mask` is False, or []."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
@@ -184,10 +184,10 @@ def move(array, where, shape):
 
 
 def hidden_weights(name, array, mask, hidden):
-    """Return [text], a description of the largest weight of a hidden word, or [] if it is 0.
+    """Return [a description of the largest weight of a hidden word], or [] if this weight is 0.
 
-    array: an output. It is taken for weights if its sums along the last axis are 1; otherwise the
-    result is []. hidden: a boolean array like `mask`, True for words whose weight must be 0.
+    array: an output. It is assumed to be weights if its sums along the last axis are 1; otherwise
+    the result is []. hidden: a boolean array like `mask`, True for words whose weight must be 0.
     """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []
@@ -234,7 +234,7 @@ def future_unused(check):
 def steps(outputs, check, which):
     """Return {name: output} for the outputs with as many time steps as the first input.
 
-    The axis of time is moved to the front, and cut to the slice `which`.
+    The time axis is moved to the front, and cut to the slice `which`.
     """
     T = check.inputs[0].shape[check.causal]
     return {name: np.moveaxis(array, check.causal, 0)[which] for name, array in outputs.items()
@@ -251,5 +251,5 @@ def check_causal(check):
         raise ValueError(f"causal = {check.causal} is not an axis of input[0]; pass the index of "
                          "its time axis")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
-        raise ValueError(f"causal = {check.causal} is not a time axis: no output has the length of "
-                         "input[0] on this axis; pass an axis that both share")
+        raise ValueError(f"causal = {check.causal} is not a time axis: no output has the same "
+                         "length as input[0] on this axis; pass their time axis")

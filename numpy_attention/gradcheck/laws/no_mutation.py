@@ -103,8 +103,8 @@ def repeatable(check):
     if not wrong:
         return []
     return [Broken("random", f"forward gives a different {join_words(wrong)} when called again"
-                   "\n  create the random generator inside forward with a fixed seed, keep no "
-                   "state between calls, and fill every array from np.empty")]
+                   "\n  possible causes: a random generator without a fixed seed, state kept "
+                   "between calls, or an array from np.empty that is not completely filled")]
 
 
 # ---- nothing is NaN -----------------------------------------------------------------------------
@@ -113,8 +113,8 @@ def repeatable(check):
 def first_not_finite(check):
     """Return a text with the line of the forward that first makes NaN or inf, or "".
 
-    It is the first user line that makes NaN or, if none does, inf. If NaN and inf come only from
-    this package, it is the last user line before the first NaN.
+    The line is the first user line that makes NaN, or inf if no user line makes NaN. If both come
+    only from this package, it is the last user line before the first NaN.
     """
     counts = {}
     last = None         # the last line of a user's file that ran

@@ -37,10 +37,10 @@ class BackwardRewriter(Rewriter):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def after(self, target, statement, kind, reads):
-        """Return statements that report each new value to the listener, to put after `statement`.
+        """Return statements, to put after `statement`, that report each new value to the listener.
 
-        target: the target that the statement assigns. kind: the kind of its Places. reads: the
-        names that the statement reads.
+        target: the target of the statement. kind: the kind of its Places. reads: the names that the
+        statement reads.
         """
         made = []
         for one in targets_of(target):
@@ -116,13 +116,13 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """The contents of a variable between two assignments, or of an attribute in the whole run.
+    """The contents of a variable between two assignments, or of an attribute during a whole run.
 
     places: the statements that assigned or changed the contents
     values: copies of the contents after each of these statements, and for an array also at the end
     base: the object that has the attribute, or None for a variable
     call: the number of the function call
-    order, done: when the contents changed first and last, as numbers of events in the run
+    order, done: the event numbers of the first and the last change of the contents
     held: the current contents, not a copy
     terms: [(place, array)] for each array that a += added
     source: for an argument, the Value that the caller passed, or None
@@ -147,8 +147,8 @@ class Value:
 class Kept:
     """Listener that records the Values of a backward in `values`, in order of first assignment.
 
-    places: the Places of the instrumented backward. instead: {(place, n): array}, which replaces
-    the n-th value that the statement `place` computes.
+    places: the Places of the instrumented backward. instead: {(place, n): array}; the array
+    replaces the n-th value that the statement `place` computes.
     """
 
     def __init__(self, places, instead=None):
@@ -214,7 +214,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the final contents of arrays, which a kernel may change; return the Values."""
+        """Record the final contents of arrays, as a kernel may change them; return the Values."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))

@@ -32,13 +32,11 @@ class Contributions:
         self.shape = found.shape
 
     def parts(self):
-        """Split the gradient of the value into one part per use.
+        """Split the gradient of the value by use; return (parts, derivatives, directions).
 
-        Return (parts, derivatives, directions):
-
-        parts: a list of (number of the use, its executions). Each execution is a part of its own if
-            there are at most 16 in total. (None, ()) is the gradient through unknown uses. Parts
-            that are 0 or the sum of other parts are left out.
+        parts: a list of (number of the use, its executions), such as (7, (0,)) for execution 0 of
+            use 7. If there are more than 16, the executions of a use form one part. (None, ()) is
+            the gradient through unknown uses. A part that is 0 or a sum of others is left out.
         derivatives: an array with a row for each part and a column for each direction
         directions: random arrays of the value's shape
 
@@ -80,8 +78,8 @@ class Contributions:
     def coefficients(self, value, later=()):
         """Write the gradient `value` as Σ factor · part; return (parts, factors).
 
-        parts: the list that `parts()` returns. A correct gradient has all factors 1. Return None if
-        `value` has another shape or is not such a sum. Also return None for a single number,
+        parts: the list that `parts()` returns. All factors of a correct gradient are 1. Return None
+        if `value` has the wrong shape or is not such a sum. Also return None for a single number,
         because a number is a multiple of any other number.
 
         later: arrays that were added to the gradient after `value` was computed. A part that equals
@@ -195,7 +193,7 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a list of Kinds, one for each use that a gradient does not count exactly once.
+    """Return a list with a Kind for each use whose gradient is not counted exactly once.
 
     value: the gradient that the backward computes. uses: the Contributions of the forward value to
     which this gradient belongs. later: arrays that were added to `value` afterwards. calls: {(file,

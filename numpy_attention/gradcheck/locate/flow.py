@@ -49,7 +49,7 @@ def carrying(values, of_forward):
 
     The set also has the names of functions that return a gradient. A variable holds a gradient if
     it is computed from one, or if it is named dX and the forward has no variable of that name.
-    values: the Values of the backward. of_forward: the names of the forward.
+    values: the Values of the backward. of_forward: the names of values of the forward.
     """
     found: set = set()
     for value in values:
@@ -65,7 +65,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return "X" for a Value dX, dY.X or grads.X, "return" for a returned Value, "" for others."""
+    """Return the name X of a gradient dX, dY.X or grads.X, "return" for a return value, or ""."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

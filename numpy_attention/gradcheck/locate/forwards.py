@@ -114,7 +114,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """Return a Name node for each array whose elements a loop assigns, at the last assignment."""
+    """Return a Name node, at the position of the last x[i] = …, for each x that a loop fills."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(

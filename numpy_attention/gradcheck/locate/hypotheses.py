@@ -14,7 +14,7 @@ MOST_TRIED = 8          # largest number of forward places that are tried as the
 
 
 class Hypotheses:
-    """Tests which gradients become correct if the values of a group are replaced by correct values.
+    """Tests which gradients become correct if correct values replace the values of a group.
 
     derivatives: the Derivatives, which measure the correct values
     run: a function run(instead) that returns {name: gradient} with the replacements `instead`
@@ -32,9 +32,9 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if correct values for this group make a wrong gradient correct.
+        """Return a Finding if correct values for this group make a wrong gradient correct, or None.
 
-        Return None otherwise, or if another gradient becomes wrong. `compared` stores the result.
+        The result is also None if another gradient becomes wrong. `compared` stores the result.
         """
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
@@ -69,7 +69,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield the hypotheses (number, times) about which forward values X a group belongs to.
+        """Yield the hypotheses (number, times) about the X to which the values of a group belong.
 
         number: the place that computes the X. times: for each value of the group, the execution n
         that computes its X. For example, (3, [2, 1, 0]) means that the values are the gradients of
@@ -89,8 +89,8 @@ class Hypotheses:
     def behind(self, group, compared, wrong):
         """Return a Finding that blames `group` for wrong values computed from it, or None.
 
-        Each wrong group computed from `group` is replaced by correct values. If this makes a wrong
-        gradient correct, `group` is blamed.
+        The groups with wrong values computed from `group` get correct values, one group at a time.
+        If this makes a wrong gradient correct, `group` is blamed.
         """
         if group.state == "part":
             return None
@@ -106,17 +106,17 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return the execution of a statement, counted from 0, that completed group.values[j].
+        """Return the number, from 0, of the execution that completed the value group.values[j].
 
-        The statement is the last one that changed this value. Its executions for all values of the
-        group are counted together.
+        It is an execution of the last statement that changed this value. The executions of this
+        statement for all values of the group are counted together.
         """
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return up to 8 numbers of places that may compute the X of a group, likely ones first."""
+        """Return the numbers of up to 8 places that may compute a group's X, most likely first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -137,7 +137,7 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the places in `others` whose values have the same shapes as those of a group.
+        """Return the places in `others` whose values have the shapes of the values of a group.
 
         others: numbers of places. Let L be the first line of the forward that computes an array
         whose gradient the group reads. Places at or above L come first, the nearest first.
@@ -156,7 +156,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return a list of ∂L/∂X for the X that place `number` computes at `times`, or None.
+        """Return [∂L/∂X] for the X that the place `number` computes in executions `times`, or None.
 
         The result is None if the shapes differ from those of the group, X cannot be perturbed, or
         the measurement would take too long.
@@ -216,10 +216,10 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Replace recomputed values by the forward's; return a Finding if all gradients are right.
+        """Replace recomputed values with correct ones; return a Finding if all gradients are right.
 
-        values: the Values that the backward recomputed. made: the arrays of the forward. Return
-        None if a gradient remains wrong, or if the recomputed values equal the forward's anyway.
+        values: the Values that the backward recomputed. made: the same values in the forward, which
+        are correct. Return None if a gradient remains wrong, or if `values` equal `made` anyway.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]
@@ -238,7 +238,7 @@ class Hypotheses:
 
 
 def at(finding, place):
-    """Return a copy of the Finding in which `place`, a statement of its group, is the mistake."""
+    """Return a copy of the Finding that blames `place`, which is a statement of its group."""
     return replace(finding, place=place,
                    others=[one for one in finding.group.places if one != place])
 

@@ -3,8 +3,8 @@
 For each name dX that the backward assigns, ∂L/∂X is measured by perturbing X in the forward. If the
 forward computes X several times, each of these X is perturbed separately. The backward may compute
 their gradients in the order of the forward or in reverse. If the forward has no X of this name, dX
-is compared with the gradients of the other values and expressions of the forward. A statement is a
-suspect if the first wrong value that it computes has correct operands.
+is compared with the gradients of the other values and expressions of the forward. The search looks
+at the first wrong value of each statement. If its operands are correct, the statement is a suspect.
 """
 
 from dataclasses import dataclass, field
@@ -139,9 +139,9 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """Accept a group without right values if right values are computed from its values.
+        """Accept a group without any right value if right values are computed from it.
 
-        The group's values are then correct gradients, but of another X than their name says.
+        The values of the group are then correct gradients, but of an X with another name.
         """
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
@@ -165,8 +165,8 @@ class Comparison:
     def candidates(self, group):
         """Return two lists of numbers of forward places: those that compute X, and others.
 
-        group: a Group of gradients named dX. A place that computes X must run at least as often as
-        the group has values. Another place must run exactly as often and be in the same file.
+        group: a Group of gradients named dX. A place that computes X must run at least once per
+        value of the group. The others must run exactly once per value, and be in the same file.
         """
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
@@ -189,10 +189,10 @@ class Comparison:
         """Compare the values of a group with the ∂L/∂X of a place; return two lists (fits, times).
 
         number: the number of the place that computes X. fits: for each value, whether it equals
-        ∂L/∂X. times: for each value, the number n of its X. The backward may go through the X in
-        reverse or in the same order; the order in which most values are right is returned. If there
-        are more X than values, consecutive X are compared. If each value is a single number, the
-        orders of two nested loops are tried as well.
+        ∂L/∂X. times: for each value, the number n of its X. The backward may compute the gradients
+        in the order of the forward or in reverse, so both are tried, and the order with the most
+        right values is returned. If there are more X than values, consecutive X are compared. If
+        each value is a single number, the orders of two nested loops are tried as well.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -231,9 +231,9 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether a group has a right value, and wrong values only from wrong operands.
+        """Return whether a group has a right value, and a wrong operand for each wrong value.
 
-        Return False if its state is not "right" or "wrong", or if its X has another name.
+        Return False for any state except "right" and "wrong", and if dX belongs to another X.
         """
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
@@ -254,10 +254,10 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Split a group's statements; return (statements up to right values, later statements).
+        """Return two lists of a group's statements: those up to right values, and later ones.
 
         For each value, the first list has the statements up to the last one after which the value
-        is right. If the value is never right, the list has all of its statements.
+        is right. If the value is never right, the first list has all statements that compute it.
         """
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
@@ -283,7 +283,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return parts before the first suspect, the suspects, and later parts (see `suspects`)."""
+        """Return a list of groups: parts before the first suspect, the suspects, other parts."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -291,7 +291,10 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return whether a Value is right or in no group. An argument is judged by its `source`."""
+        """Return whether a Value is right. A Value that was not compared counts as right.
+
+        An argument is judged by its `source`, the Value that the caller passed.
+        """
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]
@@ -318,7 +321,7 @@ def rows(count, m):
     """Yield lists of `m` consecutive execution numbers of a place that runs `count` times.
 
     Each list is an order in which a loop of the backward may compute the gradients of this place.
-    The lists in reverse order come first.
+    The lists in reverse order come first: [2, 1], [1, 0], [1, 2] and [0, 1] for rows(3, 2).
     """
     for last in range(count, m - 1, -1):
         yield list(range(last - 1, last - m - 1, -1))
@@ -331,8 +334,8 @@ def nested(count, m):
     """Yield lists of `m` execution numbers of a place that runs `count` times in the forward.
 
     Each list is an order in which two nested loops of the backward may compute the gradients. If
-    count is a larger multiple of m, a third, inner loop is assumed, and only its last execution
-    counts. For any other count, there are no lists.
+    `count` is 2 m, 3 m etc., a third, inner loop is assumed, and only its last execution counts. If
+    `m` does not divide `count`, nothing is yielded.
     """
     if count % m:
         return

@@ -23,7 +23,7 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return lines of the report that say where to look, found by smaller checks that pass.
+    """Return report lines that say where to look, one for each smaller check that passes.
 
     check: the failed Check. wrong: the names of its wrong gradients. A smaller check in which all
     these gradients are 0 proves nothing and gets no line.
@@ -79,7 +79,10 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the lengths > 1 of input axes that no parameter has, and no input has twice."""
+    """Return the lengths of input axes that may be a batch size or a number of steps.
+
+    They are above 1, in no parameter's shape, and at most once in each input's shape.
+    """
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -97,7 +100,7 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether an output or the cache has an array of ones, such as a softmax of one score.
+    """Return whether an output or the cache has an array of ones, such as the softmax of one score.
 
     No gradient flows through such weights, so a mistake in their gradient cannot be seen.
     """
@@ -122,7 +125,7 @@ def cut_around(check, size):
 
 
 def is_right(check, wrong=()):
-    """Return whether all gradients of a Check agree with differences along random directions.
+    """Return whether all gradients agree with central differences along random directions.
 
     wrong: names of gradients. The result is False if all of these are 0, because zeros prove
     nothing. It is also False if user code raises.

@@ -71,7 +71,7 @@ class Place:
 
 
 def called_functions(work):
-    """Return (functions that work() calls, in order of first call; result of work()).
+    """Run work(); return the functions that it calls, in order of first call, and its result.
 
     Functions of NumPy, of the standard library and of gradient checks, and functions without a
     name, are left out. A nested function may occur several times, with the same code.
@@ -332,7 +332,7 @@ def is_of_parameter(path):
 
 
 def loaded(target):
-    """Return a copy of the target of an assignment as an expression that reads it."""
+    """Return an expression that reads the target of an assignment, such as x for x = 1."""
     copy = ast.parse(ast.unparse(target), mode="eval").body
     return ast.copy_location(copy, target)
 

@@ -1,4 +1,4 @@
-"""Search for the first wrong line: edit each suspect, or replace its values by correct ones."""
+"""Search for the first wrong line: edit each suspect, or replace its values with correct ones."""
 
 from dataclasses import replace
 
@@ -61,7 +61,7 @@ class Search:
     def kept(self, instead):
         """Run the backward with some values replaced; return ({name: gradient}, list of Values).
 
-        instead: {(place, n): array}, which replaces the n-th value that the place computes.
+        instead: {(place, n): array}; the array replaces the n-th value that the place computes.
         """
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.reporting_to(kept):
@@ -144,7 +144,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding. If an edit of its statements corrects the same gradients, add it."""
+        """Return the Finding, with an edit of its statements if one corrects the same gradients."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -223,8 +223,7 @@ class ForwardEditSearch:
     """The search for an edit of the forward that makes the backward correct.
 
     functions: the forward functions that may be edited. wrong: the names of the wrong gradients.
-    laws: the broken laws, which should hold after the edit. accused: the Place of the statement
-    whose edits are tried first, or None.
+    laws, accused: as in `ForwardRepairs`.
     """
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
@@ -243,7 +242,7 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Return the Finding of a forward edit with which `laws` hold and gradients are right, or None.
+    """Return the Finding of a forward edit that repairs `laws` and keeps gradients right, or None.
 
     place: the Place of the line that breaks a law, or None. If it is given, only edits of masks and
     of time steps are tried, beginning with this line.
@@ -257,7 +256,7 @@ def find_broken_law(check, laws, place):
 def find_stop(check):
     """Return the Finding of an edit that repairs the forward of a Check, or None.
 
-    The forward raises, or its outputs are not finite. With the edit, all gradients are correct.
+    The forward raises, or its outputs are not finite. After the edit, all gradients are correct.
     """
     def run():
         try:

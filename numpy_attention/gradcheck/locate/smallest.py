@@ -33,9 +33,9 @@ class Smallest:
 def smallest(check, wrong):
     """Cut the inputs of a failing Check while it still fails; return a Smallest, or None.
 
-    For one size after another, all axes of this size are cut to the first position. The Smallest
-    has the first gradient that is still wrong. The result is None if nothing can be cut. wrong: the
-    names of the wrong gradients.
+    For one size after another, all axes of this size are cut to length 1, if the check then still
+    fails. The Smallest has the first gradient that is still wrong. The result is None if nothing
+    can be cut. wrong: the names of the wrong gradients.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False

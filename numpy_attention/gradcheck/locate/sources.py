@@ -7,7 +7,7 @@ from types import CodeType
 
 
 def matches_source(code: CodeType) -> bool:
-    """Return whether the present text of a function's file compiles to this code."""
+    """Return whether the current text of a function's file compiles to this code."""
     codes = codes_of("".join(linecache.getlines(code.co_filename)))
     return any(fingerprint(one) == fingerprint(code)
                for one in codes.get((code.co_name, code.co_firstlineno), []))

@@ -33,7 +33,7 @@ def arrays_within(value, name, seen=None):
 
 
 def parts_of(value):
-    """Return [(label, part)] of a list, tuple, dict or object, with labels such as "[0]"."""
+    """Return the parts of a list, tuple, dict or object as [(label, part)], such as ("[0]", x)."""
     if isinstance(value, dict):
         return [(f"[{key!r}]", item) for key, item in value.items()]
     if isinstance(value, (list, tuple)):
@@ -141,7 +141,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """Run work(); return {(file, line) of this package: Place of the call in user code or None}."""
+    """Run work(); return {(file, line) of this package: calling Place in user code, or None}."""
     found = {}
     outer = frames_of(sys._getframe())
 

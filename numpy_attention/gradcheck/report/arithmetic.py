@@ -1,11 +1,11 @@
-"""The arithmetic of one element: the operands from which a statement computed the element.
+"""The calculation of one element: the numbers from which a statement computed the element.
 
     dx = de * v             0.31 * 0.52
     dx = de @ W             0.31 * 0.52 + 0.2 * -1.3 + … (7 products); einsum likewise
     db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
 
-This only works for a statement of one operation that fits on one line. Its operands are computed a
-second time, so the operands must not contain calls, except calls of NumPy functions.
+This only works for a one-line statement with a single operation. Its operands are computed a second
+time, so they must not contain calls, except calls to NumPy functions and array methods.
 """
 
 import ast
@@ -25,7 +25,7 @@ MOST_TERMS = 2          # terms that are written out
 
 
 def arithmetic(check, finding):
-    """Return the arithmetic of the element with the largest error as text, or "" if unknown."""
+    """Return the calculation of the element with the largest error as text, or "" if unknown."""
     group = finding.group
     if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
         return ""
@@ -110,9 +110,9 @@ class Taken:
 
 
 def terms_of(node, at, shape, evaluate):
-    """Return (terms, operator): the terms that add up to one element, and the operator.
+    """Return (terms, operator) of one element, such as ([(0.31, 0.52), (0.2, -1.3)], "*").
 
-    A term is a pair of numbers, joined by the operator, such as "*". In a plain sum, a term is
+    The element is the sum of the terms 0.31 * 0.52 and 0.2 * -1.3. In a plain sum, a term is
     (number, None). at: the index of the element. shape: the shape of the whole array.
     evaluate(node) returns the value of an expression. Raises if the expression is not supported.
     """

@@ -17,17 +17,18 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 class Finding:
     """A statement that computes a wrong value from correct operands.
 
-    place, name: the statement, and the name of the value
+    place, name: the statement, and the name of the value that it computes
     others: statements that contribute to the same value
     of, number: the forward Place that computes X, and the index of this Place, if the statement
         should compute ∂L/∂X; otherwise None, for instance for the gradient of a parameter
     found, right: the first wrong value, and the correct value
-    fits, times: for each value of the group, whether it is right, and n, from 0, if the value
-        should be the gradient of the n-th X
+    fits, times: for each value of the group, whether it is correct, and the n for which it should
+        be the gradient of the n-th X, counted from 0
     follows: the names of the gradients that become correct with `instead` or `edit`
     group: the Group that contains the value
-    instead, edit: {(place, n): array that replaces a value}, and an edit of the statement, or None
-    compared: a later value's statement, compared instead if the forward has no X for this value
+    instead, edit: {(place, n): array that replaces the n-th value of the place}, and an edit of the
+        statement, or None
+    compared: the statement whose later value is compared if the forward has no X for this value
     copied: the forward Place whose value must be copied
     recomputed: the forward Place whose value the backward should use
     is_forward: whether the statement is in the forward
@@ -64,7 +65,7 @@ class Finding:
 
     @property
     def time(self):
-        """The number n, from 0: the first wrong value should be the gradient of the n-th X."""
+        """The n, from 0, for which the first wrong value should be the gradient of the n-th X."""
         return self.times[self.first_wrong]
 
     @property
@@ -75,7 +76,7 @@ class Finding:
 
     @property
     def is_proven(self):
-        """Whether a change of the code is known that makes all gradients in `follows` correct."""
+        """Whether a known change of the code makes all gradients in `follows` correct."""
         return any(one is not None for one in (self.edit, self.copied, self.recomputed))
 
 
@@ -127,7 +128,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
 
     found, right: the wrong array and the correct array
     earlier: previous contents of the wrong array, the latest first
-    uses: the Contributions of X, whose gradient the array is
+    uses: the Contributions of X, where the array should be the gradient of X
     values, shapes: {name: array} of the forward, and the shapes of parameters and inputs
     flags, calls: as in `kinds_of`
     """

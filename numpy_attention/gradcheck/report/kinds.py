@@ -116,7 +116,7 @@ def by_rows(found, right, size):
 def has_blocks(size, count, shapes):
     """Return whether one of the `shapes` shows that `size` columns consist of `count` blocks.
 
-    Four gates have a parameter (…, H, …, 4 H). Heads have an array (B, heads, T, d_k).
+    Four gates have a parameter of shape (…, H, …, 4 H). Heads have an array (B, heads, T, d_k).
     """
     width = size // count
     return any((shape[-1] == size and width in shape[:-1])
@@ -125,7 +125,7 @@ def has_blocks(size, count, shapes):
 
 
 def exchanged(found, right, same, shapes):
-    """Return at most one Kind, in a list: the blocks of columns are permuted, or one is wrong.
+    """Return [Kind] if blocks of columns are reordered or a single block is wrong, otherwise [].
 
     A block is the columns of one gate of a cell, or of one head. A single wrong block is reported
     only if `has_blocks` finds blocks in `shapes`. same(a, b): whether two arrays are equal.
@@ -151,7 +151,7 @@ def exchanged(found, right, same, shapes):
 
 
 def masked(found, right, size, flags):
-    """Return at most one Kind, in a list: errors only where a mask is False, or where 0 is right.
+    """Return [Kind] if all errors are where a mask is False or where 0 is correct, otherwise [].
 
     right: the correct array. size: its largest absolute value. flags: possible masks.
     """
@@ -175,7 +175,7 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Return at most one Kind, in a list: `found` is wrong only at some positions of an axis.
+    """Return [Kind] if `found` is wrong only at some positions of an axis, otherwise [].
 
     Positions where both arrays are 0 do not count. size: the largest absolute value of `right`.
     """
@@ -191,9 +191,9 @@ def along(found, right, size):
 
 
 def local_derivative(found, right, values):
-    """Return at most one Kind, in a list: a wrong local derivative explains the gradient `found`.
+    """Return [Kind] if a wrong local derivative explains the gradient `found`, otherwise [].
 
-    This is the case if found = right · g(z) / f(z): the code has g(z) instead of f(z). values:
+    It does if found = right · g(z) / f(z), so that the code has g(z) instead of f(z). values:
     {name: z}, the values of the forward that are tried as z.
     """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
@@ -209,9 +209,9 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """Return two keys (f, g) of LOCAL with found · f(z) = right · g(z), or None if there are none.
+    """Return keys (f, g) of LOCAL for which found · f(z) = right · g(z), or None if no pair fits.
 
-    f is the local derivative that should have been used, g the one that was used.
+    f is the correct local derivative, for example "(1 - {}**2)". The code used g instead.
     """
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}

@@ -1,4 +1,4 @@
-"""Labels of notebook cells, which IPython compiles under names of files that do not exist."""
+"""Labels of notebook cells, which IPython compiles under invented file names."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ NUMBERED = re.compile(r"<?ipython-input-(\d+)-\w+(?:>|\.py)")
 
 
 def file_label(file: str) -> str:
-    """Return the file's name, such as "mine.py", or "cell In[5]" or "a cell" for a notebook."""
+    """Return a file's name, such as "mine.py", or the label of a cell: "cell In[5]" or "a cell"."""
     path = Path(file)
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     named = shell and shell.compile.format_code_name(file)

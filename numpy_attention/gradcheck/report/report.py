@@ -36,7 +36,7 @@ SIZE_KINDS = "factor", "sign"      # mistakes that wrong operands of a line may 
 
 @dataclass
 class Report:
-    """The result of a gradient check: the gradients, their errors, and what is known of mistakes.
+    """The result of a gradient check: the gradients, their errors, and the mistakes found.
 
     title: the name of the check
     errors, tolerance: {name: largest relative error of the gradient}, and the largest allowed error
@@ -49,7 +49,7 @@ class Report:
     reruns: lines about smaller checks that pass
     smallest: a wrong gradient for the smallest input that still fails, or None
     letters: {input: letters of its axes}
-    kinks, wrong_kinks: {name: {index: Kink}} of elements that were not checked, or are wrong
+    kinks, wrong_kinks: {name: {index: Kink}} of the elements at kinks: not compared, or wrong
     users_class: the name of the user's class, or ""
     calls: {(file, line) in this package: the Place in user code from which it was called, or None}
     """
@@ -113,9 +113,9 @@ class Report:
                 moving[name][at] = False
         if not any(array.any() for array in moving.values()):
             why = "; ".join(self.left_out) or (
-                f"apart from rounding, the outputs do not change with {names(list(moving))}; pass "
-                "values for which they do")
-            raise ValueError(f"{self.title}: nothing was checked, because {why}")
+                f"apart from rounding, the outputs do not depend on {names(list(moving))}; pass "
+                "inputs that change the outputs")
+            raise ValueError(f"{self.title}: nothing was checked: {why}")
 
     @property
     def right(self):
@@ -220,7 +220,7 @@ def stop_error(text, check):
 
 
 def short(report):
-    """Return the lines about a failed check, with fewer details if there are more than 14."""
+    """Return the lines about a failed check, with fewer details if there would be more than 14."""
     for brevity in range(4):
         lines = "\n".join(lines_of(report, brevity)).splitlines()
         if len(lines) <= MOST_LINES:
@@ -244,8 +244,8 @@ def lines_of(report, brevity=0):
         yield (f"{report.title}: every gradient agrees with central differences, but a law that "
                "they cannot test is broken")
     else:
-        right = f"right: {names(report.right)}" if report.right else "none is right"
-        yield f"{report.title}: wrong gradient for {names(wrong)}; {right}"
+        right = f"; right: {names(report.right)}" if report.right else "; no gradient is correct"
+        yield f"{report.title}: wrong gradient for {names(wrong)}{right * (len(report.errors) > 1)}"
     yield from report.left_out
     yield from lines_of_kinks(report.wrong_kinks, report.numeric, wrong=True)
     yield from map(str, report.laws)
@@ -321,7 +321,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
 
 
 def subject_of(finding):
-    """Return the name of the compared value: the value of the statement, or a later value."""
+    """Return the name of the compared value, such as "dx" or "dy of line 7, made of dx,"."""
     if finding.compared is None:
         return finding.name
     made = f", made of {finding.name}," if finding.compared.name != finding.name else ""
@@ -352,7 +352,7 @@ def element_of(found, right):
 
 
 def array_lines(report, name):
-    """Yield lines that describe a wrong gradient whose wrong line is unknown."""
+    """Yield lines about a wrong gradient if the line that causes the error is unknown."""
     found, right = report.analytic[name], report.numeric[name]
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:

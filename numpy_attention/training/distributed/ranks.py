@@ -48,7 +48,7 @@ class SingleProcess:
         return do()
 
     def add(self, vector: Array) -> None:
-        """Replace a flat vector by its sum over all ranks, which is bit-identical on each rank.
+        """Replace a flat vector with its sum over all ranks, which is bit-identical on each rank.
 
         Terms are added in the order of `tree`, so 2 ranks with 2 threads each get the same sum as 1
         rank with 4 threads.

@@ -20,7 +20,7 @@ Span = tuple[int, int]          # begin and end in the flat vector
 
 
 def add(ranks: SingleProcess, grads: Any) -> None:
-    """Replace the vector of `grads` by its sum over all ranks, bit-identical to `ranks.add`."""
+    """Replace the vector of `grads` with its sum over all ranks, bit-identical to `ranks.add`."""
     vector = grads.vector
     known = tables(grads)
     found = ranks.allgather([touched(table) for _, table in known])
@@ -41,7 +41,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return [((start, end), table)] for each table = vector[start:end] of at least MANY rows."""
+    """Return ((start, end) in the flat vector, table) for each table with at least MANY rows."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():

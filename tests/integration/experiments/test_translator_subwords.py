@@ -44,7 +44,7 @@ def test_side_with_too_many_characters_is_reported(side):
     pytest.importorskip("sentencepiece", reason="sentencepiece is not installed")
     few, many = ["ab", "ba"], ["abcdefgh", "ijklmnopqrstuvw"]
     pair = Pair(many, few) if side == "source" else Pair(few, many)
-    with pytest.raises(ValueError, match=f"cannot learn 8 subwords from the {side}'s 3 sentences"):
+    with pytest.raises(ValueError, match=f"not learn 8 subwords from the {side}'s 3 sentences"):
         vocabularies_of([pair] * 3, TranslatorTraining(subwords=8))
 
 

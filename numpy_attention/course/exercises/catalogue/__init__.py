@@ -32,7 +32,7 @@ def add(path: str | Path) -> list[Exercise]:
 
 
 def register(*exercises: Exercise) -> None:
-    """Add exercises to EXERCISES, in the order of the lessons.
+    """Add exercises to EXERCISES, and sort EXERCISES by lesson.
 
     Raises ValueError if another exercise has the same name.
     """

@@ -64,7 +64,7 @@ class PastLongest(ValueError):
 def numbered(found):
     """Return an array with a row (code, log p) for each hypothesis, then rows of zeros.
 
-    The code is a number that stands for the words. The rows of zeros make all shapes equal.
+    The code of the words (3, 5) is the number 135. The rows of zeros make all shapes equal.
 
     Raises TypeError if `found` is not a list of hypotheses (words, log p).
     """
@@ -80,7 +80,7 @@ def numbered(found):
 
 
 def first_other(found, right):
-    """Describe the first hypothesis that differs. found, right: arrays from `numbered`."""
+    """Describe the first hypothesis that differs between two arrays from `numbered`."""
     at = int(np.argmin(np.isclose(found, right).all(1)))
     return (f"hypothesis [{at}] is {format_hypothesis(*found[at])}, "
             f"right {format_hypothesis(*right[at])}")

@@ -29,7 +29,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A Mutation that is not applied yet: it replaces `node` in a syntax tree by `other`."""
+    """A Mutation that is not applied yet, which replaces `node` in a syntax tree with `other`."""
 
     node: ast.AST
     what: str
@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
-    """Return the Change that replaces the expression `node` by the code `text`."""
+    """Return the Change that replaces the expression `node` with the code `text`."""
     return Change(node, what, where, parsed(text))
 
 

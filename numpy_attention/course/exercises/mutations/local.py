@@ -122,7 +122,7 @@ def assigned(node: ast.AugAssign) -> ast.stmt:
 
 
 def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
-    """Return a copy of a statement with its value inserted into a pattern, such as "2 * ({})"."""
+    """Return a changed copy of a statement: "2 * ({})" changes `y = x` to `y = 2 * x`."""
     value = getattr(node, "value")
     return changed(node, value=parsed(pattern.format(ast.unparse(value))))
 
@@ -209,7 +209,7 @@ def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for a call of the function `name`.
+    """Yield (description, replacement) for a call to the function `name`.
 
     A replacement calls another function, swaps arguments, shifts a range, or omits a keyword.
     """
@@ -249,7 +249,7 @@ def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_reduction(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for a sum, mean or max: another reduction or axis."""
+    """Yield (description, replacement) for a sum, mean or max with another method or axis."""
     for method in ("sum", "mean"):
         if method != name and isinstance(node.func, ast.Attribute):
             yield f"a {method} instead of a {name}", calling(node, method)
@@ -275,9 +275,9 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for a slice: shifted bounds, or the other end cut off.
+    """Yield (description, replacement) for a slice.
 
-    The other end is cut off if x[1:] replaces x[:-1], or the reverse.
+    A replacement shifts a bound by one, or cuts off the other end, as x[1:] instead of x[:-1].
     """
     value = ast.unparse(node.value)
     lower = ast.unparse(index.lower) if index.lower else ""
