@@ -25,7 +25,7 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
-                         possible, print_cosines, print_cuts, print_room, print_ten_seeds,
+                         possible, print_cosines, print_cuts, print_lengths, print_ten_seeds,
                          print_wikitext, terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
@@ -580,16 +580,16 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # and value is slightly negative. In the vector of 16, query and predict disagree, too, most of all
 # at step 300, and hardly at all after step 500.
 #
-# Why do query and predict disagree? We have only a guess: both use the letter *now*. The query asks
-# with it, and predict learns to vote against it, because a question is never its own answer (answer
-# 4).
+# Why do query and predict disagree? We have only a guess. Both use the letter *now*, but in
+# different ways: the query asks with it, and predict learns to vote against it, because a question
+# is never its own answer.
 #
 # ## Which pair should be separated?
 #
 # The cosines accuse query and predict. The example suspects two other pairs: key and value, and
 # query and key. To be found, a state needs the letter *before*. To ask, and to be fetched, it needs
-# the letter *now*. So if the role of the key shares a part with one of these two roles, the part
-# must hold both letters. Yet the cosines of both pairs are close to 0.
+# the letter *now*. So if the key shares a part with the query or with the value, that part must
+# hold both letters. Yet the cosines of both pairs are close to 0.
 #
 # To find out, we cut a state of 16 into two parts of 8. There are only seven ways to divide four
 # roles between two parts, so we try them all. If a conflict between two roles is what slows one
@@ -626,9 +626,9 @@ print_cuts()
 
 # %% [markdown]
 # The column of key and value sorts the cuts: all four that separate them are above all three that
-# do not. (A difference of ten points between two cuts may be chance: question 3. That all four are
-# above all three is probably not.) The other two columns do not sort the cuts. Query and key share
-# a part in the worst row, but also in the second and the third.
+# do not. (A difference of ten points between two cuts may be chance: question 3. But it is probably
+# not chance that all four are above all three.) The other two columns do not sort the cuts. Query
+# and key share a part in the worst row, but also in the second and the third.
 #
 # So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
@@ -638,14 +638,32 @@ print_cuts()
 # what a small change of h would do now. It says nothing about a very different h, or about how long
 # training takes to get there. So we had to cut.
 #
-# ## The verdict: separation or room?
+# ## The verdict: separation or length?
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? Two parts of 8 have 3,422 parameters. One vector of 13 has fewer (3,245),
-# so it is a fair control. Guess: will it beat the cuts?
+# make the state longer? The fair test compares states of equal length, one uncut and the others cut
+# into two equal parts. So here is one vector of 8, 16 and 26 numbers, and five of the seven cuts
+# with parts of 4, 8 and 13. (Means of ten seeds, recorded before; the code is in answer 4.) Guess:
+# from which length on can key and value share a part?
+
+# %% tags=["training"]
+print_lengths()
+
+# %% [markdown]
+# At each length, no cut beats the uncut vector. So on this task, it is the length that helps, and
+# not the separation. With parts of 13, key and value can even share one, and answer nearly
+# everything.
 #
-# The figure has ten recorded seeds for each model. Each state is a strip with one cell for each
-# part.
+# Why, then, does it matter so much with parts of 8 where we cut? Here is a guess. In a cut state,
+# each role reads only its own part. If key and value share one, this part must hold both letters.
+# With only 8 numbers, that takes longer to learn. (In `q k v | p`, even 13 are not enough after 800
+# steps. There, predict is in the other part, and question 4 suggests that predict *helps* the roles
+# that it shares a part with. So the cosines may have accused a helper.)
+#
+# Equal length is not quite fair, because an uncut vector has more parameters in its reader than a
+# cut state. One vector of 13 has fewer parameters (3,245) than two parts of 8 (3,422). Guess: will
+# it beat the cuts? The figure has ten seeds for each model. Each state is a strip with one cell for
+# each part.
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -653,46 +671,20 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# The vector of 13 does beat the cuts: its mean is higher than that of every cut, and none of its
-# seeds is below 70 %. So no separation is needed. But a longer state alone is not enough, either:
-# `q k v | p` has 16 numbers, and answers 7 %. What do the good models have in common? Look at the
-# last column, which counts the numbers that key and value have in total. (A part that they share
-# counts once.) The models that answer at most 63 % have 8, and those that answer 82 % or more have
-# 13 or 16. So here is a guess: key and value together must hold both letters, so they need *room*,
-# and a cut between them is only one way to give it to them.
+# It does: its mean is higher than that of every cut, and none of its seeds is below 70 %. So, on
+# this task:
 #
-# This guess could fail. If it is right, two things follow. With parts of 13, key and value do well
-# even together. And with parts of 4, they fail even apart, because they have only 8 numbers in
-# total. So we take five of the cuts with shorter and longer parts. (Recorded before; the code is in
-# answer 4.) Guess: what will the table look like?
-
-# %% tags=["training"]
-print_room()
-
-# %% [markdown]
-# The guess holds for four of the five cuts. With parts of 4, they fail, even where key and value
-# are apart. With parts of 13, they answer nearly everything, even where key and value share a part.
-# (But longer parts make the whole LSTM larger, too.)
-#
-# Room alone does not explain the fifth cut. How much room key and value need depends on who shares
-# it: with 13 numbers, and predict in another part, `q k v | p` answers 43 %, while one vector of 13
-# answers 98 %. With 16 numbers, it answers 96 %. So predict, which the cosines accused, may even
-# *help* query, key and value if these share a part. (Question 4 takes it away from one vector of 8,
-# and the mean falls from 28 to 10 %.)
-#
-# So, on this task:
-#
-# 1. **Room helps more than separation.** A cut between key and value gives them more numbers. So
-#    does a longer vector without a cut. So if you cut a state, compare it with an uncut vector that
-#    has as many parameters.
-# 2. **With parts of 8, keep key and value apart.** The means are then 82 to 93 %, and otherwise 7
-#    to 63 %.
-# 3. **The cosines did not tell us so.** They accused query and predict. Separating these two did
-#    not help, and in one cut it may have hurt.
+# 1. **No cut is needed.** At equal length, and even with fewer parameters, one vector does as well
+#    as the best cut, or better. So if you cut a state, compare it with an uncut vector that has as
+#    many parameters.
+# 2. **If you cut it into short parts, keep key and value apart.** With parts of 8, the means are
+#    then 82 to 93 %, and otherwise 7 to 63 %.
+# 3. **The cosines did not tell us so.** They accused query and predict, and separating these two
+#    did not help.
 #
 # All this is after 800 steps: it is about how fast the models learn, not about what they can learn.
 # With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
-# numbers can hold all four roles. With more room, training only gets there sooner.
+# numbers can hold all four roles. With more of them, training only gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -825,10 +817,10 @@ print_wikitext()
 #    mean cosine? Compare the mean *size* of their cosines, without the signs, with that of two
 #    random directions. (b) Do two roles use the same directions of the state? Let D (T · B, n) be
 #    all gradients of a role, one per row, and G = Dᵀ D. The *overlap* of two roles is ΣΣ G₁ ∘ G₂ /
-#    (‖G₁‖ ‖G₂‖), the cosine of their matrices G. Take n = 2, two roles and two states, and invent
-#    the four gradients so that the mean cosine is 0 but the overlap is 1. (c) Measure the overlaps
-#    in the trained vectors of 8 and 16. In the vector of 16, which role shares hardly any direction
-#    with the others?
+#    (‖G₁‖ ‖G₂‖), the cosine of their matrices G: 1 if both use the same directions equally, and 0
+#    if they share none. Take n = 2, two roles and two states, and invent the four gradients so that
+#    the mean cosine is 0 but the overlap is 1. (c) Measure the overlaps in the trained vectors of 8
+#    and 16. In the vector of 16, which role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 7. With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must predict
