@@ -1,6 +1,6 @@
 """Files and folders that a user names. The message of an error is one line with the path.
 
-Messages of the system ("[Errno 40] …") are reworded. A file that is read must be a plain file,
+Messages of the system ("[Errno 40] …") are reworded. A file that is read must be a regular file,
 because reading a pipe or a device might never end.
 """
 
@@ -75,7 +75,7 @@ def as_path(path: Any, name: str = "path", kind: str = "file or folder") -> Path
 
 
 def existing_file(path: str | Path) -> Path:
-    """Return the Path of a plain file, or of a link to one.
+    """Return the Path of a regular file, or of a link to one.
 
     Raises FileNotFoundError if the file does not exist, IsADirectoryError for a folder, ValueError
     for a pipe, a device, a socket or an impossible name, and OSError if the path cannot be reached.
@@ -90,7 +90,7 @@ def existing_file(path: str | Path) -> Path:
         raise IsADirectoryError(f"{short_path(path)} is a folder; pass the path of a file")
     if not stat.S_ISREG(mode):
         kind = OTHERS.get(stat.S_IFMT(mode), "not a file")
-        raise ValueError(f"{short_path(path)} is {kind}; pass the path of a plain file")
+        raise ValueError(f"{short_path(path)} is {kind}; pass the path of a regular file")
     return path
 
 

@@ -42,7 +42,7 @@ def test_invalid_files(tmp_path, loop):
     for path, kind, message in (
             (tmp_path / "none", FileNotFoundError, "none does not exist; check the spelling"),
             (tmp_path, IsADirectoryError, "is a folder; pass the path of a file"),
-            (tmp_path / "pipe", ValueError, "is a named pipe; pass the path of a plain file"),
+            (tmp_path / "pipe", ValueError, "is a named pipe; pass the path of a regular file"),
             (tmp_path / "socket", ValueError, "is a socket"),
             ("/dev/zero", ValueError, "/dev/zero is a device"),
             (loop, OSError, "cannot be read: .*A link points to itself"),

@@ -110,8 +110,8 @@ def attentions_of(model: Any) -> list[Any]:
     found = [one for one in found
              if any(hasattr(part, "attention_weights") for _, part in one.modules())]
     if not found:
-        raise ValueError(f"{type(model).__name__} has no attention to change; expected a model "
-                         "with attention over its source, or over its own past")
+        raise ValueError(f"this {type(model).__name__} computes no attention weights, so it has no "
+                         "attention to change; pass a model that computes them")
     return found
 
 
@@ -171,8 +171,8 @@ class Ablation:
             if (one.change, one.words) == (change, words):
                 return one
         raise ValueError(f"no cost was measured for change = {change!r} and words = {words!r}; "
-                         f"expected a change from {sorted({one.change for one in self.costs})} "
-                         f"and words from {sorted({one.words for one in self.costs})}")
+                         f"changes measured: {sorted({one.change for one in self.costs})}, "
+                         f"words measured: {sorted({one.words for one in self.costs})}")
 
     def verdict(self) -> str:
         """Return one line: whether the attention is used, and the cost that decides this."""

@@ -5,7 +5,6 @@ the file when loading the run, and the file runs only if it has the same digest.
 """
 
 import re
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -113,7 +112,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
         files = dict.fromkeys(parted(one)[0] for one in known)
         raise ValueError(f"{folder} was trained with the user-defined code "
                          f"{' and '.join(known)}, which is not run without your consent; "
-                         f"inspect it, then pass code = {','.join(files)}")
+                         f"inspect it, then pass code = {','.join(files)!r}")
     for one, code in named:
         if code.digest == known[name]:
             return one if isinstance(one, CustomClass) else CustomClass(name, code,
@@ -122,7 +121,7 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
     advice = "Restore the original file, or train again in another folder"
     kept = Path(folder) / file
     if kept.is_file() and read(kept).digest == known[name]:
-        advice = f"The run kept a copy; inspect it, then pass code = {shlex.quote(str(kept))}"
+        advice = f"The run kept a copy; inspect it, then pass code = {str(kept)!r}"
     raise ValueError(f"{file} has changed since {folder} was trained: its SHA-256 began "
                      f"with {known[name][:SHOWN]} and now begins with {now}. {advice}")
 

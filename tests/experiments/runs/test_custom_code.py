@@ -95,7 +95,7 @@ def test_load_without_code_runs_nothing(code, mine, folder, monkeypatch):
         Translator.load(folder, code)
     assert str(error.value) == (
         f"{folder} was trained with the user-defined code mine.py:Mine, which is not run without "
-        "your consent; inspect it, then pass code = mine.py")
+        "your consent; inspect it, then pass code = 'mine.py'")
     assert not ran(mine) and not (mine.parent / "other.py.ran").exists()
 
 
@@ -108,7 +108,7 @@ def test_changed_file_raises_and_is_not_run(mine, folder):
     assert str(error.value) == (
         f"mine.py has changed since {folder} was trained: its SHA-256 began with {then} "
         f"and now begins with {now}. The run kept a copy; inspect it, then "
-        f"pass code = {folder / 'mine.py'}")
+        f"pass code = {str(folder / 'mine.py')!r}")
     assert not ran(mine)
     with pytest.raises(ValueError, match="SHA-256"):
         Translator.load(folder, [custom_class(str(mine))])

@@ -80,7 +80,7 @@ def test_suggested_next_command(place, capsys):
     assert "resumes the run in search" in out
     last = out.splitlines()[-1]
     assert last.startswith("next: numpy-attention translate search ")
-    assert last.endswith(" --code mine.py")
+    assert last.endswith(" --code 'mine.py'")
     assert main(shlex.split(last)[2:]) == 0
 
 
@@ -98,7 +98,7 @@ def test_changed_file(run, text, place, capsys):
     path = written(place / "other", text)
     error = failure(capsys, "translate", run, "1 2", "--code", str(path))
     assert f"mine.py has changed since {run} was trained: its SHA-256 began " in error
-    assert f"pass --code {run}/mine.py\n" in error
+    assert f"pass --code '{run}/mine.py'\n" in error
     assert main(["translate", run, "1 2", "--code", f"{run}/mine.py"]) == 0
     if text != "1 / 0":
         error = failure(capsys, *COPY, "--attention", str(path), "--run", run)
