@@ -256,10 +256,11 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and *now* is
-# −1 + 1 = 0, where both units are equally steep. W_s multiplies *before* by 1 in one unit and by −1
-# in the other, so the two contributions to its gradient cancel. (For the constant, both factors are
-# −0.5, so the contributions add up.)
+# read it. There is one more 0 in dK, in the row of *s*. For *s*, its *before* and the question's
+# *now* add up to −1 + 1 = 0, where both units are equally steep. W_s multiplies *before* by 1 in
+# one unit and by −1 in the other, and w weighs both units alike, so the two contributions to the
+# gradient of *before* cancel. (For the constant, both factors are −0.5, so the contributions add
+# up.)
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -633,37 +634,39 @@ print_cuts()
 # So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
 # How can the gradients of key and value show no conflict, although it helps to separate the two?
-# Perhaps strong conflicts cancel out in the mean? No: even the mean *size* of their cosines,
-# without the signs, is not larger than that of random directions (question 5). A gradient only says
-# what a small change of h would do now. It says nothing about a very different h, or about how long
+# Perhaps strong conflicts cancel out in the mean? No: even without their signs, the cosines are on
+# average a little smaller than those of random directions (question 5). A gradient only says what a
+# small change of h would do now. It says nothing about a very different h, or about how long
 # training takes to get there. So we had to cut.
 #
 # ## The verdict: separation or length?
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? The fair test compares states of equal length, one uncut and the others cut
+# make the state longer? A fairer test compares states of equal length, one uncut and the others cut
 # into two equal parts. So here is one vector of 8, 16 and 26 numbers, and five of the seven cuts
 # with parts of 4, 8 and 13. (Means of ten seeds, recorded before; the code is in answer 4.) Guess:
-# from which length on can key and value share a part?
+# in a cut state, from which length on can key and value share a part?
 
 # %% tags=["training"]
 print_lengths()
 
 # %% [markdown]
-# At each length, no cut beats the uncut vector. So on this task, it is the length that helps, and
-# not the separation. With parts of 13, key and value can even share one, and answer nearly
-# everything.
+# At each length, none of these cuts beats the uncut vector. So on this task, it is the length that
+# helps, and not the separation. With parts of 13, two of the three cuts in which key and value
+# share a part answer nearly everything, too. `q k v | p` does not. There, predict is in the other
+# part, and question 4 suggests that predict *helps* the roles that it shares a part with: without
+# it, one vector of 8 does worse with nine of ten seeds. So the cosines may have accused a helper!
 #
-# Why, then, does it matter so much with parts of 8 where we cut? Here is a guess. In a cut state,
-# each role reads only its own part. If key and value share one, this part must hold both letters.
-# With only 8 numbers, that takes longer to learn. (In `q k v | p`, even 13 are not enough after 800
-# steps. There, predict is in the other part, and question 4 suggests that predict *helps* the roles
-# that it shares a part with. So the cosines may have accused a helper.)
+# With parts of 8, why is it so bad if key and value share one? The example gives half an answer:
+# this part must hold both letters. But so must a part that query and key share, and `q k p | v`
+# does well. We do not know why one pair can share 8 numbers and the other cannot. By the letters,
+# `q v | k p` should be the best cut, because query and value need *now*, and the key needs
+# *before*. It is, but only together with `q k p | v`.
 #
-# Equal length is not quite fair, because an uncut vector has more parameters in its reader than a
-# cut state. One vector of 13 has fewer parameters (3,245) than two parts of 8 (3,422). Guess: will
-# it beat the cuts? The figure has ten seeds for each model. Each state is a strip with one cell for
-# each part.
+# The test is still not quite fair, because an uncut vector has more parameters in its reader than a
+# cut state of its length. One vector of 13 has fewer parameters (3,245) than two parts of 8
+# (3,422). Guess: will it beat these cuts? The figure has ten seeds for each model. Each state is a
+# strip with one cell for each part.
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -671,14 +674,14 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# It does: its mean is higher than that of every cut, and none of its seeds is below 70 %. So, on
-# this task:
+# It does: its mean is higher than that of every cut with parts of 8, and none of its seeds is below
+# 70 %. So, on this task:
 #
 # 1. **No cut is needed.** At equal length, and even with fewer parameters, one vector does as well
 #    as the best cut, or better. So if you cut a state, compare it with an uncut vector that has as
 #    many parameters.
-# 2. **If you cut it into short parts, keep key and value apart.** With parts of 8, the means are
-#    then 82 to 93 %, and otherwise 7 to 63 %.
+# 2. **With parts of 8, keep key and value apart.** The means are then 82 to 93 %, and otherwise 7
+#    to 63 %.
 # 3. **The cosines did not tell us so.** They accused query and predict, and separating these two
 #    did not help.
 #
@@ -767,10 +770,11 @@ print_wikitext()
 # only 3 to 11. But the tanh is not the whole story. The paper's models also end in a tanh. So does
 # the 4-gram, yet with two of the three seeds it is close to the LSTM.
 #
-# Do three parts help? Their perplexity is 11 to 25 points below that of the tanh layer. (Their
-# state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the 4-gram,
-# which has no attention, beats them. (With the third, it is worse than the tanh layer.) So on this
-# text, attention does not pay. The paper's text and models were larger, so this does not refute it.
+# Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
+# (Their state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the
+# 4-gram, which has no attention, beats them. (With the third, it is worse than the tanh layer.) So
+# on this text, attention does not pay. The paper's text and models were larger, so this does not
+# refute it.
 
 # %% [markdown]
 # ## What others call it
