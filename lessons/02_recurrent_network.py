@@ -556,33 +556,35 @@ assert near < far and orthogonal[-1] < 0.35
 # ## Can it learn from a vanished gradient?
 #
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
-# failed at n = 8, with U small. We train it again from the same start, now for longer, and look at
-# it every 200 training steps. Guess: what will the share of the gradient do?
+# failed at n = 8, with U small. We train it again from the same start, now for longer. Every 200
+# training steps, we look at our two numbers, at the share of the gradient that arrives, and at the
+# answers. Guess: what will the share do?
 
 # %% tags=["training"]
-watch_recall(share_at_first)
+watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! For a thousand training steps, the network only guesses. The share falls at first,
-# and then it grows, slowly and from almost nothing. Then, within 200 steps, it grows more than a
-# thousandfold, and the network learns the task.
+# It wakes up! And our two numbers tell how. At first, training makes U longer, and its gain grows.
+# But the units saturate, so the slopes fall, and the share falls, too. Then the slopes slowly
+# recover, and the share grows again, from almost nothing. In the end, the gain jumps, the share
+# grows about a thousandfold, and the network learns the task.
 #
-# Is that typical? The figure shows this network and four others, with the seeds 10 to 13, from an
-# earlier run. (The code is in answer 6. The dashed line is guessing among the four symbols. The
-# networks start below it, because at first they may also name a symbol of noise, which is never
-# right.)
+# Is that typical? The figure shows this network and four others, recorded before. (These are the
+# first five seeds that fail after 400 training steps. The code is in answer 6. The dashed line is
+# guessing among the four symbols. The networks start below it, because at first they may also name
+# a symbol of noise, which is never right.)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 print_wait()
 
 # %% [markdown]
-# All five learn, so training can begin with a vanished gradient. Look at the order. While the
-# answers are still guesses, the share already climbs from its lowest point: ninefold with seed 8,
-# and 8,000-fold with seed 12. (With seeds 8 and 10, it is then still below its start.) Then share
-# and answers jump, in four of the five networks between the same two measurements. In this figure,
-# a network that answers better than by guessing has a share above 0.006, and a network that guesses
-# has one below 0.003.
+# Three networks learn the task, and the other two learn to tell some of the four symbols apart. So
+# training can begin with a vanished gradient. Look at the order. While the answers are still
+# guesses, the share already climbs from its lowest point, at least 20-fold. Then, in four of the
+# five networks, share and answers jump between the same two measurements. (With seed 13, the
+# answers get better, but the share falls.) The two networks that learn only in part are stuck
+# afterwards, with hardly any gradient again.
 #
 # How far does patience get us? For each start and several n, we took the first five seeds whose
 # networks fail after 400 steps, and trained them again from the beginning, for 4,000. Guess: at n =
@@ -592,26 +594,25 @@ print_wait()
 print_longer()
 
 # %% [markdown]
-# Even n = 32 can be learnt: by one of the five with each start, although their shares are 3e-16 and
-# 0.07. So a tiny share before training is not a hard limit. (A share of right answers between 0.25
-# and 1 means that a network tells the four symbols apart only in part. The first row has the same
-# seeds as the figure, but other training sequences, and here seed 11 is not done after 4,000
-# steps.)
+# Even n = 32 can be learnt. With U small (share 3e-16), one network of five learns it, and with U
+# orthogonal (0.07), also one. So a tiny share before training is not a hard limit. (The first row
+# has the seeds of the figure, but other training sequences. So other networks are stuck.)
 #
-# What woke these networks? All of them were trained with Adam. Guess: would plain gradient descent
-# wake the five with n = 8, too?
+# What woke these networks? All of them were trained with Adam. Would plain gradient descent wake
+# the five with n = 8, too? If not, where is Adam needed? There are two suspects: U, which is on
+# every step of the path, and the embeddings of the four symbols to be recalled, which receive
+# *only* a distant gradient. We train the five networks with Adam for some parameters, and gradient
+# descent for the others. (Recorded; the code is in answer 8.) Guess who is guilty.
 
 # %% tags=["training"]
 print_woken()
 
 # %% [markdown]
-# At most one of them, although it trains all five at n = 4. So Adam is part of the cause. But what
-# does it do? To multiply the whole gradient by 25,000, say, would not help. dU is a sum over all
-# steps, from the question mark back to the first symbol. Scaling makes all its terms grow by the
-# same factor, so the distant ones remain as small a part of dU as before. But Adam scales each
-# number by itself. And there are numbers that receive *only* a distant gradient: the embeddings of
-# the four symbols to be recalled, which are read only at the start. So they are our suspect.
-# (Question 8 goes on from here.)
+# It is U. With gradient descent for U, no network wakes, even if Adam trains everything else. With
+# Adam for U alone, three of five do. The embeddings may even stay as they are. Gradient descent
+# hardly moves U, because its gradient is tiny: the gain stays below 0.4. Adam's steps are about as
+# long for a tiny gradient as for a large one, and they let U grow. (Is this all? Question 8 goes on
+# from here.)
 #
 # So a vanished gradient is not a hard limit, but it makes learning slow, and a matter of luck. A
 # better network would not have to wait for luck.
@@ -858,7 +859,9 @@ show(ax, "02_gradient_flow")
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
-# A gradient that has vanished cannot be repaired by scaling it up, as we saw at the end of part A.
+# A gradient that has vanished cannot be repaired by scaling the whole gradient up. Take dU: it is a
+# sum over all steps. Scaling makes all its terms grow by the same factor, so the distant ones
+# remain as small a part of dU as before.
 
 # %% [markdown]
 # ## What others call it
@@ -913,6 +916,6 @@ show(ax, "02_gradient_flow")
 #    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
 #    How long are the first three steps, counted in learning rates, with the correction and without
 #    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
-# 8. Adam's steps are about as long for tiny gradients as for others. Is it this that wakes the five
-#    networks with n = 8? Do they still learn in 4,000 steps if ε is 10⁻³ or 10⁻² instead of 10⁻⁸,
-#    so that tiny gradients make only tiny steps? And does momentum help gradient descent?
+# 8. Is it enough to say that Adam's steps are as long for tiny gradients as for others? Do the five
+#    networks with n = 8 still learn in 4,000 steps if ε is 10⁻³ or 10⁻² instead of 10⁻⁸, so that
+#    tiny gradients make only tiny steps? And does momentum help gradient descent?
