@@ -537,7 +537,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 #   and predict terms: at any other step, dy is 0.
 # - The last of a text's 15 states, which is the third question, is never found or fetched. So
 #   14 · 500 = 7,000 states have key and value terms.
-# - The first two questions ask, and are looked at later. So 2 · 500 = 1,000 states have all four.
+# - The states of the first two questions have both: they ask, and later steps look at them. So 2 ·
+#   500 = 1,000 states have all four terms.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -634,34 +635,33 @@ print_cuts()
 # So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
 # How can the gradients of key and value show no conflict, although it helps to separate the two?
-# Perhaps strong conflicts cancel out in the mean? No: even without their signs, the cosines are on
-# average a little smaller than those of random directions (question 5). A gradient only says what a
+# Perhaps strong conflicts cancel out in the mean? No: the cosines are small in size, too, on
+# average a little smaller than between random directions (question 5). A gradient only says what a
 # small change of h would do now. It says nothing about a very different h, or about how long
 # training takes to get there. So we had to cut.
 #
 # ## The verdict: separation or length?
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? A fairer test compares states of equal length, one uncut and the others cut
-# into two equal parts. So here is one vector of 8, 16 and 26 numbers, and five of the seven cuts
-# with parts of 4, 8 and 13. (Means of ten seeds, recorded before; the code is in answer 4.) Guess:
-# in a cut state, from which length on can key and value share a part?
+# make the state longer? A fairer test compares states of equal length. So we take states of 8, 16
+# and 26 numbers: one vector of that length, and five of the seven cuts, with parts half as long.
+# (Means of ten seeds, recorded before; the code is in answer 4.) Guess: how long must the parts be
+# before key and value can share one without harm?
 
 # %% tags=["training"]
 print_lengths()
 
 # %% [markdown]
-# At each length, none of these cuts beats the uncut vector. So on this task, it is the length that
-# helps, and not the separation. With parts of 13, two of the three cuts in which key and value
-# share a part answer nearly everything, too. `q k v | p` does not. There, predict is in the other
-# part, and question 4 suggests that predict *helps* the roles that it shares a part with: without
-# it, one vector of 8 does worse with nine of ten seeds. So the cosines may have accused a helper!
-#
-# With parts of 8, why is it so bad if key and value share one? The example gives half an answer:
-# this part must hold both letters. But so must a part that query and key share, and `q k p | v`
-# does well. We do not know why one pair can share 8 numbers and the other cannot. By the letters,
-# `q v | k p` should be the best cut, because query and value need *now*, and the key needs
-# *before*. It is, but only together with `q k p | v`.
+# - **Separation or length?** At each length, none of these cuts beats the uncut vector. So on this
+#   task, separating the roles does not help. More numbers do, if the roles can use them. (With
+#   parts of 4, no cut has learnt anything after 800 steps.)
+# - **Key and value** can share a part of 13 without harm, but not a part of 8. There is one
+#   exception: `q k v | p`. Its predict part stands alone, and that may be why. Take predict away
+#   from one vector of 8, and it does worse with nine of ten seeds (question 4). So the cosines may
+#   have accused a helper!
+# - **What we cannot explain.** By the letters, the best cuts should be `q v | k p` and `q v p | k`,
+#   because query and value need *now*, and the key needs *before*. With parts of 8, one of them is,
+#   but the other is not. And `q k p | v` does just as well, although query and key share a part.
 #
 # The test is still not quite fair, because an uncut vector has more parameters in its reader than a
 # cut state of its length. One vector of 13 has fewer parameters (3,245) than two parts of 8
@@ -677,9 +677,8 @@ show(draw_ten_seeds(), "12_ten_seeds")
 # It does: its mean is higher than that of every cut with parts of 8, and none of its seeds is below
 # 70 %. So, on this task:
 #
-# 1. **No cut is needed.** At equal length, and even with fewer parameters, one vector does as well
-#    as the best cut, or better. So if you cut a state, compare it with an uncut vector that has as
-#    many parameters.
+# 1. **No cut is needed.** With 16 numbers, and even with 13, one vector is better than every cut with
+#    parts of 8. So if you cut a state, compare it with an uncut vector that has as many parameters.
 # 2. **With parts of 8, keep key and value apart.** The means are then 82 to 93 %, and otherwise 7
 #    to 63 %.
 # 3. **The cosines did not tell us so.** They accused query and predict, and separating these two
@@ -772,9 +771,9 @@ print_wikitext()
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the
-# 4-gram, which has no attention, beats them. (With the third, it is worse than the tanh layer.) So
-# on this text, attention does not pay. The paper's text and models were larger, so this does not
-# refute it.
+# 4-gram, which has no attention, beats them. (With the third, it is worse than the tanh layer.) And
+# with every seed, the LSTM alone beats them all. So on this text, attention does not pay. The
+# paper's text and models were larger, so this does not refute it.
 
 # %% [markdown]
 # ## What others call it
