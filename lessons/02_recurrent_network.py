@@ -544,9 +544,10 @@ assert near < far and orthogonal[-1] < 0.35
 #
 # At each point, the figure also gives the share, measured in one network. For either start, the
 # smaller the share, the fewer networks learn, until none does. But n changes along each line, too,
-# and a longer task may be harder for other reasons: with U small, a share of 0.004 is usually
-# enough at n = 4, and with U orthogonal, 0.23 is usually not enough at n = 16. The fair comparison
-# is at one n: at n = 8, 17 networks learn with a share of 0.58, and one with 4e-5.
+# and a longer task may be harder for other reasons. So shares cannot be compared across different
+# n: 0.004 is usually enough at n = 4, with U small, but 0.23 is usually not enough at n = 16, with
+# U orthogonal. The fair comparison is at one n: at n = 8, 17 networks learn with a share of 0.58,
+# and one with 4e-5.
 #
 # Even so, the gradient need not be the only reason. The product of the matrices J_t works in both
 # directions. Backward, it carries the gradient. Forward, it tells how a change of h_1 shows up in
@@ -556,29 +557,33 @@ assert near < far and orthogonal[-1] < 0.35
 # ## Can it learn from a vanished gradient?
 #
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
-# failed at n = 8, with U small. We train it again from the same start, now for longer. Every 200
-# training steps, we look at our two numbers, at the share of the gradient that arrives, and at the
-# answers. Guess: what will the share do?
+# failed at n = 8, with U small. We train it again from the same start, now for longer, and look at
+# it every 200 training steps: at g, at the slopes, at the share of the gradient as guessed and as
+# measured, and at the answers. Guess: what will the measured share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! And our two numbers tell how. At first, training makes U longer, and its gain grows.
-# But the units saturate, so the slopes fall, and the share falls, too. Then the slopes slowly
-# recover, and the share grows again, from almost nothing. In the end, the gain jumps, the share
-# grows about a thousandfold, and the network learns the task.
+# It wakes up! Does our guess see it coming? At first, training makes the numbers of U larger, and
+# the gain grows. But many states move close to −1 or 1, where the tanh is flat (the units
+# *saturate*), so the slopes fall. The two cancel, and the guess hardly changes. But the measured
+# share falls to a millionth, and then climbs again. So during training, the guess fails. It assumed
+# that the gradient is spread evenly over the units, and apparently this no longer holds. Only the
+# last jump is in both: the gain doubles, the share grows about a thousandfold, and the network
+# learns the task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
-# first five seeds that fail after 400 training steps. The code is in answer 6. The dashed line is
-# guessing among the four symbols. The networks start below it, because at first they may also name
-# a symbol of noise, which is never right.)
+# first five seeds that fail after 400 training steps. The code is in answer 6.)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 print_wait()
 
 # %% [markdown]
+# (The dashed line is guessing among the four symbols. The networks start below it, because at first
+# they may also name a symbol of noise, which is never right.)
+#
 # Three networks learn the task, and the other two learn to tell some of the four symbols apart. So
 # training can begin with a vanished gradient. Look at the order. While the answers are still
 # guesses, the share already climbs from its lowest point, at least 20-fold. Then, in four of the
@@ -596,7 +601,8 @@ print_longer()
 # %% [markdown]
 # Even n = 32 can be learnt. With U small (share 3e-16), one network of five learns it, and with U
 # orthogonal (0.07), also one. So a tiny share before training is not a hard limit. (The first row
-# has the seeds of the figure, but other training sequences. So other networks are stuck.)
+# starts from the same networks as the figure, but trains them on other sequences. So this time seed
+# 11 is stuck, and not 10 and 13.)
 #
 # What woke these networks? All of them were trained with Adam. Would plain gradient descent wake
 # the five with n = 8, too? If not, where is Adam needed? There are two suspects: U, which is on
@@ -608,11 +614,12 @@ print_longer()
 print_woken()
 
 # %% [markdown]
-# It is U. With gradient descent for U, no network wakes, even if Adam trains everything else. With
-# Adam for U alone, three of five do. The embeddings may even stay as they are. Gradient descent
-# hardly moves U, because its gradient is tiny: the gain stays below 0.4. Adam's steps are about as
-# long for a tiny gradient as for a large one, and they let U grow. (Is this all? Question 8 goes on
-# from here.)
+# With plain gradient descent, one of the five learns the task. (Its rate is the best of four that
+# we tried.) And Adam is needed for U: with gradient descent for U and Adam for the rest, none of
+# the five learns, and with Adam for U alone, three do. The embeddings may even stay as they are.
+# With gradient descent, U hardly moves: in another run, the gain of all five stays below 0.4 in
+# 4,000 steps. Adam divides each gradient by its usual size, so it moves U even if the gradient is
+# small. (Whether this explains it, question 8 asks.)
 #
 # So a vanished gradient is not a hard limit, but it makes learning slow, and a matter of luck. A
 # better network would not have to wait for luck.
@@ -916,6 +923,7 @@ show(ax, "02_gradient_flow")
 #    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
 #    How long are the first three steps, counted in learning rates, with the correction and without
 #    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
-# 8. Is it enough to say that Adam's steps are as long for tiny gradients as for others? Do the five
-#    networks with n = 8 still learn in 4,000 steps if ε is 10⁻³ or 10⁻² instead of 10⁻⁸, so that
-#    tiny gradients make only tiny steps? And does momentum help gradient descent?
+# 8. Does Adam wake the five networks with n = 8 because its steps are about as long for tiny
+#    gradients as for others? Do they still learn in 4,000 steps if ε is 10⁻³ or 10⁻² instead of
+#    10⁻⁸, so that tiny gradients make only tiny steps? And does momentum help gradient descent?
+#    (Its step is the last step times the momentum, plus the usual one.)

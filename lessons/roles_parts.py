@@ -169,7 +169,7 @@ def print_cuts():
     cuts = [name for name in TEN_SEEDS if name.count("|") == 1]
     for name in sorted(cuts, key=lambda name: -np.mean(TEN_SEEDS[name])):
         first, _ = name.split(" | ")
-        apart = ["apart" if (one in first) != (other in first) else "-"
+        apart = ["apart" if (one in first) != (other in first) else "together"
                  for one, other in pairs.values()]
         print(f"  {name}  {np.mean(TEN_SEEDS[name]):3.0f}%  ", *(f"{word:<18}" for word in apart))
 
