@@ -544,10 +544,9 @@ assert near < far and orthogonal[-1] < 0.35
 #
 # At each point, the figure also gives the share, measured in one network. For either start, the
 # smaller the share, the fewer networks learn, until none does. But n changes along each line, too,
-# and a longer task may be harder for other reasons. So shares cannot be compared across different
-# n: 0.004 is usually enough at n = 4, with U small, but 0.23 is usually not enough at n = 16, with
-# U orthogonal. The fair comparison is at one n: at n = 8, 17 networks learn with a share of 0.58,
-# and one with 4e-5.
+# and a longer task may be harder for other reasons. So compare shares only at the same n. Across n,
+# they mislead: 0.004 is usually enough at n = 4 (U small), and 0.23 is usually not at n = 16 (U
+# orthogonal). At n = 8, 17 networks learn with a share of 0.58, and one with 4e-5.
 #
 # Even so, the gradient need not be the only reason. The product of the matrices J_t works in both
 # directions. Backward, it carries the gradient. Forward, it tells how a change of h_1 shows up in
@@ -558,8 +557,8 @@ assert near < far and orthogonal[-1] < 0.35
 #
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer, and look at
-# it every 200 training steps: at g, at the slopes, at the share of the gradient as guessed and as
-# measured, and at the answers. Guess: what will the measured share do?
+# it every 200 training steps: at g, at the slopes, at the factor per step as guessed and as
+# measured, at the share of the gradient, and at the answers. Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -568,10 +567,11 @@ watch_recall(share_at_first, gain)
 # It wakes up! Does our guess see it coming? At first, training makes the numbers of U larger, and
 # the gain grows. But many states move close to −1 or 1, where the tanh is flat (the units
 # *saturate*), so the slopes fall. The two cancel, and the guess hardly changes. But the measured
-# share falls to a millionth, and then climbs again. So during training, the guess fails. It assumed
-# that the gradient is spread evenly over the units, and apparently this no longer holds. Only the
-# last jump is in both: the gain doubles, the share grows about a thousandfold, and the network
-# learns the task.
+# factor falls, and then climbs again. Before training, the guess was right within a tenth per step.
+# Now it is up to a third off, and over nine steps, that makes it about thirty times too large. It
+# made two bold assumptions, and at least one of them no longer holds. Only the last jump shows in
+# both columns: the gain doubles, the share grows about a thousandfold, and the network learns the
+# task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -582,14 +582,15 @@ print_wait()
 
 # %% [markdown]
 # (The dashed line is guessing among the four symbols. The networks start below it, because at first
-# they may also name a symbol of noise, which is never right.)
+# they may also name other symbols, which are never right. Below, the curves have different widths,
+# so that equal ones remain visible.)
 #
 # Three networks learn the task, and the other two learn to tell some of the four symbols apart. So
-# training can begin with a vanished gradient. Look at the order. While the answers are still
-# guesses, the share already climbs from its lowest point, at least 20-fold. Then, in four of the
-# five networks, share and answers jump between the same two measurements. (With seed 13, the
-# answers get better, but the share falls.) The two networks that learn only in part are stuck
-# afterwards, with hardly any gradient again.
+# a network can get out of a vanished gradient. Look at the order. At first, the share falls. While
+# the answers are still guesses, it climbs again, at least 20-fold from its lowest point. Then, in
+# four of the five networks, share and answers jump between the same two measurements. (With seed
+# 13, the answers get better, but the share falls.) The two networks that learn only in part are
+# stuck afterwards, with hardly any gradient again.
 #
 # How far does patience get us? For each start and several n, we took the first five seeds whose
 # networks fail after 400 steps, and trained them again from the beginning, for 4,000. Guess: at n =
@@ -601,25 +602,27 @@ print_longer()
 # %% [markdown]
 # Even n = 32 can be learnt. With U small (share 3e-16), one network of five learns it, and with U
 # orthogonal (0.07), also one. So a tiny share before training is not a hard limit. (The first row
-# starts from the same networks as the figure, but trains them on other sequences. So this time seed
-# 11 is stuck, and not 10 and 13.)
+# has the networks of the figure, trained on other sequences. Then other ones get stuck: 11 here,
+# and 10 and 13 in the figure.)
 #
-# What woke these networks? All of them were trained with Adam. Would plain gradient descent wake
-# the five with n = 8, too? If not, where is Adam needed? There are two suspects: U, which is on
-# every step of the path, and the embeddings of the four symbols to be recalled, which receive
-# *only* a distant gradient. We train the five networks with Adam for some parameters, and gradient
-# descent for the others. (Recorded; the code is in answer 8.) Guess who is guilty.
+# What woke these networks? All of them were trained with Adam. In plain gradient descent, a tiny
+# gradient makes a tiny step. Adam divides each gradient by its usual size, so its steps are about
+# as long for small gradients as for large ones. Does that matter, and for which parameters? There
+# are two candidates: U, which is on every step of the path, and the embeddings of the four symbols
+# to be recalled, which receive *only* a distant gradient. We train the five networks with n = 8
+# with Adam for some parameters, and gradient descent for the others. (Recorded; the code is in
+# answer 8.) Guess: for which of the two does Adam matter?
 
 # %% tags=["training"]
 print_woken()
 
 # %% [markdown]
 # With plain gradient descent, one of the five learns the task. (Its rate is the best of four that
-# we tried.) And Adam is needed for U: with gradient descent for U and Adam for the rest, none of
-# the five learns, and with Adam for U alone, three do. The embeddings may even stay as they are.
-# With gradient descent, U hardly moves: in another run, the gain of all five stays below 0.4 in
-# 4,000 steps. Adam divides each gradient by its usual size, so it moves U even if the gradient is
-# small. (Whether this explains it, question 8 asks.)
+# we tried.) Adam for everything *except* U is not better: none learns. Adam for U *alone* does
+# nearly as well as Adam for everything: three learn, compared with four. The embeddings may even
+# stay as they are. So it is U that profits from Adam. With gradient descent, U hardly moves: in
+# another run, the gain of all five stays below 0.4 in 4,000 steps. (Is it the length of Adam's
+# steps that matters? Question 8 tests it, and the answer is not a plain yes.)
 #
 # So a vanished gradient is not a hard limit, but it makes learning slow, and a matter of luck. A
 # better network would not have to wait for luck.
@@ -793,9 +796,10 @@ assert verse.endswith("flowing with mi") and share[12] < 0.02
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
 # flat and the slope 1 − h² is small. This is the single unit with u = 1.8 and h = 0.9 again.
 #
-# Does our guess get this right? We test it on the trained model and on four random networks. Their
-# U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the same letters through the trained embedding.
-# They have no output layer and so no loss: their gradient begins as a random vector.
+# In the recall task, our guess did not survive training. Does it here? We test it on the trained
+# model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
+# same letters through the trained embedding. They have no output layer and so no loss: their
+# gradient begins as a random vector.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -843,7 +847,7 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines of the figure are nearly straight on a log scale: the gradient shrinks or grows
 # exponentially. Our guess predicts all five factors *per step* within a tenth (compare the columns
-# "guessed" and "measured").
+# "guessed" and "measured"). In the recall task it failed during training, so check it each time.
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more

@@ -634,11 +634,11 @@ print_cuts()
 #
 # So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
-# How can the gradients of key and value show no conflict, although it helps to separate the two?
-# Perhaps strong conflicts cancel out in the mean? No: the cosines are small in size, too, on
-# average a little smaller than between random directions (question 5). A gradient only says what a
-# small change of h would do now. It says nothing about a very different h, or about how long
-# training takes to get there. So we had to cut.
+# How can the gradients of key and value show hardly any conflict, although among the cuts those
+# that separate the two do best? Perhaps strong conflicts cancel out in the mean? No: even without
+# their signs, the cosines are on average a little smaller than those of two random directions
+# (question 5). A gradient only says what a small change of h would do now. It says nothing about a
+# very different h, or about how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation or length?
 #
@@ -652,10 +652,9 @@ print_cuts()
 print_lengths()
 
 # %% [markdown]
-# At each length, none of these cuts beats the uncut vector. So on this task, separating the roles
-# does not help. More numbers do, if the roles can use them. (With parts of 4, no cut has learnt
-# anything after 800 steps.) And with parts of 13, key and value can share one without harm, except
-# in `q k v | p`.
+# At each length, none of these cuts beats the uncut vector. So compared with no cut, separating the
+# roles does not help. More numbers do. (With parts of 4, no cut gets above the tanh layer.) And
+# with parts of 13, key and value can share one without harm, except in `q k v | p`.
 #
 # The test is still not quite fair, because an uncut vector has more parameters in its reader than a
 # cut state of its length. One vector of 13 has fewer parameters (3,245) than two parts of 8
@@ -668,22 +667,22 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# It does: its mean is higher than that of every cut with parts of 8, and none of its seeds is below
-# 70 %. So, on this task:
+# On average, it does, and none of its seeds is below 70 %. (Seed by seed, the best cut, `q v | k
+# p`, is as good, but one of its seeds fails.) So, on this task:
 #
-# 1. **No cut is needed.** With 16 numbers, and even with 13, one vector is better than every cut
-#    with parts of 8. So if you cut a state, compare it with an uncut vector that has as many
-#    parameters.
-# 2. **If you cut, it matters where.** With parts of 8, keep key and value apart: the means are then
-#    82 to 93 %, and otherwise 7 to 63 %.
-# 3. **The cosines did not tell us so.** They accused query and predict, and separating these two
-#    did not help.
+# 1. **No cut is needed.** With 16 numbers, one vector is better than every cut with parts of 8.
+#    With 13, it is as good as the best cut, and more reliable. So if you cut a state, compare it
+#    with an uncut vector that has as many parameters.
+# 2. **If you cut, it matters where.** With parts of 8, keep key and value apart: the means are
+#    then 82 to 93 %, and otherwise 7 to 63 %.
+# 3. **The cosines did not tell us so.** They accused query and predict. Among the cuts, separating
+#    these two did not help.
 #
 # And here is what we do not know:
 #
-# - Why is `q k v | p` so bad? Its predict part is alone. Perhaps the other roles need the gradient
-#   of predict in their part. This fits question 4: if predict is taken away from one vector of 8,
-#   it does worse with nine of ten seeds. Then the cosines accused a helper!
+# - Why is `q k v | p` so bad? Perhaps query, key and value need the gradient of predict if all
+#   three share 8 numbers. This fits question 4: one vector of 8 does worse with nine of ten seeds
+#   if its predict term is taken away. If that is the reason, the cosines accused a helper!
 # - Why can query and key share 8 numbers, and key and value cannot? By the letters, the best cuts
 #   should be `q v | k p` and `q v p | k`, because query and value need *now*, and the key needs
 #   *before*. The first is the best, but the second is not. And `q k p | v` ties with the first,
@@ -776,9 +775,9 @@ print_wikitext()
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the
-# 4-gram, which has no attention, beats them. (With the third, it is worse than the tanh layer.) And
-# with every seed, the LSTM alone beats them all. So on this text, attention does not pay. The
-# paper's text and models were larger, so this does not refute it.
+# 4-gram, which has no attention, beats them. (With the third, it is worse than the tanh layer.) So
+# on this text, attention does not pay. The paper's text and models were larger, so this does not
+# refute it.
 
 # %% [markdown]
 # ## What others call it

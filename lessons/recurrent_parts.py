@@ -119,16 +119,17 @@ def watch_recall(share_of, gain, n=8, seed=8, every=200, most=4000):
     trainer = Trainer(model, Adam(3e-3), Recall(n, every, rng), rng=rng, average="token", clip=1.0,
                       progress=False)
     test = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
-    print("                                share of the gradient")
-    print("  step   gain g   rms(1 − h²)   guessed    measured   right answers")
+    print("                                factor per step         share of      right")
+    print("  step   gain g   rms(1 − h²)   guessed   measured   the gradient   answers")
 
     def report():
         h, _, _ = model.forward(test)
         right = (model.output.logits(h[-1]).argmax(1) == test.targets[-1]).mean()
         guess, share = share_of(model, n)
         g = gain(model.cells.cells[0].U)
-        print(f"{trainer.step:>6,} {g:>8.2f} {guess ** (1 / (n + 1)) / g:>13.2f} {guess:>9.1g} "
-              f"{share:>11.1g} {right:>15.2f}", flush=True)
+        guessed, measured = guess ** (1 / (n + 1)), share ** (1 / (n + 1))
+        print(f"{trainer.step:>6,} {g:>8.2f} {guessed / g:>13.2f} {guessed:>9.2f} "
+              f"{measured:>10.2f} {share:>14.1g} {right:>9.2f}", flush=True)
         return right
 
     right = report()
