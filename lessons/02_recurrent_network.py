@@ -444,10 +444,10 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 # It needs only U and the states of one forward pass. Over several steps, we raise it to a power.
 # That is a bold guess, because the gradient would have to be spread evenly again after each step.
 #
-# In the network that failed, U started *small*, with numbers between −0.1 and 0.1. Before training,
-# its states are small, so the slopes are nearly 1, and the factor is about g. The next cell prints
-# g. With a pencil: what share of the gradient is left after the n + 1 steps back to the symbol, for
-# n = 4 and for n = 8?
+# In all networks so far, U started *small*, with numbers between −0.1 and 0.1. Before training, its
+# states are small, so the slopes are nearly 1, and the factor is about g. The next cell prints g.
+# With a pencil: what share of the gradient is left after the n + 1 steps back to the symbol, for n
+# = 4 and for n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -545,8 +545,8 @@ assert near < far and orthogonal[-1] < 0.35
 # At each point, the figure also gives the share, measured in one network. For either start, the
 # smaller the share, the fewer networks learn, until none does. But n changes along each line, too,
 # and a longer task may be harder for other reasons. So compare shares only at the same n. Across n,
-# they mislead: 0.004 is usually enough at n = 4 (U small), and 0.23 is usually not at n = 16 (U
-# orthogonal). At n = 8, 17 networks learn with a share of 0.58, and one with 4e-5.
+# they mislead: 0.004 is usually enough at n = 4 (U small), and 0.23 is usually not enough at n = 16
+# (U orthogonal). At n = 8, 17 networks learn with a share of 0.58, and one with 4e-5.
 #
 # Even so, the gradient need not be the only reason. The product of the matrices J_t works in both
 # directions. Backward, it carries the gradient. Forward, it tells how a change of h_1 shows up in
@@ -568,10 +568,10 @@ watch_recall(share_at_first, gain)
 # the gain grows. But many states move close to −1 or 1, where the tanh is flat (the units
 # *saturate*), so the slopes fall. The two cancel, and the guess hardly changes. But the measured
 # factor falls, and then climbs again. Before training, the guess was right within a tenth per step.
-# Now it is up to a third off, and over nine steps, that makes it about thirty times too large. It
-# made two bold assumptions, and at least one of them no longer holds. Only the last jump shows in
-# both columns: the gain doubles, the share grows about a thousandfold, and the network learns the
-# task.
+# Now it is up to two fifths too large, and over nine steps, that makes more than a factor of
+# twenty. It assumed that the gradient points in no special direction, and that it is spread evenly
+# over the units. At least one of the two no longer holds. Only the last jump shows in the guess as
+# well: the gain doubles, the share grows about a thousandfold, and the network learns the task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -601,9 +601,10 @@ print_longer()
 
 # %% [markdown]
 # Even n = 32 can be learnt. With U small (share 3e-16), one network of five learns it, and with U
-# orthogonal (0.07), also one. So a tiny share before training is not a hard limit. (The first row
-# has the networks of the figure, trained on other sequences. Then other ones get stuck: 11 here,
-# and 10 and 13 in the figure.)
+# orthogonal (0.07), also one. So a tiny share before training is not a hard limit. But at n = 16,
+# two of five learn with U small, and four with U orthogonal. (The first row has the networks of the
+# figure. With other training sequences, different seeds get stuck: 11 here, and 10 and 13 in the
+# figure.)
 #
 # What woke these networks? All of them were trained with Adam. In plain gradient descent, a tiny
 # gradient makes a tiny step. Adam divides each gradient by its usual size, so its steps are about
@@ -617,12 +618,13 @@ print_longer()
 print_woken()
 
 # %% [markdown]
-# With plain gradient descent, one of the five learns the task. (Its rate is the best of four that
-# we tried.) Adam for everything *except* U is not better: none learns. Adam for U *alone* does
-# nearly as well as Adam for everything: three learn, compared with four. The embeddings may even
-# stay as they are. So it is U that profits from Adam. With gradient descent, U hardly moves: in
-# another run, the gain of all five stays below 0.4 in 4,000 steps. (Is it the length of Adam's
-# steps that matters? Question 8 tests it, and the answer is not a plain yes.)
+# With plain gradient descent, one of the five learns the task. (We tried four rates, and this is
+# the best.) Adam for everything *except* U is hardly better: none learns, and three learn in part.
+# Adam for U *alone* does nearly as well as Adam for everything: three learn, compared with four.
+# The four embeddings may even stay as they are. So it is mostly U that profits from Adam. With
+# gradient descent, U hardly moves: in another run, in which none of the five learns, the gain stays
+# below 0.4 for all 4,000 steps. (Is it the length of Adam's steps that matters? Question 8 tests
+# it, and the answer is not a plain yes.)
 #
 # So a vanished gradient is not a hard limit, but it makes learning slow, and a matter of luck. A
 # better network would not have to wait for luck.

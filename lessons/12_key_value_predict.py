@@ -256,11 +256,9 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*. For *s*, its *before* and the question's
-# *now* add up to −1 + 1 = 0, where both units are equally steep. W_s multiplies *before* by 1 in
-# one unit and by −1 in the other, and w weighs both units alike, so the two contributions to the
-# gradient of *before* cancel. (For the constant, both factors are −0.5, so the contributions add
-# up.)
+# read it. There is one more 0 in dK, in the row of *s*. For *s*, the sum of *before* and the
+# question's *now* is 0, where both units are equally steep. A larger *before* raises one unit
+# exactly as much as it lowers the other, and w weighs both alike. So its gradient is 0.
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -442,9 +440,9 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has a reader. Here attention has no window: it sees all earlier
-# states. In our versions of the paper's models, every part has 8 numbers. A cut state is named by
-# the initials of the roles, with a bar between the parts: in `q k | v p`, query and key read the
-# first part, and value and predict the second.
+# states. In our versions of the paper's models, every part has 8 numbers, and y has 16. A cut state
+# is named by the initials of the roles, with a bar between the parts: in `q k | v p`, query and key
+# read the first part, and value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -588,10 +586,10 @@ show(draw_cosines(seen, most, title), "12_conflict")
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example suspects two other pairs: key and value, and
-# query and key. To be found, a state needs the letter *before*. To ask, and to be fetched, it needs
-# the letter *now*. So if the key shares a part with the query or with the value, that part must
-# hold both letters. Yet the cosines of both pairs are close to 0.
+# The cosines accuse query and predict. The example makes two other pairs suspect: key and value,
+# and query and key. To be found, a state needs the letter *before*. To ask, and to be fetched, it
+# needs the letter *now*. So if the key shares a part with the query or with the value, that part
+# must hold both letters. Yet the cosines of both pairs are close to 0.
 #
 # To find out, we cut a state of 16 into two parts of 8. There are only seven ways to divide four
 # roles between two parts, so we try them all. If a conflict between two roles is what slows one
@@ -634,11 +632,11 @@ print_cuts()
 #
 # So the cosines accused the wrong pair. The example suspected two pairs, and one of them matters.
 #
-# How can the gradients of key and value show hardly any conflict, although among the cuts those
-# that separate the two do best? Perhaps strong conflicts cancel out in the mean? No: even without
-# their signs, the cosines are on average a little smaller than those of two random directions
-# (question 5). A gradient only says what a small change of h would do now. It says nothing about a
-# very different h, or about how long training takes to get there. So we had to cut.
+# The cuts that separate key and value do best. How can their gradients show hardly any conflict?
+# Perhaps strong conflicts cancel out in the mean? No: even without their signs, the cosines are on
+# average a little smaller than those of two random directions (question 5). A gradient only says
+# what a small change of h would do now. It says nothing about a very different h, or about how long
+# training takes to get there. So we had to cut.
 #
 # ## The verdict: separation or length?
 #
@@ -652,8 +650,8 @@ print_cuts()
 print_lengths()
 
 # %% [markdown]
-# At each length, none of these cuts beats the uncut vector. So compared with no cut, separating the
-# roles does not help. More numbers do. (With parts of 4, no cut gets above the tanh layer.) And
+# At each length, none of these cuts beats the uncut vector. So at equal length, separating the
+# roles does not help. A longer state does. (With parts of 4, no cut gets above the tanh layer.) And
 # with parts of 13, key and value can share one without harm, except in `q k v | p`.
 #
 # The test is still not quite fair, because an uncut vector has more parameters in its reader than a
@@ -667,8 +665,9 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# On average, it does, and none of its seeds is below 70 %. (Seed by seed, the best cut, `q v | k
-# p`, is as good, but one of its seeds fails.) So, on this task:
+# On average, the vector of 13 does beat these cuts, and none of its seeds is below 70 %. The best
+# cut, `q v | k p`, is level or ahead with eight of the ten seeds, and loses its lead through one
+# seed that fails. So, on this task:
 #
 # 1. **No cut is needed.** With 16 numbers, one vector is better than every cut with parts of 8.
 #    With 13, it is as good as the best cut, and more reliable. So if you cut a state, compare it
@@ -680,9 +679,10 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #
 # And here is what we do not know:
 #
-# - Why is `q k v | p` so bad? Perhaps query, key and value need the gradient of predict if all
-#   three share 8 numbers. This fits question 4: one vector of 8 does worse with nine of ten seeds
-#   if its predict term is taken away. If that is the reason, the cosines accused a helper!
+# - Why is `q k v | p` so bad? Perhaps query, key and value need the gradient of predict to get
+#   started, if all three share 8 numbers. This fits question 4: without predict, one vector of 8
+#   does worse with nine of ten seeds. (But there, predict is missing in the forward pass, too.) If
+#   that is the reason, the cosines accused a helper!
 # - Why can query and key share 8 numbers, and key and value cannot? By the letters, the best cuts
 #   should be `q v | k p` and `q v p | k`, because query and value need *now*, and the key needs
 #   *before*. The first is the best, but the second is not. And `q k p | v` ties with the first,

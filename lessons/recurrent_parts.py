@@ -110,34 +110,41 @@ def train_recall(model, n, rng, steps=400, optimizer=None):
     return (said == test.targets[-1]).mean()
 
 
-def watch_recall(share_of, gain, n=8, seed=8, every=200, most=4000):
+def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000):
     """Train a network with U small, and print what happens until nearly all answers are right.
 
-    share_of(model, n): the share of the gradient that arrives, guessed and measured.
+    share_of(model, n): the share of the gradient that arrives, guessed and measured. Which networks
+    learn depends on the processor. If one does not, the next seed follows.
     """
-    model, rng = recall_model(n, is_orthogonal=False, seed=seed)
-    trainer = Trainer(model, Adam(3e-3), Recall(n, every, rng), rng=rng, average="token", clip=1.0,
-                      progress=False)
+    for seed in seeds:
+        model, rng = recall_model(n, is_orthogonal=False, seed=seed)
+        trainer = Trainer(model, Adam(3e-3), Recall(n, every, rng), rng=rng, average="token",
+                          clip=1.0, progress=False)
+        print("                                factor per step         share of      right")
+        print("  step   gain g   rms(1 − h²)   guessed   measured   the gradient   answers")
+        right = report_recall(trainer, share_of, gain, n)
+        while right < 0.9 and trainer.step < most:
+            trainer.train = Recall(n, every, rng)           # new sequences
+            trainer.fit(epochs=trainer.step // every + 1)
+            right = report_recall(trainer, share_of, gain, n)
+        if right >= 0.9:
+            return
+        print(f"on this processor, the network of seed {seed} is still asleep; here is the next:")
+    raise AssertionError("no network has learnt the task")
+
+
+def report_recall(trainer, share_of, gain, n):
+    """Print one line of `watch_recall`; → the share of right answers."""
+    model = trainer.model
     test = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
-    print("                                factor per step         share of      right")
-    print("  step   gain g   rms(1 − h²)   guessed   measured   the gradient   answers")
-
-    def report():
-        h, _, _ = model.forward(test)
-        right = (model.output.logits(h[-1]).argmax(1) == test.targets[-1]).mean()
-        guess, share = share_of(model, n)
-        g = gain(model.cells.cells[0].U)
-        guessed, measured = guess ** (1 / (n + 1)), share ** (1 / (n + 1))
-        print(f"{trainer.step:>6,} {g:>8.2f} {guessed / g:>13.2f} {guessed:>9.2f} "
-              f"{measured:>10.2f} {share:>14.1g} {right:>9.2f}", flush=True)
-        return right
-
-    right = report()
-    while right < 0.9 and trainer.step < most:
-        trainer.train = Recall(n, every, rng)           # new sequences
-        trainer.fit(epochs=trainer.step // every + 1)
-        right = report()
-    assert right > 0.9
+    h, _, _ = model.forward(test)
+    right = (model.output.logits(h[-1]).argmax(1) == test.targets[-1]).mean()
+    guess, share = share_of(model, n)
+    g = gain(model.cells.cells[0].U)
+    guessed, measured = guess ** (1 / (n + 1)), share ** (1 / (n + 1))
+    print(f"{trainer.step:>6,} {g:>8.2f} {guessed / g:>13.2f} {guessed:>9.2f} "
+          f"{measured:>10.2f} {share:>14.1g} {right:>9.2f}", flush=True)
+    return right
 
 
 def draw_recall(learnt, arrived):
@@ -204,7 +211,7 @@ WOKEN = {
     "gradient descent": (0.26, 0.25, 0.25, 0.26, 0.94),
     "Adam, but gradient descent for U": (0.23, 0.25, 0.50, 0.51, 0.54),
     "gradient descent, but Adam for U": (0.77, 1.00, 0.75, 1.00, 1.00),
-    "Adam, but the embeddings never change": (0.55, 1.00, 1.00, 1.00, 1.00),
+    "Adam, but the four embeddings stay fixed": (0.55, 1.00, 1.00, 1.00, 1.00),
 }
 LARGEST_GAIN = 0.37     # of U in another run of these five with gradient descent, 4,000 steps
 
@@ -221,7 +228,7 @@ def print_woken():
     print("from earlier runs: right answers of the five networks with U small and n = 8")
     for way, answers in WOKEN.items():
         learnt = sum(answer > 0.9 for answer in answers)
-        print(f"  {way:<38}", *(f"{one:.2f}" for one in answers), f"  {learnt} of 5 learn")
+        print(f"  {way:<40}", *(f"{one:.2f}" for one in answers), f"  {learnt} of 5 learn")
     print(f"largest gain of U with gradient descent, in another run: {LARGEST_GAIN}")
 
 

@@ -124,7 +124,7 @@ def test_take_selects_rows_of_the_memory(rng):
 def test_invalid_arguments(rng):
     attention = AdditiveAttention.create(rng, Q, D, A)
     values = np.zeros((B, S, D), np.float32)
-    for args, error, message in (((values[:, :, :2], MASK), ValueError, "batch-major"),
+    for args, error, message in (((values[:, :, :2], MASK), ValueError, "Pass B sequences"),
                                  ((values, MASK.T), ValueError, "mask"),
                                  ((values, MASK * 1.0), TypeError, "boolean")):
         with pytest.raises(error, match=message):

@@ -153,7 +153,7 @@ def test_invalid_subjects_raise(model, inputs, message):
 def test_invalid_functions_raise():
     with pytest.raises(TypeError, match="forward"):
         traced(None, np.ones(2), forward=7, backward=len)
-    with pytest.raises(TypeError, match="expected a tuple"):
+    with pytest.raises(TypeError, match="expected at least one output"):
         traced(None, np.ones(2), forward=np.sum, backward=len)
     with pytest.raises(TypeError, match="pass two functions: forward=… and"):
         traced(None, np.ones(2), forward=np.sum)

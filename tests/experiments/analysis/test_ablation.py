@@ -177,7 +177,7 @@ def test_costs_are_differences_of_losses(batches, make, rng):
     assert found.loss == pytest.approx(own) and cost.loss == pytest.approx(other)
     assert cost.more.mean == pytest.approx(other - own)
     assert cost.more.low < cost.more.mean < cost.more.high
-    with pytest.raises(ValueError, match="change = 'sampled' and words = 'all'; expected a"):
+    with pytest.raises(ValueError, match="change = 'sampled' and words = 'all'; changes"):
         found.cost("sampled")
 
 

@@ -165,7 +165,7 @@ def test_language_model_with_a_custom_score_and_cell(tmp_path):
     assert np.array_equal(again.model.vector, writer.model.vector)
     assert again.settings["cell"] == "cell.py:MinimalGatedUnit"
     with pytest.raises(ValueError, match="code past.py:Past and cell.py:MinimalGatedUnit, .* "
-                                         "code = past.py,cell.py$"):
+                                         "code = 'past.py,cell.py'$"):
         LanguageModelRun.load(tmp_path / "run", files[:1])
 
 
