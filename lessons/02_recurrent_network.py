@@ -570,8 +570,8 @@ watch_recall(share_at_first, gain)
 # factor falls, and then climbs again. Before training, the guess was right within a tenth per step.
 # Now it is up to two fifths too large, and over nine steps, that makes more than a factor of
 # twenty. It assumed that the gradient points in no special direction, and that it is spread evenly
-# over the units. At least one of the two no longer holds. Only the last jump shows in the guess as
-# well: the gain doubles, the share grows about a thousandfold, and the network learns the task.
+# over the units. Apparently this no longer holds. Only the last jump shows in the guess as well:
+# the gain doubles, the share grows about a thousandfold, and the network learns the task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)

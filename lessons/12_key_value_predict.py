@@ -683,10 +683,10 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   started, if all three share 8 numbers. This fits question 4: without predict, one vector of 8
 #   does worse with nine of ten seeds. (But there, predict is missing in the forward pass, too.) If
 #   that is the reason, the cosines accused a helper!
-# - Why can query and key share 8 numbers, and key and value cannot? By the letters, the best cuts
-#   should be `q v | k p` and `q v p | k`, because query and value need *now*, and the key needs
-#   *before*. The first is the best, but the second is not. And `q k p | v` ties with the first,
-#   although query and key share a part.
+# - Why can query and key share 8 numbers, and key and value cannot? Judging by the letters that
+#   each role needs, the best cuts should be `q v | k p` and `q v p | k`: query and value need
+#   *now*, and the key needs *before*. The first is the best, but the second is not. And `q k p | v`
+#   ties with the first, although query and key share a part.
 #
 # All this is after 800 steps: it is about how fast the models learn, not about what they can learn.
 # With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8

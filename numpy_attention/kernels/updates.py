@@ -73,7 +73,7 @@ def squared_norm(g, before=0.0):
 @guarded(w="N", g="N", velocity="N")
 @kernel
 def momentum(w, g, velocity, rate, mu, factor):
-    """Update v = μ v + g,  w −= rate v, where v is `velocity`, and μ is `mu`."""
+    """Update v = μ v + factor g,  w −= rate v, and set g = 0, where v is `velocity`, μ is `mu`."""
     zero = w.dtype.type(0)
     for i in range(w.shape[0]):
         velocity[i] = mu * velocity[i] + factor * g[i]

