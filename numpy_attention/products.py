@@ -25,8 +25,10 @@ ROWS = (16, 32, 64)     # each set of panels is for at most one of these numbers
 PAGE = 4096         # bytes; columns of W this far apart share few lines of the cache
 LINE = 64           # bytes of a line of the cache, which is also as wide as a register
 STEPS = 4           # fewest products for which copying W into panels pays off
+LARGE = 1 << 19     # numbers in W for which processes divide columns instead of rows
 
 _laid_out = ContextVar("laid_out", default=None)
+_division = ContextVar("division", default=(1, None))
 _lock = Lock()
 
 
@@ -59,6 +61,23 @@ def fixed_weights():
         _laid_out.reset(token)
 
 
+@contextmanager
+def divided_rows(shares, group=None):
+    """Context manager in which rows are one of the equal `shares` of a batch, for `few_rows`.
+
+    group: the ProcessGroup that computes the shares, or None. Results do not depend on it.
+    """
+    token = _division.set((shares, group))
+    if group is not None:
+        group.begin()
+    try:
+        yield
+    finally:
+        if group is not None:
+            group.leave()
+        _division.reset(token)
+
+
 def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
@@ -72,13 +91,16 @@ def few_rows(W, rows, steps=1):
         if steps < STEPS:
             return W
         return aligned(W) if rows * W.size <= SMALL else np.ascontiguousarray(W)
-    rows = next(most for most in ROWS if rows <= most)
+    shares, group = _division.get()
+    are_divided = W.size >= LARGE and rows * shares <= ROWS[-1]
+    most = next(most for most in ROWS if (rows * shares if are_divided else rows) <= most)
     if laid_out is None:
-        return Panels(W, rows)
-    key = W.__array_interface__["data"][0], W.shape, W.strides, rows
+        return Panels(W, most)
+    key = W.__array_interface__["data"][0], W.shape, W.strides, most
     with _lock:
         if key not in laid_out:     # W is kept, so that no other array can take its address
-            laid_out[key] = Panels(W, rows), W
+            together = are_divided and group is not None
+            laid_out[key] = group.lay_out(W, rows, most) if together else Panels(W, most), W
     return laid_out[key][0]
 
 
@@ -106,26 +128,31 @@ class Panels:
     def __init__(self, W, rows):
         self.shape = K, N = W.shape
         parts = -(-rows * WIDTH * K // SMALL)
-        self.inner = -(-K // parts)
+        inner = -(-K // parts)
+        self.parts = [slice(start, start + inner) for start in range(0, K, inner)]
         self.whole = N - N % WIDTH
         if W.strides[1] % PAGE == 0:
             # with this stride, the copy below would evict its own cache lines: change it first
             spread = np.empty((N, K + 16), W.dtype)[:, :K].T
             spread[...] = W
             W = spread
-        # N / WIDTH blocks (K, WIDTH), and the remaining columns
+        # N / WIDTH blocks (K, WIDTH), and the last WIDTH columns again if there is a remainder
         blocks = W[:, :self.whole].reshape(K, -1, WIDTH).transpose(1, 0, 2)
-        self.blocks = [aligned(blocks[:, start:start + self.inner])
-                       for start in range(0, K, self.inner)]
-        self.rest = aligned(W[:, self.whole:])
+        self.blocks = [aligned(blocks[:, part]) for part in self.parts]
+        last = W[:, -WIDTH:] if self.whole < N else W[:, :0]
+        self.last = [aligned(last[part]) for part in self.parts]
 
     def __rmatmul__(self, x):
         """Return the product x W.   x (B, K) → (B, N)."""
         y = np.empty((len(x), self.shape[1]), x.dtype)
-        panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)     # a view
-        np.matmul(x[:, :self.inner], self.blocks[0], out=panels)
-        for n, block in enumerate(self.blocks[1:], 1):
-            panels += np.matmul(x[:, n * self.inner:(n + 1) * self.inner], block)
-        if self.rest.size:
-            np.matmul(x, self.rest, out=y[:, self.whole:])
+        self.multiply(x, y)
         return y
+
+    def multiply(self, x, y):
+        """Write the product x W to y.   x (B, K), y (B, N)."""
+        panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)     # a view
+        for blocks, out in (self.blocks, panels), (self.last, y[:, -WIDTH:]):
+            if blocks[0].size:
+                np.matmul(x[:, self.parts[0]], blocks[0], out=out)
+                for part, block in zip(self.parts[1:], blocks[1:]):
+                    out += np.matmul(x[:, part], block)

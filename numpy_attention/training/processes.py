@@ -19,12 +19,13 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any, NoReturn
 
 import numpy as np
 
 from numpy_attention.module import Array
+from numpy_attention.training.column_parallel import ProcessGroup
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.interrupt import SIGNALS
 from numpy_attention.training.protocols import Model
@@ -59,7 +60,7 @@ class Processes(Threads):
 
     On entry, this process forks count − 1 worker processes, and all processes run the body of the
     `with` statement. This process has rank 0. The workers exit at the end of the body. Processes
-    share only the arrays that `shared_copy` returns; all other data is private to each process.
+    share only the arrays that `shared_copy` returns, and `group`; other data is private to each.
     `map(f)` calls f(rank) in every process, waits for all of them, and returns the list of all
     results in every process.
 
@@ -68,6 +69,7 @@ class Processes(Threads):
     """
 
     rank = 0
+    group: ProcessGroup
 
     def __enter__(self) -> "Processes":
         super().__enter__()
@@ -76,6 +78,8 @@ class Processes(Threads):
         # numbers of messages that each process has sent (shared), and that this one has received
         self._sent = shared_copy(np.zeros(self.count, np.int64))
         self._received = [0] * self.count
+        self.group = ProcessGroup(self.count, shared_zeros)
+        self.group.is_broken = lambda: bool(wait(self._pipes, 0))
         for stream in (sys.stdout, sys.stderr):     # or each process would write its buffer
             with suppress(Exception):
                 stream.flush()
@@ -109,7 +113,7 @@ class Processes(Threads):
             self._children.append(child)
             return
         try:
-            self.rank = rank
+            self.rank = self.group.rank = rank
             for other in [mine, *self._pipes]:  # or the end of a process would go unnoticed
                 other.close()
             self._pipes = [theirs]

@@ -14,6 +14,7 @@ from numpy_attention.data.batching.grouping import share_of
 from numpy_attention.data.protocols import Batch
 from numpy_attention.kernels.updates import gather, squared_norm
 from numpy_attention.module import Array
+from numpy_attention.products import divided_rows
 from numpy_attention.training.distributed import row_sums
 from numpy_attention.training.distributed.ranks import SingleProcess, tree
 from numpy_attention.training.processes import Processes
@@ -39,11 +40,13 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
+    group = pool.group if len(mine) == pool.count else None
 
     def part(k: int) -> tuple[Any, State] | None:
         if k >= len(mine):
             return None
-        return work(k, batch.share(mine[k], n), states[k] if states else None)
+        with divided_rows(n, group):
+            return work(k, batch.share(mine[k], n), states[k] if states else None)
 
     results = [result for result in pool.map(part) if result is not None]
     losses = pool.ranks.allgather([loss for loss, _ in results])

@@ -13,6 +13,7 @@ from typing import Any, Callable
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from numpy_attention.registry import MOST_THREADS
+from numpy_attention.training.column_parallel import ProcessGroup
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess, host
 from numpy_attention.validation.arrays import check_whole
 
@@ -41,6 +42,8 @@ class Threads:
     Raises ValueError if count is not in 1 … MOST_THREADS, and MemoryError if threads cannot be
     started.
     """
+
+    group: ProcessGroup | None = None       # in a pool of processes
 
     def __init__(self, count: int, ranks: SingleProcess = SINGLE_PROCESS) -> None:
         check_whole("threads", count, 1, MOST_THREADS)

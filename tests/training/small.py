@@ -31,10 +31,10 @@ def trainer(model=None, path=None, count=60, **settings):
     return Trainer(model or translator_model(), train=train, valid=valid, path=path, **settings)
 
 
-def language_trainer(path=None, **settings):
+def language_trainer(path=None, hidden=6, **settings):
     """Return a Trainer of a language model with carried state on a text of random ids."""
     text = np.random.default_rng(5).integers(4, 12, 400)
-    model = LanguageModel.create(np.random.default_rng(1), 12, hidden=6, layers=2, dropout=0.3)
+    model = LanguageModel.create(np.random.default_rng(1), 12, hidden, layers=2, dropout=0.3)
     settings = {"optimizer": SGD(0.5), "threads": 1, "progress": False,
                 "rng": np.random.default_rng(4), **settings}
     return Trainer(model, train=TextBatches(text, batch_size=4, steps=7), path=path, **settings)
