@@ -1,4 +1,4 @@
-"""Alternatives to a statement or an expression, built from the arrays of its function."""
+"""Base of the classes that yield alternatives to a statement or an expression."""
 
 import ast
 
@@ -91,7 +91,7 @@ class Alternatives:
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):
-        """Return whether both paths are parameters with the same number of axes, easy to mix up."""
+        """Return whether a user may mix up two paths: parameters with the same number of axes."""
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 

@@ -58,7 +58,7 @@ class Written:
 
 
 def keys_of(node):
-    """Return the constant keys of a node dict(c=c) or {"c": c} as {key: None}, otherwise {}."""
+    """Return {"c": None} for a syntax tree of dict(c=c) or {"c": c}, and {} for any other tree."""
     if isinstance(node, ast.Call) and path_of(node.func) == "dict":
         return {one.arg: None for one in node.keywords if one.arg}
     if isinstance(node, ast.Dict):

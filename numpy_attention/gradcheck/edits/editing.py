@@ -22,21 +22,16 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One edit of a function, which replaces the syntax tree `before` with `after`.
+    """One edit of a function, which replaces the syntax tree `before` with `after`."""
 
-    place, kind: the Place of the edited statement, and the kind of mistake that the edit repairs
-    function, tree: the function and its unedited syntax tree
-    slot, nodes: the Slot in the tree that the edit changes, and the nodes in it after the edit
-    """
-
-    place: Place
-    kind: str
+    place: Place            # the edited statement
+    kind: str               # the kind of mistake that the edit fixes, such as "sign"
     before: ast.AST
     after: ast.AST
     function: FunctionType
-    tree: ast.FunctionDef
-    slot: Slot
-    nodes: tuple
+    tree: ast.FunctionDef   # the unedited syntax tree of the function
+    slot: Slot              # the position in `tree` that the edit changes
+    nodes: tuple            # the nodes in the slot after the edit
 
     def code(self):
         """Return the code of the edited function. Raises Declined if the code does not compile."""
@@ -61,7 +56,7 @@ class Edit:
 
     @property
     def is_apart(self):
-        """Whether the edit may affect gradients on which the unedited statement has no influence.
+        """Whether the edit may affect gradients that do not depend on the unedited statement.
 
         This is true if the edit adds a statement, or changes a call with `grads` as an argument.
         """
@@ -71,7 +66,7 @@ class Edit:
 
     @property
     def adds(self):
-        """Whether the new code is the old code with additions, other than just a ~ in front."""
+        """Whether the new code contains the old code, and is not just the old code after a ~."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -158,7 +153,10 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add edits of the parts of `node`, then of `node` itself. more: additional variants."""
+        """Add the edits of the parts of the node in `slot`, then of the node itself.
+
+        more: additional alternatives to the node, as pairs (kind, expression).
+        """
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -178,10 +176,10 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 
 
 def swappable(node, other):
-    """Return whether swapping the values of two statements is a possible repair.
+    """Return whether an edit may swap the right sides of two statements.
 
-    Either both statements assign to an element (x[i] = …), or both assign to a name, or both use
-    the same operator, such as +=.
+    This is the case if both assign to elements (x[i] = …), or both assign to names, or both use the
+    same operator, such as +=.
     """
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)

@@ -87,8 +87,8 @@ class ExpressionEdits(Alternatives):
     def argument_variants(self, node):
         """Yield (kind, expression) for each alternative to the call `node`.
 
-        The alternatives are calls with other gradients as arguments, x for x.copy(), and copies of
-        gradients for zeros_like(…).
+        The alternatives are calls with other gradients as arguments, x instead of x.copy(), and the
+        copy of a gradient instead of zeros_like(…).
         """
         yield from self.parameter_variants(node)
         name = path_of(node.func)
@@ -117,7 +117,8 @@ class ExpressionEdits(Alternatives):
         """Yield ("exchanged", copy of the call) with gradients of other parameters as arguments.
 
         Either one argument becomes the gradient of another parameter, or the names of all arguments
-        that are gradients of parameters get another ending, such as _b.
+        that are gradients of parameters get another ending: grads.W_b, grads.U_b instead of
+        grads.W_f, grads.U_f.
         """
         handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
@@ -138,7 +139,10 @@ class ExpressionEdits(Alternatives):
                 yield "exchanged", with_argument(node, i, parsed(f"{root}.{other}"))
 
     def mask_variants(self, node):
-        """Yield (kind, node) with the mask inverted in np.where(mask, …), x[mask] or mask * x."""
+        """Yield ("mask backward", copy of `node`) with an inverted mask, such as x[~mask].
+
+        The node is np.where(mask, …), x[mask] or mask * x.
+        """
         if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
             name, at = "args", node.args[0]
         elif isinstance(node, ast.Subscript):
@@ -155,7 +159,10 @@ class ExpressionEdits(Alternatives):
         yield "mask backward", changed(node, **{name: whole})
 
     def weighted(self, node):
-        """If `node` is dx.sum() or dx.mean(), yield (kind, (x * dx).sum()) for x shaped like dx."""
+        """If `node` is dx.sum() or dx.mean(), yield ("jacobian", (x * dx).sum()) for arrays x.
+
+        x is any array of the function that is not a gradient and has the shape of dx.
+        """
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))
         if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (
@@ -199,7 +206,7 @@ class ExpressionEdits(Alternatives):
 
 
 def stepped(node):
-    """Return the name in an index such as t, t + 1 or t - 1, as a set {"t"}, otherwise set()."""
+    """Return {"t"} for an index such as t, t + 1 or t - 1, and an empty set for other indices."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name):

@@ -95,10 +95,10 @@ class EditingForward(Editing):
             yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
-        """Return whether a variant removes a call, or changes the order of a list made by append.
+        """Return whether `variant` removes the call `node`, or `node` is a call to append.
 
-        For example, replacing x.sum(0) or np.where(mask, x, 0) with x removes a call. The order of
-        the list matters, because the backward pass reads the same list.
+        For example, replacing x.sum(0) or np.where(mask, x, 0) with x removes a call. Edits of
+        append would change the order of a list that the backward pass also reads.
         """
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
@@ -106,7 +106,7 @@ class EditingForward(Editing):
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """Yield (kind, np.where(mask, a, b)) with another b, unless the current b is −∞."""
+        """Yield ("mask forward", np.where(mask, a, c)) for np.where(mask, a, b), unless b is −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -115,7 +115,7 @@ class EditingForward(Editing):
                 yield "mask forward", with_argument(node, 2, parsed(other))
 
     def causal_variants(self, node):
-        """Yield (kind, np.tril(np.ones(…, bool))) to replace np.ones(…, bool)."""
+        """Yield ("mask forward", np.tril(np.ones(…, bool))) to replace np.ones(…, bool)."""
         if path_of(node.func) == "np.ones" and "bool" in ast.unparse(node):
             yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
@@ -166,7 +166,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return `off()` without an edit, or [] if a pass raises or an error is not finite."""
+        """Return the result of `off` without an edit, or [] if `off` raises or is not finite."""
         with quiet():
             try:
                 found = self.off()
@@ -187,9 +187,9 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, keep_laws=False):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
-        If laws are broken, an edit that also repairs the laws is preferred. With keep_laws, the
-        edit must repair the laws. Edits of the `accused` line are tried first, and edits that add a
-        new mask last. Edits of existing masks are tried from the last line to the first.
+        If laws are broken, an edit after which they hold is preferred. With keep_laws, only such an
+        edit is returned. Edits of the `accused` line are tried first, and edits that add a new mask
+        last. Edits of existing masks are tried from the last line to the first.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.mask_order(edit)))

@@ -34,7 +34,7 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 class Repairs:
     """Tries up to `most` edits of `functions`, one at a time, until the gradients are correct.
 
-    every: additional functions, whose code is also used to build edits
+    every: additional functions, whose code is also used to build edits, but not edited
     gradients: a function gradients() that returns {name: gradient} of the check
     wrong: a function wrong(gradients) that returns the names of the wrong gradients
     variables: {name: array}, whose contents are restored after each edit
@@ -69,7 +69,7 @@ class Repairs:
         self.budget = Budget(self.most)
 
     def named(self):
-        """Run the passes and return a Naming, which records the arrays of all functions."""
+        """Run the passes; return a Naming with the names and shapes of the functions' arrays."""
         rewritten = Instrumented([*self.functions, *self.every], Forward)
         naming = Naming(rewritten.places)
         with rewritten.reporting_to(naming), quiet():
@@ -139,10 +139,11 @@ class Repairs:
     def elsewhere(self, innocent, wrong, reach):
         """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
-        reach: the dict that `reach()` returns. Edits of lines that reach exactly these gradients,
-        or are not in `reach`, come first. Edits of lines that do not reach all these gradients are
+        reach: the dict that `reach()` returns. Edits of lines that affect exactly these gradients,
+        or are not in `reach`, come first. Edits of lines that do not affect all these gradients are
         left out. innocent: {(file, line)} of correct lines; only edits of the kinds in
-        IN_CORRECT_LINES are tried there. Edits that are apart (`is_apart`) are never left out.
+        IN_CORRECT_LINES are tried there. Edits with `is_apart` may correct gradients that their
+        line does not affect, so they are never left out.
         """
         first, then = [], []
         for edit in self.edits:
@@ -163,8 +164,8 @@ class Repairs:
     def likelihood(self, edit):
         """Return a sort key by which the most likely edits come first.
 
-        The order follows the index of the kind of mistake in `kinds`. Within one kind, edits that
-        add code come last, and edits of a called function come before edits of its caller.
+        Edits are in the order of `kinds`, the list of kinds of mistakes. Within one kind, edits
+        that add code come last, and edits of a called function come before edits of its caller.
         """
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
@@ -192,9 +193,9 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Listener that replaces the values of one place of a forward with copies."""
+    """Listener that replaces the values of one statement of a forward with copies."""
 
-    number: int
+    number: int         # index of the statement's Place
 
     def moved(self, value, number):
         return value.copy() if number == self.number and isinstance(value, np.ndarray) else value
@@ -203,7 +204,7 @@ class Copying:
 
 
 def editable(functions):
-    """Return the functions that may be edited, or [] if one of the functions calls compiled code.
+    """Return the functions that may be edited, or [] if a user's function calls compiled code.
 
     Compiled code (a kernel) does not check the shapes of its arguments, and an edit may change the
     shapes. Functions of this package are never edited, since each of them may call a kernel.

@@ -24,7 +24,10 @@ class StatementEdits(Alternatives):
     """Mixin that yields alternatives to statements."""
 
     def statement_variants(self, node):
-        """Yield (kind of mistake, list of statements) for each alternative; [] removes `node`."""
+        """Yield (kind, list of statements) for each alternative to the statement `node`.
+
+        For example, ("sign", [x -= a]) replaces x += a, and ("double", []) removes the statement.
+        """
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
@@ -64,7 +67,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield products of shape `wanted`, such as "dy @ W.T", that have the gradient `name`."""
+        """Yield products of shape `wanted`, such as "dy @ W.T", with the gradient `name` as dy."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]

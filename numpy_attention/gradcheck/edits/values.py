@@ -14,7 +14,7 @@ class ValueEdits(Alternatives):
     """Mixin that yields alternatives to the whole value of a statement."""
 
     def whole(self, statement):
-        """Yield (kind, expression) for each alternative to the value of a statement."""
+        """Yield (kind of mistake, expression) for each alternative to a statement's right side."""
         value = statement.value
         yield NUDGE, parsed(f"1.001 * ({ast.unparse(value)})")
         if isinstance(value, ast.Tuple):
@@ -65,7 +65,7 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Yield (kind, expression), adding a term or factor that the gradient `text` may lack.
+        """Add a term or factor that the gradient `text` may lack; yield (kind, expression).
 
         The term is another gradient, or a negative weighted sum as in the gradient of a softmax.
         The factor is a local derivative, such as 1 − y². text: the code of the gradient. alike: the
@@ -87,7 +87,7 @@ class ValueEdits(Alternatives):
                         f"{text} - {name} * ({name} * {text}).{method}({axis}, keepdims=True)")
 
     def products(self, shape):
-        """Yield the code of products dY @ W.T of this shape. Such a product is dX if Y = X @ W."""
+        """Yield products of this shape, such as the code "dy @ W.T", which is dx if y = x @ W."""
         for matrix, (one, *_) in self.names.items():
             if len(one) != 2 or one[:1] != shape[-1:] or is_gradient(matrix):
                 continue
@@ -96,7 +96,11 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Replace a name that `value` has more than once with others; yield (kind, expression)."""
+        """Yield ("wrong variable", expression) with another name for one that occurs repeatedly.
+
+        For example, dy * b * (1 - b) is an alternative to dy * a * (1 - a), if a and b are arrays
+        of the same shape.
+        """
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):

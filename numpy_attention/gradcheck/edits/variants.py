@@ -1,4 +1,4 @@
-"""Variants of the syntax tree of an expression, each with a kind of mistake."""
+"""Alternatives to an expression that need only its syntax tree, each with a kind of mistake."""
 
 import ast
 
@@ -34,7 +34,7 @@ OPERATIONS = {
 
 
 def operator_variants(node):
-    """Yield (kind, expression) to replace a + b, a − b, a * b, a / b, a ** b or a @ b."""
+    """Yield (kind, expression) to replace an operation, such as ("sign", a - b) for a + b."""
     yield from by_pattern(node, OPERATIONS)
     right = ast.unparse(node.right)
     if isinstance(node.op, ast.Sub) and ast.unparse(node.left) == "1":
@@ -48,7 +48,7 @@ def operator_variants(node):
 
 
 def call_variants(node):
-    """Yield (kind, expression) to replace a call, with another axis, argument or function."""
+    """Yield (kind, expression) to replace a call, such as ("axis", x.sum(1)) for x.sum(0)."""
     name = function_name(node)
     if name in REDUCTIONS and isinstance(node.func, ast.Attribute):
         yield from reduction_variants(node, name)
@@ -80,7 +80,10 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """Yield (kind, call) for a call to zip, stack etc., with reversed or swapped arguments."""
+    """Yield (kind, call) with reversed or swapped arguments for a call to zip, stack etc.
+
+    For example, ("wrong step", zip(xs, hs[::-1])) is an alternative to zip(xs, hs).
+    """
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):
@@ -100,7 +103,10 @@ def reversed_in(node, numbers):
 
 
 def reduction_variants(node, name):
-    """Yield (kind, expression) with another axis or reduction, or without the reduction."""
+    """Yield (kind, expression) for a call to the reduction `name`, such as ("factor", x.mean(0)).
+
+    The expression has another axis or reduction, or no reduction.
+    """
     for axis in AXES:
         other = with_axis(node, axis)
         if ast.unparse(other) != ast.unparse(node):
@@ -113,7 +119,7 @@ def reduction_variants(node, name):
 
 
 def einsum_variants(node):
-    """Yield (kind, expression) with one input letter changed or two output letters swapped."""
+    """Yield (kind, einsum call) with one input letter changed or two output letters swapped."""
     if not node.args or not isinstance(node.args[0], ast.Constant):
         return
     letters, arrow, out = str(node.args[0].value).partition("->")
