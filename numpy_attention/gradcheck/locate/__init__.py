@@ -9,11 +9,12 @@ The docstrings of this package use these words:
     use          A use of X is a place in the forward that reads X.
     Value        A `Value` records what one variable of the backward holds until it is reassigned.
     group        A `Group` has the Values that one statement of the backward computes, one per run.
-    right        A gradient is right if it agrees with central differences, and otherwise wrong.
-    fits, times  For each Value of a group, they say whether it is right and which n its X has.
-    suspect      A suspect is a group whose first wrong Value is computed from right gradients only.
+    wrong        A gradient is wrong if it disagrees with central differences, otherwise correct.
+    fits         For each Value of a group, whether it is correct.
+    times        For each Value of a group, the n of its X.
+    suspect      A suspect is a group whose first wrong Value has only correct operands.
     kind         The kind of a place is its role, such as "assign"; the kind of an edit is the
                  mistake that it fixes, such as "sign".
-    alternative  An alternative is code that an edit puts in place of a statement or expression.
+    part         A part of dX is the gradient of the loss through only one use of X.
     instead      The dict {(place, n): array} has arrays that replace values of the backward.
 """

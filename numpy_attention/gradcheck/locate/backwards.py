@@ -31,7 +31,7 @@ class BackwardRewriter(Rewriter):
         return self.start(node, start)
 
     def begin(self, node):
-        """Return the statement `__call__ = listener.begin()`, which numbers each call of `node`."""
+        """Return the statement `__call__ = listener.begin()`, which numbers a function's calls."""
         call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
         made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
@@ -116,28 +116,18 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """The contents of a variable between two assignments, or of an attribute during a whole run.
-
-    places: the statements that assigned or changed the contents
-    values: copies of the contents after each of these statements, and for an array also at the end
-    base: the object that has the attribute, or None for a variable
-    call: the number of the function call
-    order, done: the event numbers of the first and the last change of the contents
-    held: the current contents, not a copy
-    terms: [(place, array)] for each array that a += added
-    source: for an argument, the Value that the caller passed, or None
-    """
+    """The contents of a variable between two assignments, or of an attribute during a whole run."""
 
     name: str
-    places: list[Place]
-    values: list
-    base: object
-    call: int
-    order: int
-    done: int = 0
-    held: object = None
-    terms: list = field(default_factory=list)
-    source: "Value | None" = None
+    places: list[Place]     # the statements that assigned or changed the contents
+    values: list            # copies of the contents after each of these statements, and at the end
+    base: object            # the object that has the attribute, or None for a variable
+    call: int               # the number of the function call
+    order: int              # number of the first change, counting the changes of all values
+    done: int = 0           # number of the last change
+    held: object = None     # the current contents, not a copy
+    terms: list = field(default_factory=list)   # a pair of a Place and an array for each +=
+    source: "Value | None" = None   # for an argument, the Value that the caller passed
 
     @property
     def place(self):

@@ -1,4 +1,7 @@
-"""Limits of a search: a number of trials, equal on all machines, and a time for slow code."""
+"""Limits of a search: a number of trials, equal on all machines, and a time for slow code.
+
+A trial is one edit that is tried, or one difference of the loss.
+"""
 
 import time
 from contextlib import contextmanager

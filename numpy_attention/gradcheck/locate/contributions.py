@@ -1,4 +1,8 @@
-"""Find how often dX contains the gradient through each use of X. The correct number is 1."""
+"""Find how often dX contains the gradient through each use of X. The correct number is 1.
+
+A use of X is a statement or expression of the forward that reads X. A part of dX is the gradient
+through one use of X. See the docstring of `locate` for place, n and time.
+"""
 
 import linecache
 
@@ -14,10 +18,10 @@ MOST_PARTS = 16         # uses of a name, or executions of a use, that are disti
 
 
 class Contributions:
-    """The uses of one value (the places where the forward reads it), and the gradient through each.
+    """The uses of one value of the forward, and the gradient of the value through each use.
 
-    The value is the n-th value that the place `number` computes, or else the parameter or input
-    `array`. derivatives: the Derivatives of the forward.
+    The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
+    the place `number` computes. derivatives: the Derivatives of the forward.
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -37,7 +41,8 @@ class Contributions:
         parts: a list of (number of the use, its executions), such as (7, (0,)) for execution 0 of
             use 7. If there are more than 16, the executions of a use form one part. (None, ()) is
             the gradient through unknown uses. A part that is 0 or a sum of others is left out.
-        derivatives: an array with a row for each part and a column for each direction
+        derivatives: the directional derivatives of the loss, with a row for each part and a column
+            for each direction
         directions: random arrays of the value's shape
 
         If there are no uses or more than 16, the result is ([], an empty array, None).
@@ -128,8 +133,9 @@ def independent(parts):
 class ReadListener:
     """Listener that records each read of one value in `times`, as (number of the place, execution).
 
-    The value is the n-th value that the place `number` computes, or else the parameter or input
-    `array`. A read that only passes the value to a traced function is not recorded.
+    The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
+    the place `number` computes. If a read only passes the value to a traced function, it is not
+    recorded.
     """
 
     def __init__(self, places, number, n, array):
@@ -167,8 +173,8 @@ class ReadListener:
 class MovingUse(Moving):
     """Listener that adds `step` to one value, only where the place `use` reads the value.
 
-    The value is the n-th value that the place `number` computes, or else the parameter or input
-    `array`. times: the numbers, from 0, of the reads at `use` that get the changed value.
+    The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
+    the place `number` computes. times: which of the reads at `use`, from 0, get the changed value.
     """
 
     def __init__(self, number, n, step, use, times, array):
@@ -193,7 +199,7 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a list with a Kind for each use whose gradient is not counted exactly once.
+    """Return a list with a Kind of mistake for each use whose gradient is not counted exactly once.
 
     value: the gradient that the backward computes. uses: the Contributions of the forward value to
     which this gradient belongs. later: arrays that were added to `value` afterwards. calls: {(file,

@@ -18,7 +18,8 @@ class Derivatives:
     """Numerical gradients ∂L/∂X for any value X in the forward pass, by perturbing X.
 
     run() returns the loss L = Σ upstream · output. functions: the functions of the forward. values:
-    {number of a place: [a copy of each X]}, with None for an X that does not hold floats.
+    {number of a place: [a copy of each X]}, with None for an X that does not hold floats. A place
+    is a statement or expression that computes X; its number is its index in `places`.
     """
 
     def __init__(self, run: Callable[[], float], functions):
@@ -65,7 +66,7 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return (derivatives of L along random directions of X, these directions), or None.
+        """Return the derivatives of L along random directions of X, and these directions, or None.
 
         The result is None if the n-th X of the place cannot be changed, or the budget is spent.
         """

@@ -45,7 +45,7 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """Return a set with (function, name) for each variable that holds a gradient.
+    """Return a set with (function, name) for each variable of the backward that holds a gradient.
 
     The set also has the names of functions that return a gradient. A variable holds a gradient if
     it is computed from one, or if it is named dX and the forward has no variable of that name.

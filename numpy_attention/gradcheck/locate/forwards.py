@@ -190,9 +190,10 @@ class Naming:
 
 
 class Moving:
-    """Listener that adds `step` to the n-th value that the place `number` computes.
+    """Listener that adds `step` to the n-th value that a statement or expression computes.
 
-    use: if given, the number of the only place that reads the changed value. `met` counts changes.
+    number: the index of its Place. use: if given, the index of the only Place that reads the
+    changed value. met: the number of changes so far.
     """
 
     def __init__(self, number, n, step, use=None):

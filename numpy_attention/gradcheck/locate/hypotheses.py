@@ -1,4 +1,7 @@
-"""Find which values make gradients wrong, by replacing wrong values with correct ones."""
+"""Find which values make gradients wrong, by replacing wrong values with correct ones.
+
+See the docstring of `locate` for X, place, Value and group.
+"""
 
 from dataclasses import replace
 
@@ -14,7 +17,7 @@ MOST_TRIED = 8          # largest number of forward places that are tried as the
 
 
 class Hypotheses:
-    """Tests which gradients become correct if correct values replace the values of a group.
+    """Tests which gradients become correct if a statement computes correct values.
 
     derivatives: the Derivatives, which measure the correct values
     run: a function run(instead) that returns {name: gradient} with the replacements `instead`
@@ -34,7 +37,7 @@ class Hypotheses:
     def tried(self, group, compared, wrong):
         """Return a Finding if correct values for this group make a wrong gradient correct, or None.
 
-        The result is also None if another gradient becomes wrong. `compared` stores the result.
+        The result is also None if a correct gradient becomes wrong. `compared` stores the result.
         """
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
@@ -89,8 +92,8 @@ class Hypotheses:
     def behind(self, group, compared, wrong):
         """Return a Finding that blames `group` for wrong values computed from it, or None.
 
-        The groups with wrong values computed from `group` get correct values, one group at a time.
-        If this makes a wrong gradient correct, `group` is blamed.
+        For one group after another with a wrong value computed from `group`, correct values replace
+        the values of that group. If this makes a wrong gradient correct, `group` is blamed.
         """
         if group.state == "part":
             return None
@@ -106,17 +109,20 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return the number, from 0, of the execution that completed the value group.values[j].
+        """Return the n for which execution n of a statement, from 0, completed group.values[j].
 
-        It is an execution of the last statement that changed this value. The executions of this
-        statement for all values of the group are counted together.
+        The statement is the last one that changed this value. If it runs once for each value of the
+        group, n is j.
         """
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return the numbers of up to 8 places that may compute a group's X, most likely first."""
+        """Return the numbers of up to 8 places that may compute the X of a group (of dX).
+
+        The most likely place comes first.
+        """
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -173,11 +179,11 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding with the first wrong statement among those that compute its value.
+        """Return the Finding with `place` at the first wrong statement that computes its value.
 
-        Each statement should add the gradient through some of the uses of X. The first statement
-        that adds anything else is wrong. If one of the statements scales the value (x *= a), this
-        statement is blamed for a wrong scale or sign, and the first statement for any other error.
+        Each statement that computes the value should add the gradient through some of the uses of
+        X. The first one that adds anything else is wrong. If one of the statements scales the value
+        (x *= a), it is blamed for a wrong scale or sign, and the first one for any other error.
         """
         if not finding.others:
             return finding
@@ -216,10 +222,10 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Replace recomputed values with correct ones; return a Finding if all gradients are right.
+        """Replace recomputed values; return a Finding if this makes all gradients correct, or None.
 
         values: the Values that the backward recomputed. made: the same values in the forward, which
-        are correct. Return None if a gradient remains wrong, or if `values` equal `made` anyway.
+        replace them. Return None if a gradient remains wrong, or if `values` equal `made` anyway.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]
@@ -238,7 +244,7 @@ class Hypotheses:
 
 
 def at(finding, place):
-    """Return a copy of the Finding that blames `place`, which is a statement of its group."""
+    """Return a copy of a Finding that blames `place`, another statement of the same group."""
     return replace(finding, place=place,
                    others=[one for one in finding.group.places if one != place])
 

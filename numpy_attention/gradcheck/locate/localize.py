@@ -5,6 +5,7 @@ forward computes X several times, each of these X is perturbed separately. The b
 their gradients in the order of the forward or in reverse. If the forward has no X of this name, dX
 is compared with the gradients of the other values and expressions of the forward. The search looks
 at the first wrong value of each statement. If its operands are correct, the statement is a suspect.
+See the docstring of `locate` for X, place, Value and group.
 """
 
 from dataclasses import dataclass, field
@@ -23,28 +24,22 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 class Group:
     """The gradients whose computation starts at one statement of the backward pass.
 
-    values: one Value for each time the statement runs
-    name: X if the gradients are called dX, "return" if they are returned, or ""
     state: "right" or "wrong"; "part" if the values equal the gradient of another value, or the
         gradient through only one use of X; "unknown" if they equal no gradient of the forward's
         values; "given" if they are arguments or are not computed from a gradient
-    number: the number of the forward place that computes X
-    fits, times: for each value, whether it equals ∂L/∂X, and the number n of its X
-    other: (number, fits, times) of the place with another name that fits best, or None
-    renamed: whether the values are accepted as gradients of another X, because right gradients are
-        computed from them
-    is_named: whether the forward has an X of this name
+    renamed: whether the values are accepted as gradients of another X, because correct gradients
+        are computed from them
     """
 
-    values: list[Value]
-    name: str
+    values: list[Value]         # one Value for each time the statement runs
+    name: str                   # X if the gradients are called dX, "return" if returned, or ""
     state: str = "unknown"
-    number: int | None = None
-    fits: list[bool] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    other: tuple | None = None
+    number: int | None = None   # the number of the forward place that computes X
+    fits: list[bool] = field(default_factory=list)      # for each value: whether it equals ∂L/∂X
+    times: list[int] = field(default_factory=list)      # for each value: the number n of its X
+    other: tuple | None = None  # number, fits and times of the best place with another name
     renamed: bool = False
-    is_named: bool = False
+    is_named: bool = False      # whether the forward has an X of this name
 
     @property
     def begins(self):
@@ -61,7 +56,7 @@ class Group:
 
     @property
     def first_wrong(self):
-        """The index of the first value that is not right, or 0 if all values are right."""
+        """The index of the first wrong value, or 0 if all values are correct."""
         return self.fits.index(False) if False in self.fits else 0
 
 
@@ -139,7 +134,7 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """Accept a group without any right value if right values are computed from it.
+        """Accept a group without any correct value if correct values are computed from it.
 
         The values of the group are then correct gradients, but of an X with another name.
         """
@@ -191,7 +186,7 @@ class Comparison:
         number: the number of the place that computes X. fits: for each value, whether it equals
         ∂L/∂X. times: for each value, the number n of its X. The backward may compute the gradients
         in the order of the forward or in reverse, so both are tried, and the order with the most
-        right values is returned. If there are more X than values, consecutive X are compared. If
+        correct values is returned. If there are more X than values, consecutive X are compared. If
         each value is a single number, the orders of two nested loops are tried as well.
         """
         m = len(group.values)
@@ -211,10 +206,10 @@ class Comparison:
     def suspects(self):
         """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
-        A suspect is a "wrong" or "unknown" group whose first wrong value is computed from right
-        gradients. A group without any right value is not a suspect if a right gradient is computed
-        from its first value. "wrong" suspects come first, in the order in which the backward
-        completes their first wrong values. `parts` are the groups in the state "part" (see Group).
+        A suspect is a "wrong" or "unknown" group whose first wrong value has correct operands. But
+        a group without any correct value is not a suspect if a correct gradient is computed from
+        its first value. "wrong" suspects come first, in the order in which the backward completes
+        their first wrong values. `parts` are the groups in the state "part" (see Group).
         """
         wrong = []
         for group in self.groups:
@@ -231,7 +226,7 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether a group has a right value, and a wrong operand for each wrong value.
+        """Return whether a group has a correct value, and each wrong value has a wrong operand.
 
         Return False for any state except "right" and "wrong", and if dX belongs to another X.
         """
@@ -254,10 +249,10 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Return two lists of a group's statements: those up to right values, and later ones.
+        """Return two lists of a group's statements: those up to correct values, and later ones.
 
         For each value, the first list has the statements up to the last one after which the value
-        is right. If the value is never right, the first list has all statements that compute it.
+        is correct. If it is never correct, the first list has all statements that compute it.
         """
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
@@ -270,7 +265,7 @@ class Comparison:
     def times(self, group):
         """Return the numbers n of the X to which a group's values belong, or None if unknown.
 
-        If no value of the group is right, the list is taken from a right group in the same
+        If no value of the group is correct, the list is taken from a correct group in the same
         function, because both groups are probably computed in the same loop.
         """
         m, count = len(group.values), len(self.derivatives.times(group.number))
@@ -283,7 +278,10 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return a list of groups: parts before the first suspect, the suspects, other parts."""
+        """Return the groups to search: earlier parts, the suspects, later parts (see `suspects`).
+
+        Earlier parts are complete before the first wrong value of the first suspect.
+        """
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -291,7 +289,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return whether a Value is right. A Value that was not compared counts as right.
+        """Return whether a Value is correct. A Value that was not compared counts as correct.
 
         An argument is judged by its `source`, the Value that the caller passed.
         """

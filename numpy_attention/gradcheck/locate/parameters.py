@@ -8,10 +8,10 @@ from numpy_attention.gradcheck.report.finding import Finding
 def parameter_finding(name, events, wrong, wrong_elements):
     """Return the Finding of the statement that makes the gradient of the parameter `name` wrong.
 
-    events: [(statement, gradient after this statement)]. If the gradient was ever right, the result
-    is the first statement after which it stayed wrong, otherwise the statement whose changes match
-    the wrong elements best. wrong(gradients) returns the names of the wrong gradients in {name:
-    gradient}. wrong_elements(array) returns a boolean array, True where the gradient is wrong.
+    events: [(statement, gradient after this statement)]. If the gradient was correct at some time,
+    the result is the first statement after which it stayed wrong, otherwise the statement whose
+    changes match the wrong elements best. wrong(gradients) returns the names of the wrong gradients
+    in a dict. wrong_elements(array) returns a boolean array, True where the gradient is wrong.
     """
     was_right = [i for i, (_, value) in enumerate(events)
                  if name not in wrong({name: value})]

@@ -64,7 +64,10 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Cut all axes of one length to 1; yield a report line if this makes all gradients right."""
+    """Cut all axes of one length to 1; yield a report line if all gradients are then correct.
+
+    This is repeated for each of the first 4 lengths in `sizes`.
+    """
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -81,7 +84,8 @@ def rerun_axes(check, wrong):
 def sizes(check, arrays):
     """Return the lengths of input axes that may be a batch size or a number of steps.
 
-    They are above 1, in no parameter's shape, and at most once in each input's shape.
+    These lengths are above 1. They do not occur in the shape of a parameter, and occur at most once
+    in the shape of each input.
     """
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]

@@ -1,4 +1,8 @@
-"""Search for the first wrong line: edit each suspect, or replace its values with correct ones."""
+"""Search for the first wrong line: edit each suspect, or replace its values with correct ones.
+
+A suspect is a statement that computes a wrong value from correct operands. See the docstring of
+`locate` for place, Value and group.
+"""
 
 from dataclasses import replace
 
@@ -175,8 +179,8 @@ class Search:
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
         The rest of the search uses the correct values of this Finding. If no group explains a wrong
-        gradient, the result is a `parameter_finding`. acquitted: the statements and parameters of
-        earlier Findings, which are skipped.
+        gradient, the result is a `parameter_finding`. acquitted: a set with the statements and the
+        names of parameters of earlier Findings, which are skipped.
         """
         best = None
         for group in compared.in_order():
@@ -242,10 +246,11 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Return the Finding of a forward edit that repairs `laws` and keeps gradients right, or None.
+    """Return the Finding of a forward edit that makes all of `laws` hold, or None.
 
-    place: the Place of the line that breaks a law, or None. If it is given, only edits of masks and
-    of time steps are tried, beginning with this line.
+    The edit must also keep all gradients correct. place: the Place of the line that breaks a law,
+    or None. If it is given, only edits of masks and of time steps are tried, beginning with this
+    line.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -254,9 +259,9 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit that repairs the forward of a Check, or None.
+    """Return the Finding of an edit after which all gradients are correct, or None.
 
-    The forward raises, or its outputs are not finite. After the edit, all gradients are correct.
+    Before the edit, the forward of the Check raises, or its outputs are not finite.
     """
     def run():
         try:

@@ -13,15 +13,12 @@ from numpy_attention.gradcheck.locate.watching import arrays_within
 
 @dataclass
 class Smallest:
-    """A wrong gradient and the correct one, for the smallest inputs with which a check fails.
+    """A wrong gradient and the correct one, for the smallest inputs with which a check fails."""
 
-    shapes: {input: shape}. name: the name of the gradient. found, right: the two gradients.
-    """
-
-    shapes: dict
-    name: str
-    found: np.ndarray
-    right: np.ndarray
+    shapes: dict            # {input: shape}
+    name: str               # of the gradient
+    found: np.ndarray       # the wrong gradient
+    right: np.ndarray       # the correct gradient
 
     def lines(self):
         shapes = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
@@ -33,9 +30,9 @@ class Smallest:
 def smallest(check, wrong):
     """Cut the inputs of a failing Check while it still fails; return a Smallest, or None.
 
-    For one size after another, all axes of this size are cut to length 1, if the check then still
-    fails. The Smallest has the first gradient that is still wrong. The result is None if nothing
-    can be cut. wrong: the names of the wrong gradients.
+    All axes of one length are cut to length 1. If the check then still fails, the next length is
+    cut as well; otherwise the cut is undone first. The Smallest has the first gradient that is
+    still wrong. The result is None if nothing can be cut. wrong: the names of the wrong gradients.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False
