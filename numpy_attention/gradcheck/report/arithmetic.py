@@ -25,7 +25,10 @@ MOST_TERMS = 2          # terms that are written out
 
 
 def arithmetic(check, finding):
-    """Return the calculation of the element with the largest error as text, or "" if unknown."""
+    """Return the calculation of one wrong element, such as "0.31 * 0.52", or "" if unknown.
+
+    finding: the Finding of the statement that computes the element. `furthest` selects the element.
+    """
     group = finding.group
     if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
         return ""
@@ -67,7 +70,10 @@ def format_terms(pairs, between):
 
 
 def assigned_expression(place):
-    """Return the right side of a one-line assignment that calls only NumPy, otherwise None."""
+    """Return the syntax tree of the right side of an assignment, or None.
+
+    The result is None unless the statement has one line, and calls only NumPy and array methods.
+    """
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
     except (SyntaxError, IndexError):

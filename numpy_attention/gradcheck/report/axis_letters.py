@@ -8,7 +8,7 @@ from numpy_attention.gradcheck.passes import names_of
 
 
 def letters_of_line(place):
-    """Return the letters in the comment after a statement, such as ("B", "A"), or ()."""
+    """Return the axis letters in the comment after a statement, such as ("B", "A"), or ()."""
     found = re.search(r"#\s*\(([^()]*)\)", linecache.getline(place.file, place.line))
     return split(found)
 
@@ -30,7 +30,8 @@ def split(found):
 def lettered(shape, expected, letters):
     """Return the text of a shape in numbers and in letters, such as "(7, 2) or (A, B)".
 
-    letters: the letters of `expected`. The text has no letters if they are unknown or ambiguous.
+    letters: the names of the axes of the correct shape, `expected`. The text has no letters if they
+    are unknown or ambiguous.
     """
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):

@@ -17,42 +17,29 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 class Finding:
     """A statement that computes a wrong value from correct operands.
 
-    place, name: the statement, and the name of the value that it computes
-    others: statements that contribute to the same value
-    of, number: the forward Place that computes X, and the index of this Place, if the statement
-        should compute ∂L/∂X; otherwise None, for instance for the gradient of a parameter
-    found, right: the first wrong value, and the correct value
-    fits, times: for each value of the group, whether it is correct, and the n for which it should
-        be the gradient of the n-th X, counted from 0
-    follows: the names of the gradients that become correct with `instead` or `edit`
-    group: the Group that contains the value
-    instead, edit: {(place, n): array that replaces the n-th value of the place}, and an edit of the
-        statement, or None
-    compared: the statement whose later value is compared if the forward has no X for this value
-    copied: the forward Place whose value must be copied
-    recomputed: the forward Place whose value the backward should use
-    is_forward: whether the statement is in the forward
-    arithmetic: how the element with the largest error was computed, or ""
+    If the value should be a gradient ∂L/∂X, X is a value that the forward computes. If the forward
+    computes X several times, X number n is the n-th one, counted from 0. `of` and `number` are None
+    if the value is not such a gradient, for instance if it is the gradient of a parameter.
     """
 
-    place: Place
-    name: str
-    others: list[Place] = field(default_factory=list)
-    of: Place | None = None
-    number: int | None = None
-    found: np.ndarray | None = None
-    right: np.ndarray | None = None
-    fits: list[bool] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    follows: list[str] = field(default_factory=list)
-    group: Group | None = None
-    instead: dict = field(default_factory=dict)
-    edit: Edit | None = None
-    compared: Place | None = None
-    copied: Place | None = None
-    recomputed: Place | None = None
-    is_forward: bool = False
-    arithmetic: str = ""
+    place: Place                                # the statement
+    name: str                                   # of the value that it computes, such as "dx"
+    others: list[Place] = field(default_factory=list)   # other statements that change the value
+    of: Place | None = None                     # statement of the forward that computes X
+    number: int | None = None                   # index of `of` in the list of forward Places
+    found: np.ndarray | None = None             # the first wrong value
+    right: np.ndarray | None = None             # the correct value, if it is known
+    fits: list[bool] = field(default_factory=list)      # for each value of `group`: is it correct?
+    times: list[int] = field(default_factory=list)      # for each value of `group`: n of its X
+    follows: list[str] = field(default_factory=list)    # wrong gradients that it explains
+    group: Group | None = None                  # all values that the statement computes
+    instead: dict = field(default_factory=dict)     # {(place, n): array}, see `Kept`
+    edit: Edit | None = None                    # edit of the statement that corrects `follows`
+    compared: Place | None = None               # later statement, compared because X is unknown
+    copied: Place | None = None                 # forward Place whose value must be copied
+    recomputed: Place | None = None             # forward Place whose value the backward should use
+    is_forward: bool = False                    # whether the statement is in the forward
+    arithmetic: str = ""                        # calculation of one wrong element
 
     @property
     def earlier(self):
@@ -85,7 +72,8 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
 
     derivatives: the numerical gradients of the forward's values
     flags: boolean arrays that may be masks
-    variables, numeric: {name: array} of parameters and inputs, and of their numerical gradients
+    variables: {name: array} of parameters and inputs
+    numeric: {name: array} of their numerical gradients
     calls: {(file, line) of this package: the Place in user code that called it}
     """
     if finding.copied is not None:
@@ -129,7 +117,8 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
     found, right: the wrong array and the correct array
     earlier: previous contents of the wrong array, the latest first
     uses: the Contributions of X, where the array should be the gradient of X
-    values, shapes: {name: array} of the forward, and the shapes of parameters and inputs
+    values: {name: array} of values that the forward computes
+    shapes: the shapes of parameters and inputs
     flags, calls: as in `kinds_of`
     """
     kinds = array_kinds(found, right, flags, [*shapes, *map(np.shape, values.values())])
@@ -143,7 +132,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
 
 
 def at_the_same_time(derivatives, finding):
-    """Return {name: array} of the forward values from the time step of the first wrong value."""
+    """Return {name: array}, the forward's values at the time step of the first wrong value."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

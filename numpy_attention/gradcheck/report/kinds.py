@@ -50,16 +50,12 @@ LOCAL = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mistake: its short name and its description.
-
-    instead: a phrase with the correct code, such as "right with `x.T`", or "". line: the number of
-    the forward line that explains the mistake, such as the line whose gradient is missing, or 0.
-    """
+    """A kind of mistake: its short name and its description."""
 
     name: str
     text: str
-    instead: str = ""
-    line: int = 0
+    instead: str = ""       # a phrase with the correct code, such as "right with `x.T`", or ""
+    line: int = 0           # number of the forward line that explains the mistake, or 0
 
 
 def array_kinds(found, right, flags=(), shapes=()):

@@ -39,17 +39,21 @@ class Report:
     """The result of a gradient check: the gradients, their errors, and the mistakes found.
 
     title: the name of the check
-    errors, tolerance: {name: largest relative error of the gradient}, and the largest allowed error
+    errors: {name: largest relative error of the gradient}
+    tolerance: the largest error that is allowed
     noise: the rounding error of a central difference
-    analytic, numeric: {name: gradient}, from the backward, and from central differences
-    findings, kinds: the wrong lines, and for each of them its Kinds of mistake
+    analytic: {name: gradient from the backward}
+    numeric: {name: gradient by central differences}
+    findings: a Finding for each wrong line
+    kinds: for each Finding, its likely Kinds of mistake, the most likely first
     declined: {function: why the function could not be traced}
     stops: the message of the exception that ended a pass, or ""
     laws: the broken laws, which differences cannot test
     reruns: lines about smaller checks that pass
     smallest: a wrong gradient for the smallest input that still fails, or None
     letters: {input: letters of its axes}
-    kinks, wrong_kinks: {name: {index: Kink}} of the elements at kinks: not compared, or wrong
+    kinks: {name: {index: Kink}} of elements at kinks, where gradients cannot be compared
+    wrong_kinks: the same for elements whose gradient is not between the slopes at the kink
     users_class: the name of the user's class, or ""
     calls: {(file, line) in this package: the Place in user code from which it was called, or None}
     """
