@@ -1,10 +1,11 @@
 """Check a hand-written backward pass against central differences, and report the wrong lines.
 
-    check.py    the check; `differences`, `kinks`, `harness` and `faults` are its parts
+    check.py    the check, which uses `differences`, `kinks`, `harness` and `faults`
     laws/       properties of the two passes that central differences cannot test
-    locate/     the search for the first wrong line: instrumented passes, compared value by value
+    locate/     the search for the first wrong line: both passes run with instrumented code, and
+                every intermediate gradient is compared with central differences
     edits/      small edits of the code, each tried to see whether it makes all gradients correct
-    report/     the report of a check, and the text of the report
+    report/     the result of a check, and its description as text
     cases/      the gradient checks of the library's own layers and models
 
 The public names of the package are imported when they are first used.

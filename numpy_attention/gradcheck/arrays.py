@@ -42,7 +42,10 @@ def copy_arrays(value):
 
 
 def combined(function, *trees):
-    """Apply `function` to the arrays at each position of `trees`; return the tree. None is kept."""
+    """Apply `function` to the arrays at each position of `trees`; return the tree of results.
+
+    A None in the first tree gives None.
+    """
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))
     return None if trees[0] is None else function(*trees)

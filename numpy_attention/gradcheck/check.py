@@ -11,9 +11,10 @@ A layer passes when every element of every gradient has a relative error
 
     |a − n| / max(|a|, |n|, 1e-3 · max|n|) < 1e-6        a analytic, n numeric
 
-The rounding error of the difference, about 1e-15 |L| / ε, is allowed. All gradients are compared.
-If some gradients are wrong, `locate.search` looks for the line that causes the error. The two
-passes must also obey the laws in `laws`, whose tests take about a dozen passes in total.
+An absolute error up to the rounding error of the difference, about 1e-15 |L| / ε, is also allowed.
+All gradients are compared. If some are wrong, `locate.search` looks for the line that causes the
+error. Both passes must also have the properties in `laws`, called laws. Their tests take about a
+dozen passes in total.
 """
 
 import contextlib
@@ -68,16 +69,18 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
         output has as many steps along this axis as the input, no step of the output may depend on a
         later step of the input
 
-    Both passes must draw the same random numbers at every call. An attention without forward and
-    backward is checked through `read` and `step` on queries (T, B, Q), unpadded values (B, S, D).
+    Both passes must draw the same random numbers at every call. If an attention has no forward and
+    backward, its methods `read` and `step` are checked. The inputs are then queries (T, B, Q) and
+    unpadded values (B, S, D).
 
     An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. It is reported
     by a warning (NotChecked), but its gradient must still lie between the slopes on both sides.
 
     Raises GradientError if gradients are wrong. The message lists the correct and the wrong
     gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
-    GradientError is also raised if user code raises an exception, or breaks a law (`laws`) that
-    central differences cannot test; report.laws of the exception then has the law and the line.
+    GradientError is also raised if user code raises an exception, or breaks a law that central
+    differences cannot test, such as that no pass changes its inputs. The attribute report.laws of
+    the error then has the law and the line.
     Raises TypeError if an array is not float64, the forward computes in float32, or the target
     lacks one of the two passes. Raises ValueError if an array has no elements or contains NaN,
     outputs are not finite, or no gradient can be measured. Warns (NotAParameter) if the forward of
@@ -113,7 +116,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 def float32_laws(check, driven):
-    """Return [Broken] if float32 parameters and inputs give a float64 result, otherwise [].
+    """Return a list with one Broken if float32 parameters and inputs give a float64 result, or [].
 
     driven: whether the target is an attention whose passes come from `protocol`.
     """
@@ -166,7 +169,7 @@ class Check:
 
     @property
     def flags(self):
-        """The boolean arrays among the forward's inputs and in the forward's closure."""
+        """The boolean arrays in the forward's inputs and closure, which may be masks."""
         cells = getattr(self.forward, "__closure__", None) or ()
         around = [cell.cell_contents for cell in cells]
         return [one for one in [*self.inputs, *around]
@@ -212,10 +215,10 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Context manager that turns an exception in user code into a GradientError with a line.
+        """Context manager that replaces an exception in user code with a GradientError.
 
-        The line is the innermost line in a user's file. If there is none, the exception is not
-        changed. what: "forward" or "backward", for the message.
+        The message has the innermost line in a user's file. An exception without such a line is not
+        replaced. what: the pass that runs, "forward" or "backward".
         """
         try:
             yield

@@ -32,7 +32,8 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
     """Return two arrays: ∂loss/∂array by central differences, and the `bend` at each element.
 
-    middle: the loss with the unchanged array, needed only for the bends.
+    A large `bend` suggests a kink of the loss. middle: the loss with the unchanged array, needed
+    only for the bends.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
@@ -65,10 +66,11 @@ def central(around, epsilon):
 
 
 def bend(around, middle, epsilon):
-    """Return the largest second difference of the four slopes between −2ε and 2ε.
+    """Return how abruptly the slope of the loss changes near an element, to detect a kink.
 
-    The result is O(ε²) for a smooth loss, and at least a third of the change of slope at a kink.
-    around: the result of `losses_around`. middle: the loss without a step.
+    This is the largest second difference of the four slopes between −2ε and 2ε. It is O(ε²) for a
+    smooth loss, and at least a third of the change of slope at a kink. around: the result of
+    `losses_around`. middle: the loss without a step.
     """
     left = around[-2] - 3 * around[-1] + 3 * middle - around[1]
     right = around[-1] - 3 * middle + 3 * around[1] - around[2]

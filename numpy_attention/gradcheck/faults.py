@@ -76,7 +76,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if an input cannot be checked, or if there are no `variables` to check."""
+    """Raise TypeError if an input cannot be checked, or if `variables` (see `Check`) is empty."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -114,7 +114,7 @@ def problem_of(value, name):
 
 
 def gradients_of_inputs(dinputs, inputs):
-    """Return {name: gradient} of the float inputs.
+    """Return {name: gradient} for the float inputs, such as {"input[0]": dx}.
 
     dinputs: backward's result. Raises GradientError unless it has one gradient per float input.
     """
@@ -140,7 +140,10 @@ def gradients_of_inputs(dinputs, inputs):
 
 
 def returned(dinputs, inputs):
-    """Describe how the result of backward differs from what is expected, for an error message."""
+    """Describe a wrong result of backward for an error message, such as "no gradient for input[1]".
+
+    dinputs: the result, as a tuple. inputs: the inputs of the forward.
+    """
     if all(one is None for one in dinputs):
         return "no gradient"
     if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
@@ -187,7 +190,7 @@ def warn_of_numbers(check, stacklevel):
 
 
 def numbers_of(model):
-    """Yield (dotted name, module, field name) of each number that a user may want to train."""
+    """Yield (dotted name, module, field name) for each float field that may be a parameter."""
     for name, module in model.modules():
         if type(module).__module__.startswith("numpy_attention."):
             continue

@@ -28,11 +28,12 @@ def check_sequence(forward, found, xs):
 
 
 def protocol(attention, mask):
-    """Return two functions (forward, backward) that call an attention's methods; mask (B, S).
+    """Return two functions (forward, backward) that call the methods of an attention.
 
-    forward calls `read`, then `step` for each query. backward calls `step_backward` in reverse
-    order, then `read_backward`. The argument dweights of backward may be None if the loss depends
-    only on the contexts. Raises TypeError if the attention lacks a method.
+    mask (B, S) is True at the positions that the attention may use. forward calls `read`, then
+    `step` for each query. backward calls `step_backward` in reverse order, then `read_backward`.
+    The argument dweights of backward may be None if the loss depends only on the contexts. Raises
+    TypeError if the attention lacks a method.
     """
     check_attention(attention)
 

@@ -29,9 +29,9 @@ WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
 
 @dataclass(frozen=True)
 class Kink:
-    """Why an element is not checked (`what`, a key of WHAT), and the slopes on its two sides."""
+    """The reason why an element is not checked, and the slopes of the loss on its two sides."""
 
-    what: str
+    what: str       # "kink", "jump", "steep" or "edge", explained in WHAT
     left: float
     right: float
 
@@ -149,12 +149,13 @@ def at_kink(found, analytic, middle):
 
 
 def among_kinks(check, flat, i, analytic, middle):
-    """Return the Kink of element i where several kinks meet, or None if its gradient is wrong.
+    """Return a Kink if several kinks at element i may explain its gradient, or None.
 
     For example, an input of 0 is at the kink of every unit max(x, 0). A correct gradient may use
     the left slope of one unit and the right slope of another, so it may lie outside the interval
-    between the slopes of the loss on both sides. All variables are moved a little, to separate the
-    kinks, and the slope is measured along `flat`, the variable. middle: the loss without a step.
+    between the slopes of the loss on both sides. All variables are changed a little, to separate
+    the kinks. Then the changes of slope are measured while element i of the variable `flat` varies.
+    analytic: the gradient from backward. middle: the loss without a step.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)

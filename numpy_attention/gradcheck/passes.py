@@ -1,4 +1,4 @@
-"""Run the passes of a check once, for the laws, and describe broken laws."""
+"""Run both passes of a check to test the properties in `laws`, and describe broken laws."""
 
 import functools
 import inspect
@@ -35,12 +35,12 @@ class Broken:
 
 
 def describe_place(place):
-    """Describe a place in the code, such as "line 7 of mine.py, Mine.backward"."""
+    """Return a Place as text, such as "line 7 of mine.py, Mine.backward"."""
     return f"line {place.line} of {file_label(place.file)}, {place.function}"
 
 
 def source_line(place):
-    """Return a Place's source line, or its statement as `ast` prints it if there is no source."""
+    """Return the source line of a Place, or its field `text` if the source is unknown."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
@@ -80,7 +80,8 @@ def named_gradients(grads):
 class First:
     """A first run of both passes of a Check, with which the laws compare later calls to backward.
 
-    cache: the cache of the forward. upstream, grad: arguments of the backward. The backward runs
+    cache: the cache from the forward. upstream: the upstream gradients for the backward. grad: the
+    Module to which the backward adds the gradients of the parameters, or None. The backward runs
     when a gradient is first read. parameter_gradients, input_gradients: {name: copy of the
     gradient}. gradients: both dicts in one.
     """
@@ -105,7 +106,7 @@ class First:
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """Zero grads and run the backward again with these arguments; return {name: gradient}."""
+        """Set `grad` to 0 and run the backward with these arguments; return {name: gradient}."""
         if self.grad is not None:
             self.grad.vector[...] = 0
         input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)

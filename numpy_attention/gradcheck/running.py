@@ -64,7 +64,7 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 
 
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
-    """Check `name`, FILE.py:CLASS, in a separate process; return 0, or 1 if a check fails.
+    """Check `name`, such as "mine.py:Mine", in a separate process; return 0, or 1 if a check fails.
 
     seed: the seed of the random generator. full: whether to print the full report. Raises
     ValueError if the user's code raises, TimeoutError if the code takes longer than `seconds`,
@@ -96,7 +96,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 
 
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
-    """Check `name` (FILE.py:CLASS) in this process; return the exit status.
+    """Check `name`, such as "mine.py:Mine", in this process; return the exit status.
 
     place: the path of a file to which error messages are written. seconds: the time limit. full: a
     string that is not empty if the full report should be printed.

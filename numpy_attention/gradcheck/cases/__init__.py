@@ -4,8 +4,9 @@
 
 Equal sizes could hide a missing transpose, and a bias of 0 could hide that the bias is forgotten.
 So parameters, inputs and upstream gradients are random. The sequences of a batch differ in length,
-and words repeat. CASES is {name: build}, where build(rng, dtype) returns a Case. The Case in
-float32 has the same numbers as the Case in float64, rounded.
+and words repeat. CASES is {name: build}, where build(rng, dtype) returns a Case: a test case, with
+the arguments of one call to `gradcheck`. The Case in float32 has the same numbers as the Case in
+float64, rounded.
 """
 
 from functools import partial
@@ -21,7 +22,7 @@ CASES: dict[str, Any] = layers.CASES | cells.CASES | attention.CASES | models.CA
 
 
 def check(name: str, rng: np.random.Generator) -> Report:
-    """Check the case `name` in float64; return the Report. Raises GradientError if it fails."""
+    """Run the gradient check `name` in float64; return a Report, or raise GradientError."""
     check_name("name", name, CASES)
     check_generator(rng)
     case = CASES[name](rng, np.float64)

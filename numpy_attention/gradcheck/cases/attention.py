@@ -24,7 +24,7 @@ from numpy_attention.registry import HISTORY_SCORES, SCORES, WINDOWS, build, res
 
 
 def attention(rng, dtype, create, queries=Q):
-    """Return the Case of an attention on three sentences: unmasked, partly and fully masked."""
+    """Return the Case of an attention on one unmasked, one partly and one fully masked sentence."""
     layer = randomize(create(rng, dtype), rng)
     mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]], bool)
     inputs = array(rng, dtype, T, B, queries), array(rng, dtype, B, S, D)
@@ -97,9 +97,10 @@ def score_cases():
 
 
 def title(score, window):
-    """Return the title of the gradient check of an attention's methods `read` and `step`.
+    """Return the title of the gradient check of a score and a window, such as "LocalMonotonic dot".
 
-    If the class also has a `forward` for all queries at once, the title ends with "steps".
+    Without a window, it is the name of the class. "steps" is added if the class also has a
+    `forward` for all queries at once, because the check calls `read` and `step`.
     """
     kind = resolve("attention", score, SCORES)
     if window != "global":
@@ -108,7 +109,7 @@ def title(score, window):
 
 
 def chosen(score, window, rng, dtype, queries=None):
-    """Return the Case (one gradient check) of an attention with this score and this window.
+    """Return the Case of an attention with this score and this window.
 
     queries: the size of the queries. The default is the result of `size_of_queries`.
     """
@@ -120,7 +121,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return Q, or D if `create` needs queries as large as the values, as dot products do."""
+    """Return the size of a query: Q, or D if `create` requires the size of the values."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:
@@ -162,7 +163,10 @@ def history_cases():
 
 
 def history(rng, dtype, score, window=None, queries=None):
-    """Return the Case of a score over a history, all queries in one call. queries: see `chosen`."""
+    """Return the Case of a score over past states, called with all queries at once.
+
+    window: how many steps back a query may attend, or None for all. queries: see `chosen`.
+    """
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
     layer = randomize(create(rng, queries), rng)

@@ -1,6 +1,6 @@
 """Gradient checks of a user-defined class, with sizes that all differ.
 
-The kind of the class, such as attention or cell, determines the cases.
+The class is an attention, a score, a cell, a model or a layer, which determines its test cases.
 """
 
 import warnings
@@ -34,7 +34,7 @@ def checks_of(one):
     """Return {title: check} for `one`, a user's class or function case(rng).
 
     Each check is a function check(rng) that returns a Report, or raises ValueError if an argument
-    of the class cannot be guessed. Raises ValueError if the kind of the class is unknown.
+    of the class cannot be guessed. Raises ValueError if the class is incomplete or malformed.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -73,7 +73,7 @@ def check_score(title, build, rng):
 
 
 def runs(build):
-    """Return whether the forward of the case from build(rng, dtype) runs without an exception."""
+    """Return whether the forward of the Case from build(rng, dtype) runs without an exception."""
     try:
         case = build(np.random.default_rng(0), np.float64)
         case.forward(*case.inputs)
@@ -83,7 +83,10 @@ def runs(build):
 
 
 def check_as_it_is(function, rng):
-    """Check the case that a user's function returns. Raises TypeError if this is not a case."""
+    """Run the gradient check whose arguments a user's function returns.
+
+    Raises TypeError unless function(rng) returns a tuple (target, inputs, forward, backward).
+    """
     given = function(rng)
     if not isinstance(given, tuple) or len(given) != 4 or not isinstance(given[1], (tuple, list)):
         kinds = [type(one).__name__ for one in (given if isinstance(given, tuple) else [given])]

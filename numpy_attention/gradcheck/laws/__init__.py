@@ -1,6 +1,7 @@
 """Laws of forward and backward passes that central differences cannot test.
 
     arguments unchanged     inputs, weights, upstream and cache stay identical    `no_mutation`
+    repeatable forward      the same inputs give the same outputs again           `no_mutation`
     backward accumulates    a second call doubles the parameter gradients in grads and returns the
                             same input gradients
     independent caches      a forward on other inputs does not affect an earlier cache
@@ -11,8 +12,9 @@
     float32                 parameters and inputs give float32 results            `precision`
 
 The last column is the module of the law; laws without an entry are in this module. The gradient
-check calls backward once, with grads of zeros, so it cannot test these laws. A law is a function
-of a Check, or of a First (one run of both passes). It returns [Broken], or [] if the law holds.
+check calls backward once, with grads of zeros, so it cannot test these laws. Each law is tested by
+a function of a Check, or of a First (one run of both passes). The function returns a list of
+Broken, which is empty if the law holds.
 """
 
 import numpy as np
@@ -75,7 +77,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return a Broken for each parameter in `names`: its gradient is assigned, not added."""
+    """Return a Broken for each parameter in `names`, whose gradient is assigned, not added to."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -132,7 +134,7 @@ def broken_conditions(check):
 
 
 def broken_laws(check):
-    """Return [Broken], the laws that a check breaks.
+    """Return a list of Broken for the laws that a Check breaks.
 
     Only the first broken law of the backward pass is returned. If uninitialized memory is read, two
     forwards may differ, so the laws of the forward pass are not tested.
@@ -153,7 +155,7 @@ def first_broken(laws, given):
 
 
 def judged(law, given):
-    """Return law(given) without NumPy's warnings, or [] if the law raises Unjudged."""
+    """Return law(given) with NumPy's warnings off, or [] if the law raises Unjudged."""
     try:
         with np.errstate(all="ignore"):
             return law(given)

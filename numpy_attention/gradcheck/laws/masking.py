@@ -91,7 +91,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """Return a list of at most one mask: the forward's boolean array `mask` (B, S), if B ≠ S."""
+    """Return [mask] if the forward has a boolean matrix `mask` that is not square, otherwise []."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)

@@ -75,9 +75,10 @@ def named_upstream(check, upstream, seen):
 
 
 def changes(what, names, held, run):
-    """Return [Broken], with an item for each line that changes one of the arrays `names`.
+    """Return a list with a Broken for each line that changes one of the arrays.
 
-    what: the pass, "forward" or "backward". held: a Watch of the arrays. run() repeats the pass.
+    names: the names of the changed arrays. held: a Watch of the arrays. what: the pass, "forward"
+    or "backward". run() repeats the pass.
     """
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}
@@ -111,10 +112,10 @@ def repeatable(check):
 
 
 def first_not_finite(check):
-    """Return a text with the line of the forward that first makes NaN or inf, or "".
+    """Return a text such as ". The first NaN comes from line 3 of mine.py, Mine.forward", or "".
 
-    The line is the first user line that makes NaN, or inf if no user line makes NaN. If both come
-    only from this package, it is the last user line before the first NaN.
+    The line is the first user line that computes NaN, or inf if no user line computes NaN. If both
+    come only from this package, it is the last user line before the first NaN.
     """
     counts = {}
     last = None         # the last line of a user's file that ran

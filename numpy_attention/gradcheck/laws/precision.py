@@ -24,7 +24,7 @@ ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64
 
 
 def float32_kept(target, inputs, forward, backward):
-    """Return [Broken] if float32 arguments give a float64 output or gradient, otherwise [].
+    """Return a list with a Broken if float32 arguments give a float64 output or gradient, or [].
 
     target: the Module, or an attention, with float32 parameters. inputs: float32 arrays. An
     exception in float32 breaks the law only if an earlier line has computed a float64 array.

@@ -19,10 +19,10 @@ SEED = 13
 
 
 def unbalanced(derivatives, compared):
-    """Return [Broken] for the first gradient of scores that does not sum to 0, or [].
+    """Return a list with a Broken for the first gradient of scores that does not sum to 0, or [].
 
-    derivatives: the numerical gradients of the forward's values. compared: the Comparison, whose
-    groups are the gradients of the backward.
+    derivatives: the numerical gradients of the forward's values. compared: the Comparison of the
+    gradients of the backward with them. Each of its groups has the gradients from one statement.
     """
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
@@ -40,9 +40,9 @@ def unbalanced(derivatives, compared):
 
 
 def last_assignments(compared):
-    """Return the groups of gradients whose names are not assigned again after the group.
+    """Return each Group with gradients that a variable still holds at the end of a function call.
 
-    All arrays of a returned group have the same shape.
+    All arrays of a returned Group have the same shape.
     """
     last = {}
     for group in compared.groups:
@@ -59,8 +59,8 @@ def last_assignments(compared):
 def axes_of_softmax(derivatives, numbers, shape):
     """Return the axes along which the forward computes a softmax of some values.
 
-    numbers: the indices, in `derivatives.places`, of the places in the forward that compute the
-    values. shape: the shape of the values.
+    numbers: the indices, in `derivatives.places`, of the statements or expressions of the forward
+    that compute the values. shape: the shape of the values.
     """
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
