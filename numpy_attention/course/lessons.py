@@ -74,13 +74,13 @@ def chosen(numbers: Collection[str]) -> list[Lesson]:
 
 def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
          force: bool = False) -> list[Path]:
-    """Copy lessons, and the files that they need, to a folder; return the paths of these lessons.
+    """Copy lessons, and the files that they need, to a folder; return the new paths of the lessons.
 
     numbers: the numbers of the lessons, by default all. notebooks: convert the scripts to
     notebooks. force: overwrite existing files.
 
-    Raises ValueError if a number is unknown, FileExistsError if a file exists (unless `force`), and
-    ImportError if notebooks are requested without jupytext. Nothing is written in these cases.
+    Raises ValueError if a number is unknown, FileExistsError if a file would be overwritten (unless
+    `force`), and ImportError if jupytext is needed but missing. In these cases nothing is written.
     """
     taken = chosen(numbers)
     end = ".ipynb" if notebooks else ".py"

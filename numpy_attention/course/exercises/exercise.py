@@ -1,4 +1,8 @@
-"""Exercises: a task, its reference implementation, test cases, and common mistakes."""
+"""Exercises: a task, its reference implementation, test cases, and common mistakes.
+
+A curated mistake is a tuple (right, wrong, sentence). `right` is a part of the solution's code,
+`wrong` is the mistaken code, and the sentence, written by hand, describes the mistake to the user.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,18 +39,18 @@ Mistakes = tuple[tuple[str, str, str], ...]
 
 
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
-    """Return curated mistakes, each a tuple (line, wrong line, sentence), for a line of a solution.
+    """Return curated mistakes in one line of a solution, as tuples (line, wrong line, sentence).
 
-    right: the part of the line to replace. changes: for each mistake, the text that replaces
-    `right`, and the sentence that describes the mistake.
+    right: the code in the line that the mistakes replace. changes: for each mistake, a pair of the
+    code that replaces `right` and the sentence that describes the mistake.
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
 
 def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
-    """Return the curated mistakes of a line that computes α (dα − (α dα).sum(…)).
+    """Return curated mistakes for a line that computes α (dα − (α dα).sum(…)).
 
-    alpha, dalpha: the names of α and dα in the line.
+    alpha, dalpha: the variables that hold α and dα.
     """
     start = line[:line.index(f"{alpha} * (")]
     return ((line, f"{start}{alpha} * {dalpha}", ONE_TERM),
@@ -57,9 +61,9 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 
 
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
-    """Return the curated mistakes of a line with a factor (1 - x**2), where x is a tanh.
+    """Return curated mistakes for a line with a factor (1 - x**2), where x is a tanh.
 
-    name: the name of x in the descriptions. The default is x itself.
+    x: the variable. name: its name in the descriptions of the mistakes, by default the same.
     """
     name = name or x
     should = f"it should be 1 − {name}², because"
@@ -76,7 +80,7 @@ def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
 
 
 def sigmoid_mistakes(line: str, s: str) -> Mistakes:
-    """Return the curated mistakes of a line with the factor s * (1 - s), where s is a sigmoid."""
+    """Return curated mistakes for a line with the factor s * (1 - s), where s is a sigmoid."""
     again = f"(1 / (1 + np.exp(-{s})))"
     should = f"it should be {s} (1 − {s}), because"
     return instead(
@@ -88,9 +92,9 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 
 
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
-    """Return the curated mistakes of a line with array.sum(0), the gradient of a bias.
+    """Return curated mistakes for a line with array.sum(0), the gradient of a bias.
 
-    array: the name of the array that is summed over the batch. name: the bias in descriptions.
+    array: the variable that is summed over the batch. name: the bias in the descriptions.
     """
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
@@ -121,13 +125,14 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 
 
 class Case(NamedTuple):
-    """A test case of an exercise: a forward pass, its inputs, and a backward pass.
+    """A test case of an exercise: the passes to compare and their inputs, as for `gradcheck`.
 
-    forward, inputs: the function and its arguments, which are also arguments of `gradcheck`
+    forward: the function of the forward pass
+    inputs: the arguments of `forward`
     backward: called as backward(doutput, …, cache, grads). If it is None, `forward` returns no
         cache, and only the values of its outputs are checked.
     target: the Module with the parameters, or None
-    causal: the time axis, if the mechanism must not read the future
+    causal: the time axis, if the mechanism must not read the future, or else None
     differ: None, or a function differ(found, right) that describes a wrong output in words
     """
 
@@ -143,20 +148,21 @@ class Case(NamedTuple):
 class Exercise:
     """A task with its reference implementation, test cases, hints and common mistakes.
 
-    name, title: the name of the exercise and of its file, and its subject in a few words
-    lesson, position: the lesson's file name without extension, and the position in that lesson
+    name: the name of the exercise, such as "causal-mask", and of its file
+    title: the subject in a few words
+    lesson: the file name of the lesson, without extension
+    position: the position among the exercises of the lesson, from 1
     source: the reference implementation
     text: the task, with equations and shapes
-    cases: a function cases(rng, its) that yields the Cases to check, where `its` is the module of
-        the user's file or of the solution
-    hints: three texts on the law, the line and the derivative
-    why: the reason for the form of the solution
+    cases: a function cases(rng, its) that yields the test cases, where `its` is the module of the
+        user's file or of the solution
+    hints: three hints, each closer to the solution: a law, the line to write, the derivative
+    why: why the solution is written as it is
     blanks: the functions that the user writes, such as "softmax" or "PlainRNN.backward"
     unseen: a mistake that no gradient check would see
-    needs: the exercises that come before this exercise
-    mistakes: the curated mistakes, as tuples (right, wrong, sentence); `right` occurs once in the
-        solution, `wrong` replaces it, and the sentence names the wrong step of the derivation
-    planted: (right, wrong), for an exercise in which the user has to find a mistake
+    needs: the names of the exercises to solve before this exercise
+    mistakes: the curated mistakes (right, wrong, sentence); `right` occurs once in the solution
+    planted: (right, wrong) of the mistake in the initial file, if the user has to find one
     """
 
     name: str
@@ -187,10 +193,10 @@ class Exercise:
         return self.head + self.changed(*self.planted)
 
     def changed(self, right: str, wrong: str) -> str:
-        """Return the source with `wrong` instead of `right`.
+        """Return the code of the reference implementation with `wrong` instead of `right`.
 
         `right` and `wrong` may have several parts, separated by APART. Raises LookupError unless
-        each part of `right` occurs exactly once in the source.
+        each part of `right` occurs exactly once in the code.
         """
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
@@ -206,7 +212,7 @@ class Exercise:
 
     @property
     def head(self) -> str:
-        """The docstring of the exercise's file."""
+        """The docstring at the beginning of the exercise's file."""
         number = self.lesson.partition("_")[0]
         text = self.text.strip("\n")
         return (f'"""Exercise {self.name}: {self.title} (lesson {number}).\n\n'
@@ -218,9 +224,9 @@ class Exercise:
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Yield pairs: a case with the user's functions, and the same case with the solution's.
+        """Yield each test case twice, as a pair: with the user's and with the solution's functions.
 
-        its: the module of the user's file. seed: the seed of the inputs.
+        its: the module of the user's file. seed: the seed of the random inputs.
         """
         return zip(self.cases(np.random.default_rng(seed), its),
                    self.cases(np.random.default_rng(seed), self.right), strict=True)

@@ -81,9 +81,9 @@ def beginning_of(path: Path) -> str:
 def child(name: str, path: str, seconds: str, result: str, place: str, *added: str) -> int:
     """Check the file `path` within the separate process; return 0.
 
-    name: the name of the exercise. result: the file to which the Verdict is written, as JSON.
-    place: the file to which Python writes a traceback when the time is over. added: files that
-    define further exercises.
+    name: the name of the exercise. seconds: the time limit. result: the file to which the Verdict
+    is written, as JSON. place: the file to which Python writes a traceback if the time limit is
+    exceeded. added: files that define further exercises.
     """
     for file_added in added:
         add(file_added)

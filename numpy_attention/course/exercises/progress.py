@@ -18,7 +18,7 @@ TITLES = ("law", "line", "derivative", "code")
 
 
 def by_lesson() -> dict[str, list[str]]:
-    """Return a dict from each lesson to a list of the names of its exercises."""
+    """Return the names of the exercises by lesson: {"07 luong attention": ["dot", …], …}."""
     found: dict[str, list[str]] = {}
     for name, exercise in EXERCISES.items():
         found.setdefault(exercise.lesson.replace("_", " "), []).append(name)
@@ -47,7 +47,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
 
 
 def start(exercise: Exercise, folder: Folder) -> Path:
-    """Write the initial file; return its path. Raises FileExistsError if the file exists."""
+    """Write an exercise's initial file; return its path. Raises FileExistsError if it exists."""
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
@@ -87,9 +87,10 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """Reveal a hint, and record it as read.
+    """Reveal the next hint of an exercise, and record it as read.
 
-    Return a dict {title: text} of all revealed hints, and a list of the titles of the others.
+    Return a dict {title: text} of the hints revealed so far, and a list of the titles of the hints
+    that are still hidden.
     """
     code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
         f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)

@@ -28,9 +28,12 @@ MOST = 10**6        # bytes
 class Record:
     """The progress of one exercise.
 
-    cut: the digest of the initial file. checks, hints: the numbers of checks run and hints read.
-    passed: whether the exercise was passed. asked: whether the solution was requested. seen:
-    whether the solution was shown before the exercise was passed.
+    cut: the digest of the file that the user started with, or "" if the exercise was not started
+    checks: the number of checks that were run
+    hints: the number of hints that were read
+    passed: whether the exercise was passed
+    asked: whether the user has asked for the solution
+    seen: whether the solution was shown before the exercise was passed
     """
 
     cut: str = ""

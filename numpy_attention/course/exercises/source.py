@@ -23,7 +23,7 @@ class Source:
 
     file: the lesson's file name without extension or, if no lesson implements the exercise, the
     path of the exercise's own source file. names: the names of the functions and classes. given: a
-    line of code that sets a constant of the lesson, to put before the definitions.
+    line of code before the definitions, which sets a constant that the lesson defines.
     """
 
     file: str
@@ -71,9 +71,9 @@ class Source:
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Return the imports and the definitions as text.
+        """Return the code of the imports and of the definitions.
 
-        blanks: functions whose bodies are left to the user.
+        blanks: the functions that the user has to write, whose bodies are left out.
         """
         imports, parts = self.parts
         for blank in blanks:
@@ -94,7 +94,7 @@ def is_definition(node: ast.stmt) -> bool:
 
 
 def named(node: ast.stmt) -> str:
-    """Return the name that a statement defines, or "" if it defines none."""
+    """Return the function, class or variable that a statement defines, or "" if there is none."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -103,10 +103,10 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """Return the code of a definition, with its decorators. text: the code of the whole file.
+    """Return the code of a definition with its decorators, copied from the code `text` of the file.
 
-    node: the definition in the file's syntax tree. Equation numbers at the end of comments are
-    removed, because they refer to the lesson.
+    node: the definition in the file's syntax tree. Equation numbers at the end of comments, as in
+    "# dx, (2)", are removed because they refer to the lesson.
     """
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])
