@@ -1,4 +1,7 @@
-"""Find the line of a user's file that contains a known mistake."""
+"""Find the line of a user's file that contains a known mistake.
+
+The place of a mistake is a line number, or the name of a function from which a line is missing.
+"""
 
 import ast
 import re
@@ -18,15 +21,15 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
     """Find known mistakes in a user's file; return (mistakes, place, is_certain).
 
-    mistakes: descriptions of known mistakes that have the same signature as the user's code. tree:
+    mistakes: the descriptions returned by `recognized`, any of which may fit the user's code. tree:
     the user's file. first_wrong: the line that is proven to be wrong, or None.
 
-    The place is a line number, or the name of a function from which a line is missing. If the file
-    contains the wrong line of a curated mistake, only this mistake is returned, and the place is
-    certain. Otherwise all mistakes are returned, and the place is a guess: the only line that
-    computes the same variable as the mistaken line, or the only line that differs from the
-    solution. A line that reads variables added by the user is not guessed, because it may be only a
-    part of the mistaken line. The place is None if it is unknown or if first_wrong is another line.
+    If the file contains the wrong line of a curated mistake, only this mistake is returned, and its
+    place is certain. Otherwise all mistakes are returned, and the place is a guess: the only line
+    that computes the same variable as the mistaken line, or the only line that differs from the
+    solution. The former is not guessed if it reads a variable that the user has added, because it
+    may be only a part of the mistaken line. The place is None if it is unknown, or if first_wrong
+    is another line.
     """
     mine = list(statements(tree, exercise.blanks))
     solved = list(statements(ast.parse(exercise.solution), exercise.blanks))
@@ -61,9 +64,10 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
-    """Return the variables that `others`, except `line`, assign and that the solution lacks.
+    """Return the variables that the user's statements `others`, except `line`, add to the solution.
 
-    Such a variable may hold a part of what one line of the solution computes.
+    solved: the solution's statements. A variable that the user has added may hold a part of what
+    one line of the solution computes.
     """
     stored = [names(target) for node in others if node is not line
               for target in getattr(node, "targets", ())]
@@ -75,14 +79,14 @@ def names(node: ast.AST) -> set[str]:
 
 
 def value_of(node: ast.stmt) -> str:
-    """Return the code of the value that a statement assigns or returns, or else all its code."""
+    """Return the value that a statement assigns or returns, or else the statement, as code."""
     return ast.unparse(getattr(node, "value", None) or node)
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
     """Return the wrong statements of a curated mistake, which the solution does not contain.
 
-    mistake: its description. The list is empty if no curated mistake has this description.
+    mistake: the description. The list is empty if no curated mistake has this description.
     """
     return [node for changed in changed_texts(exercise, mistake)
             for node in added(exercise.solution, changed, exercise.blanks)]
@@ -95,16 +99,16 @@ def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Make a curated mistake in the solution, and return a list with the resulting code.
+    """Make a curated mistake in the solution; return a list that contains the resulting code.
 
-    mistake: its description. The list is empty if no curated mistake has this description.
+    mistake: the description. The list is empty if no curated mistake has this description.
     """
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements of the code `after`, in its functions `blanks`, that `before` lacks."""
+    """Return the statements in the functions `blanks` of the code `after` that `before` lacks."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old

@@ -1,4 +1,8 @@
-"""Recognize known mistakes by their signatures: one mistake, or two whose effects add up."""
+"""Recognize known mistakes by their signatures: one mistake, or two whose effects add up.
+
+A signature is a dict of numbers, which the module `signatures` computes from the outputs and the
+gradients of a function. Code with the signature of a known mistake computes the same wrong values.
+"""
 
 import ast
 import re
@@ -34,8 +38,8 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
     """Return the descriptions of the known mistakes with the signature `numbers`.
 
     If a curated mistake has this signature, only curated mistakes are returned. If no mistake has
-    it, pairs of mistakes are returned. names: the names in the user's code, because the
-    descriptions must not mention other names.
+    it, pairs of mistakes are returned. names: the names in the user's code; other names are removed
+    from the descriptions.
     """
     mistakes = known_mistakes(exercise)
     found = [one for one in mistakes if agree(numbers, one.numbers)]
@@ -52,9 +56,9 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
     Two mistakes with signatures n₁ and n₂ have the combined signature r + (n₁ − r) + (n₂ − r),
     where r is the signature of the solution. The sum is correct if neither mistake affects the
-    other. Two mistakes that change the same numbers are a pair only if both are mutations, in
-    different places, and their changes do not cancel. Only the pairs with the most curated mistakes
-    are returned. names: as in `recognized`.
+    other. If two mistakes change the same number, they must be mutations in different statements,
+    and their changes must not cancel. Only the pairs with the most curated mistakes are returned.
+    names: as in `recognized`.
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
@@ -80,7 +84,7 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Return whether two mistakes are mutations whose descriptions name different places."""
+    """Return whether two mistakes are mutations in different statements, by their descriptions."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 
@@ -119,9 +123,10 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """Remove from a mutation's description the names that do not occur in the user's code.
+    """Remove from a mutation's description the names that do not occur in the user's code, `names`.
 
-    names: the names in the user's code. Return "" if nothing is left of the description.
+    For example, "`dh` instead of `dc`, in the computation of `da`" becomes "the wrong array, in the
+    computation of `da`" if `dh` is not in `names`. Return "" if nothing is left.
     """
     place = ELSEWHERE.search(description)
     if place and place[1] not in names:

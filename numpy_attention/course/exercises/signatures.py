@@ -1,9 +1,9 @@
 """The signatures of mistakes: a few numbers by which a check recognizes a mistake.
 
 A signature has a number for every output and every gradient that an implementation computes in the
-test cases of the exercise. The number is the sum of the array times random numbers that are always
-the same. Two functions that compute the same values have the same signature, up to rounding. Other
-functions have different signatures.
+test cases of the exercise. The number is a sum of the array's elements with random weights, which
+are always the same. Two functions that compute the same values have the same signature, up to
+rounding. Other functions have different signatures.
 
 The known mistakes of an exercise are its curated mistakes (described by hand) and all mutations
 (small changes) of its solution. The signatures of these mistakes are computed when a check first
@@ -61,8 +61,9 @@ class Mistake(NamedTuple):
 def signature(exercise: Exercise, its: Any) -> Numbers:
     """Return the signature of an implementation, such as {"11 output[0]": 2.5, …}.
 
-    A key is a seed of the inputs and the name of an array. The number is a weighted sum over the
-    cases. its: the module with the functions to run, whose exceptions are not caught.
+    Each key is the seed of the random inputs, followed by the name of an output or a gradient. The
+    number is a weighted sum over the exercise's test cases. its: the module that contains the
+    functions of the implementation. Exceptions raised by these functions are not caught.
     """
     found: Numbers = {}
     for seed in SEEDS:
@@ -75,9 +76,10 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 
 
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Run a Case; yield (name, array) for its outputs, then for its gradients.
+    """Run a test case; yield (name, array) for its outputs, then for its gradients.
 
-    seed: the seed of the upstream gradients.
+    Names are such as "output[0]", "W", or "input[0]" for the gradient of the first input. seed: the
+    seed of the upstream gradients.
     """
     with np.errstate(all="ignore"):
         outputs = case.forward(*case.inputs)
@@ -99,7 +101,7 @@ def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield (name, array) for each array in a function's return value. Numbers count as arrays."""
+    """Yield (name, array) for each array or number in a return value, such as ("output[0]", …)."""
     if isinstance(value, dict):
         value = tuple(value.values())
     if isinstance(value, (tuple, list)):
@@ -110,7 +112,7 @@ def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def projected(name: str, array: np.ndarray) -> float:
-    """Return Σ array · R, where R has random numbers that depend on the name and the shape.
+    """Return the number Σ array · R, where the random numbers R depend on the name and the shape.
 
     Elements that are not finite count as 3, so that a mistake that makes only some rows NaN can be
     recognized. If no element is finite, the result is not finite.
@@ -141,10 +143,11 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """Compute the signatures of an exercise's mistakes; return Mistakes without duplicates.
+    """Compute the signatures of an exercise's known mistakes; return them without duplicates.
 
-    Mutations that raise, run too long, or have the signature of the solution are left out. Raises
-    ValueError if a curated mistake would be left out.
+    A mutation is left out if it raises, runs too long, computes another number of arrays or an
+    array without finite numbers, or has the signature of the solution. Raises ValueError if a
+    curated mistake would be left out.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []
@@ -162,7 +165,7 @@ def computed(exercise: Exercise) -> list[Mistake]:
 
 
 def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
-    """Yield (description, is_curated, code) for each curated mistake, then for each mutation."""
+    """Yield (description, is_curated, mistaken code) for curated mistakes, then for mutations."""
     for right, wrong, description in exercise.mistakes:
         yield description, True, exercise.changed(right, wrong)
     for blank in exercise.blanks:
@@ -248,10 +251,11 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 
 
 def digest(exercise: Exercise) -> str:
-    """Return a digest of an exercise's solution, its curated mistakes, and the mutation code.
+    """Return a digest of all that determines an exercise's known mistakes, except its test cases.
 
-    If the digest changes, the known mistakes are computed again. The digest does not cover the
-    cases: a changed case is noticed because it changes the signature of the solution.
+    This is the solution, the functions to write, the curated mistakes and the code that makes
+    mutations. If the digest changes, the known mistakes are computed again. A changed test case is
+    noticed in another way: it changes the signature of the solution.
     """
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()
@@ -270,7 +274,7 @@ def outline_of_mutations() -> list[Any]:
 
 
 def outline(node: Any) -> Any:
-    """Return a syntax tree as tuples, without docstrings, comments and layout."""
+    """Convert a syntax tree to nested tuples and lists, without docstrings, comments and layout."""
     if isinstance(node, list):
         return [outline(one) for one in node if not is_docstring(one)]
     if not isinstance(node, ast.AST):

@@ -1,4 +1,4 @@
-"""Mutations: mistakes that are common in a derivation by hand, each made in one place.
+"""Mutations: copies of a function, each with one mistake that is common in derivations by hand.
 
     for mutation in mutations(text, "backward"): mutation.text, mutation.description
 """
@@ -14,7 +14,7 @@ from numpy_attention.gradcheck import children
 def mutations(text: str, name: str) -> Iterator[Mutation]:
     """Yield every mutation of the function `name`. text: the code of the file that defines it.
 
-    Equal programs are yielded once. The mutated function may raise an exception when it runs.
+    Mutations with equal code are yielded once. A mutated function may raise an exception if called.
     """
     tree = ast.parse(text)
     slots = {child: slot for node in ast.walk(tree) for slot, child in children(node)}

@@ -14,9 +14,12 @@ COMPUTATION = "the computation of"
 class Mutation:
     """A function with a mistake in one place.
 
-    text: the code of the whole file with the mistake. what, where: the mistake and its place, in
-    words; `where` may be "". Variable names in these texts are in backticks, so that names that do
-    not occur in the user's code can be removed.
+    text: the code of the whole file with the mistake
+    what: a description of the mistake, such as "a missing factor"
+    where: what the mistaken line computes, such as "the computation of `da`", or ""
+
+    Names of variables in `what` and `where` are in backticks, so that names that do not occur in
+    the user's code can be removed.
     """
 
     text: str
@@ -29,7 +32,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A Mutation that is not applied yet, which replaces `node` in a syntax tree with `other`."""
+    """A Mutation that is not made yet: `other` is to replace `node` in a function's syntax tree."""
 
     node: ast.AST
     what: str
@@ -38,7 +41,7 @@ class Change(NamedTuple):
 
 
 def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
-    """Return the Change that replaces the expression `node` with the code `text`."""
+    """Return the Change that replaces the expression `node` with the code `text`, such as "-x"."""
     return Change(node, what, where, parsed(text))
 
 

@@ -1,4 +1,8 @@
-"""Local mutations: one expression or one statement is replaced by a similar one."""
+"""Local mutations: one expression or one statement is replaced by a similar one.
+
+Most functions here yield pairs (description, replacement): a description of the mistake, such as "a
+missing factor", and the syntax tree of the code that replaces the expression or the statement.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -101,7 +105,7 @@ def is_part(node: ast.AST) -> bool:
 
 
 def of_statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
-    """Yield (description, changed statement) for each change of a whole statement."""
+    """Yield (description, replacement) for one statement, which is changed as a whole."""
     if isinstance(node, ast.AugAssign):
         if isinstance(node.op, ast.Add):
             yield "assigned instead of added", assigned(node)
@@ -122,7 +126,7 @@ def assigned(node: ast.AugAssign) -> ast.stmt:
 
 
 def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
-    """Return a changed copy of a statement: "2 * ({})" changes `y = x` to `y = 2 * x`."""
+    """Return a changed copy of a statement: pattern "2 * ({})" turns `y = x` into `y = 2 * x`."""
     value = getattr(node, "value")
     return changed(node, value=parsed(pattern.format(ast.unparse(value))))
 
@@ -131,7 +135,7 @@ def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
 
 
 def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """Yield (description, expression, replacement) for each expression in a statement.
+    """Yield (description, expression, replacement) for the expressions in a statement.
 
     In a for loop, only the expressions after `in` are replaced. known: the names in the function.
     """
@@ -249,7 +253,7 @@ def of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_reduction(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for a sum, mean or max with another method or axis."""
+    """Yield (description, replacement) for a call to sum, mean or max: another method or axis."""
     for method in ("sum", "mean"):
         if method != name and isinstance(node.func, ast.Attribute):
             yield f"a {method} instead of a {name}", calling(node, method)

@@ -1,4 +1,4 @@
-"""Structural mutations: changes of factors, conditions, loops, the order of steps, or numbers."""
+"""Structural mutations: changes of factors, conditions, loops, numbers or statement order."""
 
 import ast
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield Changes that scale a value by 2, ½, 0 or 1 / a length, or that change -= to +=."""
+    """Yield Changes that multiply a value by 2, ½ or 0, divide by a length, or turn -= into +=."""
     for statement in statements(function):
         where = place_of(statement)
         value = getattr(statement, "value", None)
@@ -110,7 +110,7 @@ def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_root(node: ast.AST, where: str) -> Iterator[Change]:
-    """If a node is √x + ε or √(x + ε), yield the Change to the other of these two forms."""
+    """If a node is √x + ε, yield the Change to √(x + ε). If it is √(x + ε), yield the reverse."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_root(node.left):
         inside = ast.unparse(node.left.args[0])     # type: ignore[attr-defined]
         yield replaced(node, "added under the root instead of after it", where,
