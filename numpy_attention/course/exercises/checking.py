@@ -1,8 +1,8 @@
 """Check a user's file in stages, and stop at the first stage that fails.
 
 The stages check that the file runs, what its functions return, shapes, the protocol (no argument is
-changed, no memory is left uninitialized), values, gradients, and finally the laws that central
-differences cannot test.
+changed, no memory is left uninitialized), values, and gradients. The last stage checks laws that a
+comparison with central differences cannot test, such as that backward adds to `grads`.
 """
 
 import ast
@@ -63,7 +63,7 @@ class Verdict:
 class Failed(Exception):
     """Raised if a stage of the check fails.
 
-    stage, message, blank, proven: fields of the Verdict. report: a gradient check's Report or None.
+    stage, message, blank, proven: as in `Verdict`. report: a gradient check's Report, or None.
     """
 
     stage: str
@@ -134,7 +134,7 @@ def not_added(report: Any, names: Set[str]) -> list[str]:
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
-    """Return the signature (numbers) of the user's functions, or {} if a function raises."""
+    """Return the `signature` of the functions in a user's module `its`, or {} if one raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -144,7 +144,7 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 
 
 def described(place: int | str | None, code: Code, certain: bool, is_left_out: bool) -> str:
-    """Describe where a mistake is, with the text of the line.
+    """Describe where a mistake is: "it is in line 9 of softmax.py", and the code of the line.
 
     place: a line number, the name of a function in which a line is missing, or None if the place is
     unknown. code: the user's file. certain: whether the line is certain, or only probable.
@@ -203,7 +203,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
-    """Raise Failed if a function that the user has to write is missing or still blank."""
+    """Raise Failed if the file `text` is empty, or if a function to write is missing or blank."""
     if not text.strip():
         raise Failed("runs", "the file is empty; restore it with `numpy-attention exercise reset "
                      f"{exercise.name}`")
@@ -232,7 +232,7 @@ def stopped(error: Exception) -> str:
 def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     """Raise Failed if the forward pass raises, changes an argument, or returns wrong outputs.
 
-    mine, right: the same case with the user's functions and with those of the solution.
+    mine: a test case with the user's functions. right: the same case with those of the solution.
     """
     inputs = [gradcheck.copy_arrays(one) for one in mine.inputs]
     watch = gradcheck.Watch(dict(gradcheck.arrays_within(inputs, "input")))
@@ -261,9 +261,9 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return a dict with the call that a case makes, such as {"output": "turn(-2, 8)"}.
+    """Return the call to a function that a test case checks, such as {"output": "turn(-2, 8)"}.
 
-    Messages name the output by this call. Arrays are written as "…". The dict is empty if the
+    In messages, the call replaces the key. Arrays are written as "…". The dict is empty if the test
     case does not call a function of the solution directly.
     """
     name = case.forward.__name__
@@ -292,7 +292,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
-    """Raise Failed if `found` differs in type or shape from `wanted`. name: for the message."""
+    """Raise Failed if `found` (in messages: `name`) differs in type or shape from `wanted`."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
@@ -322,7 +322,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
     """Raise Failed if an output has wrong values. The message also names the correct outputs.
 
-    labels: a dict from the name of an output to the text that replaces it in the message.
+    labels: a dict from the name of an output, such as "output[1]", to what the message calls it.
     """
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
@@ -341,7 +341,7 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 
 
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
-    """Raise Failed if backward is not the derivative of forward.
+    """Raise Failed if backward is not the derivative of forward, or if a pass breaks a law.
 
     hidden: whether the user has to find the wrong line. If so, the message only lists the correct
     and the wrong gradients. Otherwise the message is the whole report of the gradient check.

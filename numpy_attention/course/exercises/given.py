@@ -1,4 +1,7 @@
-"""Find the functions of a user's file that the exercise provided, and which of them changed."""
+"""Reword the messages of a check, so that they do not accuse a correct line of the user's file.
+
+An exercise provides some functions of the file, which are correct. The user writes the others.
+"""
 
 import ast
 import re
@@ -25,9 +28,10 @@ DIRECT = re.compile(r"  [\w.]+ should be ∂L/∂")      # the value of the line
 class Given:
     """The functions of a user's file that the exercise provided.
 
-    now: {name: node} of all functions in the file
-    names, changed: the names of the provided functions, and of those that the user edited
-    solved: the line numbers of the user's statements that are also in the solution
+    now: {name: syntax tree} of all functions in the file
+    names: the names of the functions that the exercise provided
+    changed: the names of those provided functions that the user has edited
+    solved: the line numbers of statements in the user's functions that are also in the solution
     """
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
@@ -47,7 +51,7 @@ class Given:
 
 
 def dumped(function: ast.FunctionDef) -> str:
-    """Return a function's syntax tree as text, without its docstring."""
+    """Return a function's syntax tree as text without its docstring, to compare two versions."""
     body = function.body
     if ast.get_docstring(function) is not None:
         body = body[1:]
@@ -79,16 +83,17 @@ def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
 
 
 def text_of(statement: ast.stmt) -> str:
-    """Return a statement's first line as `ast` prints it: without comments, on one line."""
+    """Return a statement's code in one line without comments. For a loop, return its first line."""
     return ast.unparse(statement).splitlines()[0]
 
 
 def with_given(message: str, its: Given) -> str:
     """Return the message of a check, reworded so that it does not accuse a correct line.
 
-    its: the functions that the exercise provided. The message has a block for each wrong line. Only
-    the first of these blocks is kept. If its line was provided, or may be correct, the block no
-    longer calls the line wrong. Provided functions that the user changed are listed at the end.
+    its: the functions that the exercise provided. The message has a paragraph for each wrong line
+    of code. Only the first of these paragraphs is kept. If the exercise provided this line, or if
+    the line may be correct, the paragraph no longer calls it wrong. Provided functions that the
+    user changed are listed at the end.
     """
     lines: list[str] = []
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
@@ -107,10 +112,10 @@ def with_given(message: str, its: Given) -> str:
 
 
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
-    """Return a message about a named mistake without the notes on lines that may be correct.
+    """Return a message about a recognized mistake without the notes on lines that may be correct.
 
-    place: the line or function of the mistake, or None. If it is known, notes on other lines are
-    removed. Otherwise only the notes on the first line are kept, unless this line may be correct.
+    place: the line or function of the mistake, or None. If a place is known, notes on other lines
+    are removed. Otherwise only notes on the first line are kept, unless this line may be correct.
     Notes on how many elements are wrong are always kept.
     """
     lines, is_first = list[str](), True
@@ -127,7 +132,7 @@ def without_doubted(message: str, place: int | str | None, its: Given) -> str:
 
 
 def guesses(exercise: Exercise, text: str) -> Iterator[str]:
-    """For each block of changed lines, yield a sentence that says if the original was correct."""
+    """Yield sentences on the lines that the user changed: "you changed line 9: it was correct"."""
     before, after = exercise.start.splitlines(), text.splitlines()
     right = set(exercise.solution.splitlines())
     for edit, first, last, line, _ in SequenceMatcher(None, before, after, False).get_opcodes():

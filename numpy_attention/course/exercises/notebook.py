@@ -27,8 +27,8 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
 
     Prints the same report as `numpy-attention exercise check`, and returns the Verdict. mine: the
     functions of the exercise, or the class that has its methods. seconds: the time limit. why:
-    print all evidence. Raises ValueError if the exercise is unknown or the functions have other
-    names, and TypeError if the source of a function cannot be read.
+    print all evidence, not a summary. Raises ValueError if the exercise is unknown or the functions
+    have other names, and TypeError if the source of a function cannot be read.
     """
     exercise = find_exercise(name)
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
@@ -125,12 +125,12 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Shorten a report to at most `most` lines, not counting lines on changed functions.
+    """Shorten the lines of a report to at most `most`, followed by warnings of changed functions.
 
-    The kept lines name the first wrong line of code with its likely kind of mistake, and the wrong
-    gradients. Lines on provided functions that the user changed are added at the end. named:
-    whether a known mistake has been printed, so that the likely kind is not needed. placed: whether
-    the line of the known mistake has been printed too.
+    If the report names a wrong line of code, this line is kept, with the likely mistake in it and
+    the list of wrong gradients. named: whether a known mistake has been printed; the likely mistake
+    and the gradients are then left out. placed: whether the line of the known mistake has been
+    printed; the wrong line is then left out too.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)

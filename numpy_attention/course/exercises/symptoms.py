@@ -1,4 +1,4 @@
-"""Describe wrong values, and lines that raise, by names, positions and shapes."""
+"""Describe the wrong elements of an output, and the shapes of arrays in a line that raises."""
 
 import ast
 import linecache
@@ -11,7 +11,7 @@ from numpy_attention.course.exercises.exercise import Exercise
 from numpy_attention.course.exercises.given import functions_of
 from numpy_attention.custom.code import RUN
 
-MOST_ROWS = 12      # places that are reported
+MOST_ROWS = 12      # largest number of positions that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
@@ -34,9 +34,9 @@ def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray
 
 
 def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
-    """Return labels of the outputs of a forward pass, such as {"output[1]": "m (output[1])"}.
+    """Return what messages call the outputs of a forward pass: {"output[1]": "m (output[1])", …}.
 
-    In this example, m is the name of the variable that the solution returns.
+    In this example, m is the variable that the solution returns as its second output.
     """
     function = functions_of(ast.parse(exercise.solution)).get(forward.__qualname__)
     returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)
