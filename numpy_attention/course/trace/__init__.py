@@ -1,7 +1,7 @@
 """Trace a run line by line: every named array of a forward and a backward pass, in order.
 
 `trace` works for any model. `stepping` goes through the reference implementation of a lesson (a
-whole mechanism in one cell), one time step after another.
+whole mechanism in one cell), one step after another.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,11 @@ __all__ = ["Row", "Trace", "trace", "traced"]
 def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None) -> Trace:
     """Run a model forward and backward over a sentence; return the Trace of its named arrays.
 
-    model, sentence: a Translator with a sentence and optionally a translation (by default, the one
-    that the Translator writes); a LanguageModelRun with a sentence; a model of the package with ids
-    or a batch; or any object with `forward` and `backward`, as for `gradcheck`, with the arguments
-    of its `forward`. forward, backward: functions to use instead of the object's methods.
+    model: a Translator, a LanguageModelRun, a model of the package, or any object with `forward`
+    and `backward`, as for `gradcheck`. sentence: for a Translator, a sentence and optionally its
+    translation (by default, the one that the Translator writes); for a LanguageModelRun, a
+    sentence; for a model of the package, token ids or a batch; else the arguments of `forward`.
+    forward, backward: functions to use instead of the model's methods.
 
     For a sentence or a batch, the loss L is Σ −log p of its words, without dropout. For any other
     input, L is the output of `forward` if this is one number. Otherwise L is ½ Σ y² over the

@@ -1,7 +1,7 @@
 """Record a run: every named value, with the line and the loop step that computed the value.
 
-During the run, each function is replaced by a version that reports its values. A gradient check
-does the same with a backward pass.
+During the run, each function is replaced by a rewritten version, which reports its values to a
+Listener. A gradient check does the same with a backward pass.
 """
 
 import ast
@@ -27,7 +27,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Return a boolean array: True where a float array was written since np.empty created it."""
+    """Return a boolean array: False where a float array was not set since np.empty created it."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -40,9 +40,10 @@ def written(array):
 class Line(Place):
     """A Place (a line of code that computes a value) with the loops around the line.
 
-    loops: the first line of each loop, the outermost first. kind: a kind of Place, or "part" (x[i]
-    in x[i] = …), "filled" (an array that a called function fills), "appended" (to a list),
-    "unpacked" (read, not computed), "packed" (into a tuple), or "step" (the variable of a loop).
+    loops: the line number of the head of each loop, the outermost first. kind: what the line does:
+    a kind of Place, or "part" (it assigns x[i]), "filled" (a call in it fills an array), "appended"
+    (it appends to a list), "unpacked" (it reads a value and computes none), "packed" (it puts the
+    value into a tuple), or "step" (it assigns the variable of a for loop).
     """
 
     loops: tuple[int, ...] = ()
@@ -51,8 +52,8 @@ class Line(Place):
 class Step(NamedTuple):
     """One iteration of a loop.
 
-    head, text: the number and the source of the loop's first line. turn: the number of earlier
-    iterations. variable: the counter of a loop over range() or enumerate(), or else None.
+    head: the line number of the loop's first line. text: the code of this line. turn: the number of
+    earlier iterations. variable: the counter of a loop over range() or enumerate(), or else None.
     """
 
     head: int
@@ -73,9 +74,10 @@ class Call:
     owner: the path of the Module whose method is called, "" for the model itself, or None if the
         function is not a method of a Module
     parent: the Call of the caller, or None
-    at, around: the line of the call in the caller, and the Steps of the loops around this line
-    given: {argument: shape} of the arrays among the arguments
-    turns: {first line of a loop of this function: the current Step of the loop}
+    at: the line number of the call in the caller
+    around: the Steps of the caller's loops around this line
+    given: {argument: shape} for the arguments that are arrays
+    turns: {line number of the head of a loop in this function: the current Step of the loop}
     """
 
     function: str
@@ -88,7 +90,7 @@ class Call:
     turns: dict[int, Step] = field(default_factory=dict)
 
     def steps(self, loops):
-        """Return the current Step of each loop that has begun. loops: the loops' first lines."""
+        """Return the current Step of each loop that has begun. loops: the loops' line numbers."""
         return tuple(self.turns[head] for head in loops if head in self.turns)
 
     @property
@@ -100,8 +102,8 @@ class Call:
 class Entry(NamedTuple):
     """A recorded value and its name.
 
-    place, call: the Line and the Call that computed the value. steps: the Steps of the loops around
-    the Line within its function.
+    place: the Line that computed the value. call: the Call of its function. steps: the Steps of the
+    loops around the Line in this function.
     """
 
     name: str
@@ -119,8 +121,8 @@ class Entry(NamedTuple):
 class Recording(NamedTuple):
     """The record of a run.
 
-    entries: the recorded values, in order. result: what the run returned. unfollowed: {function:
-    the reason why its values could not be recorded}.
+    entries: the recorded values, in order. result: what the run returned. unfollowed: a dict from
+    each function whose values could not be recorded to the reason.
     """
 
     entries: list[Entry]
@@ -132,8 +134,8 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
     """Run work() three times, and return the Recording of the last run.
 
     All runs must compute the same values. keep: a function keep(array) that returns what to store
-    for an array. model: the Module whose parts are named by their paths. is_followed: a function
-    is_followed(code) that returns whether to record the values of a function.
+    for an array. model: the Module whose submodules are named by their paths. is_followed: a
+    function is_followed(code) that returns whether to record the function with this code object.
     """
     work()                              # compile and import what the first use does
     functions, _ = called(work)
@@ -162,7 +164,7 @@ def is_validation(name):
 
 
 def owners_of(model):
-    """Return {id(part): path of the part} for all parts of a Module, or {} for other objects."""
+    """Return {id(submodule): path} for a Module and its submodules, or {} for other objects."""
     return {id(one): path for path, one in model.modules()} if isinstance(model, Module) else {}
 
 
@@ -199,7 +201,7 @@ class Lines(Backward):
     def report(self, method, statement, kind, name, value):
         """Return a statement, on the line of `statement`, that calls `method` of the listener.
 
-        kind, name: the kind of the value to pass and its name. value: an expression.
+        value: the expression to pass to the method. kind, name: those of the Line that is reported.
         """
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
@@ -277,9 +279,9 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Return [*reports, node, *reports], with a report of each array that `node` may fill.
+        """Return `node` with reports, before and after it, of each array that it may fill.
 
-        paths: the code of each array. The two reports show whether `node` has changed an array.
+        paths: the code of each array. The two reports show whether `node` has changed the array.
         """
         if not paths:
             return [node]
@@ -300,7 +302,7 @@ class Empty(ast.NodeTransformer):
 
 
 def is_computed(node):
-    """Return whether an expression computes a value, instead of only reading one."""
+    """Return whether an expression computes a value. A name or x[i] only reads a value."""
     return any(isinstance(one, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare))
                for one in outside_indices(node))
 
@@ -449,7 +451,7 @@ class Listener:
 
 
 def arrays_of(value, name):
-    """Return pairs (name, array): one for an array or a number, or one per array of a tuple."""
+    """Return [(name, array)] for an array or a number; [("name[0]", array), …] for a tuple."""
     if isinstance(value, (np.ndarray, np.floating, float)):
         return [(name, value)]
     if type(value) is tuple and all(isinstance(one, np.ndarray) or one is None for one in value):

@@ -1,7 +1,7 @@
-"""Step through a reference implementation: its arrays at each time step, and what changed.
+"""Step through a reference implementation: print its arrays after each step, and what changed.
 
-A step is one iteration of the outermost loop. Without a loop, a step is one call if the lesson
-makes several calls, and otherwise one line.
+A step is one iteration of the outermost loop. If the code has no loop, a step is one call to the
+implementation or, if the lesson makes only one call, one line.
 """
 
 import sys
@@ -20,7 +20,7 @@ PROMPT = "Enter: on, q: end "
 
 
 class Stage(NamedTuple):
-    """One step of a pass. title: its name. entries: the values that it computes, in order."""
+    """One step of a pass. title: such as "line 9". entries: the computed values, in order."""
 
     title: str
     entries: list[Entry]
@@ -113,9 +113,10 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the line that computes a value, in the function of the outermost Call `root`.
+    """Return the number of the line that computes a value, in the outermost function.
 
-    If a called function computes the value, return the line of the call. entry: the value.
+    entry: the value. root: the Call of the outermost function. If this function calls another one
+    that computes the value, return the line of the call.
     """
     if entry.call is root:
         return entry.place.line
@@ -136,7 +137,7 @@ def kept(array: Any) -> Any:
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
     """Yield lines of text for a step: each value, and whether it has changed since the last step.
 
-    before: {name: last value} of the earlier steps; the values of this step are added.
+    before: {name: latest value} from earlier steps. The values of this step are added to this dict.
     """
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]

@@ -25,9 +25,9 @@ from numpy_attention.validation.messages import plural, typed_repr
 class Subject(NamedTuple):
     """A run to trace: a forward and a backward pass over some inputs.
 
-    work: a function that runs both passes and returns the loss L. title: the name of the run.
-    model: the Module whose parts are named in the trace. batch: the batch that a model of the
-    library reads, or None for other models.
+    work: a function that runs both passes and returns the loss L. title: the title of the trace,
+    such as "RNNSearch, 3 → 4 ids". model: the Module whose layers are named in the trace. batch:
+    the batch that a model of the library reads, or None for other models.
     """
 
     work: Callable[[], float]
@@ -107,7 +107,7 @@ def text_of(ids: Any) -> TextBatch:
 
 
 def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[list[str], list[str]]:
-    """Return (the tokens of a sentence, the tokens of its translation).
+    """Return (source tokens, target tokens) for a sentence and its translation.
 
     source: the sentence. target: the translation, by default the one that `translator` writes.
     Raises ValueError if the sentence or the translation has no tokens.

@@ -50,9 +50,7 @@ def measured(array: Any) -> Measured:
 class Row:
     """One row of a trace: the array that a line of code computes.
 
-    name, shape: the name and the shape of the array
-    equation: the code of the line
-    function, file: where the line is, such as "RNNSearch.forward" in "models/rnnsearch.py"
+    name: the name of the array
     layer: the path of the Module whose method has the line; "" for the model, None for a function
     steps: for each time the line ran, the steps of the enclosing loops, the outermost first
     norms: the norm of the array each time
@@ -60,9 +58,9 @@ class Row:
 
     name: str
     shape: tuple[int, ...]
-    equation: str
-    function: str
-    file: str
+    equation: str       # the code of the line
+    function: str       # that contains the line, such as "RNNSearch.forward"
+    file: str           # that contains the function, such as "models/rnnsearch.py"
     line: int
     layer: str | None
     steps: list[tuple[Step, ...]]
@@ -97,9 +95,10 @@ class Row:
 
 @dataclass
 class Block:
-    """A call or a loop in a trace, with its rows and inner Blocks in order.
+    """A call or a loop in a trace, with the rows and the Blocks inside it, in order.
 
-    head: the line of text above the rows. call: the Call, or None for a loop. labels: step numbers.
+    head: the line of text above the rows. call: the Call, or None for a loop. labels: the step
+    numbers of a loop.
     """
 
     head: str = ""
@@ -115,7 +114,7 @@ class Block:
                 yield from part.rows()
 
     def chosen(self, choice: Any) -> "Block":
-        """Return a Block with choice(row) for each row. Rows whose choice is None are left out."""
+        """Apply choice(row) to each row; return a Block with the results that are not None."""
         parts: dict[Any, Any] = {}
         for key, part in self.parts.items():
             kept = part.chosen(choice) if isinstance(part, Block) else choice(part)
@@ -144,8 +143,8 @@ class Trace:
              names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
         """Return the table, or the part of the table that the arguments select.
 
-        step: the value of the loop variable in the selected step. layer: the path of a part of the
-        model, or the name of a function. names: names of arrays, or patterns such as d*. depth:
+        step: the value of the loop variable in the selected step. layer: the path of a Module in
+        the model, or the name of a function. names: names of arrays, or patterns like d*. depth:
         calls that are nested this deep are summarized in one line (0: all calls). Raises ValueError
         if no step, layer or name matches, and TypeError for arguments of the wrong type.
         """
@@ -200,9 +199,10 @@ def names_in(names: Any) -> list[str]:
 
 
 def nearest(given: str, known: list[str]) -> str:
-    """Return the end of an error message, which lists the known names that are most like `given`.
+    """Return the end of an error message, such as "; choose from dx, dh".
 
-    If no known name is like `given`, list the first known names. If there are none, return "".
+    It lists the names in `known` that are most like `given` or, if no name is like it, the first
+    names in `known`. If `known` is empty, return "".
     """
     if not known:
         return ""
@@ -261,7 +261,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """Return the Block, within `block`, of the innermost loop in `steps`. Adds missing Blocks."""
+    """Return the Block in `block` of the innermost loop in `steps`. Missing Blocks are added."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:

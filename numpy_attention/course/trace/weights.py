@@ -30,9 +30,10 @@ AS_LARGE = 1e-5     # largest difference between weights that count as equal
 
 
 class WeightGradients(NamedTuple):
-    """Attention weights α, their gradients ∂L/∂α, and a boolean array: True for visible weights.
+    """Attention weights α and their gradients ∂L/∂α for a sentence.
 
-    The three arrays have a row for each token of `targets` and a column for each of `sources`.
+    The boolean array `visible` is False where the model cannot attend, such as to later words. The
+    three arrays have a row for each token in `targets` and a column for each token in `sources`.
     """
 
     weights: Array
@@ -86,14 +87,14 @@ def of_writer(run: LanguageModelRun, sentence: Any) -> WeightGradients:
 
 
 def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
-    """Return the labels of rows or columns: the words (or the run's subwords), then </s>."""
+    """Return the tokens that label rows or columns: the words or the run's subwords, then </s>."""
     if not run.training.subwords:
         return [*words, END]
     return [*(vocabulary.token(id) for id in vocabulary.encode(words)), END]
 
 
 def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
-    """Return ∂L/∂α (T, S) from the part of the model (such as a layer) that computed `weights`.
+    """Return ∂L/∂α (T, S) from the backward pass of the layer that computed `weights`.
 
     sentence: (source, target) for a translator, (tokens,) for a language model. Raises ValueError
     if no array of the backward pass has a name in GRADIENTS and a shape that fits the weights.
@@ -112,9 +113,9 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return {path of a part of the model: [Entry, …]}, with one Entry for each call to the part.
+    """Return {path of a Module in the model: [Entry, …]}, with one Entry for each call to a method.
 
-    The Entry is the last array that the call computes under one of the `names`.
+    The Entry is the last array that the call assigns to one of the `names`.
     """
     last: dict[tuple, Entry] = {}
     for one in entries:
@@ -130,8 +131,8 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
     """Return recorded values as one array (T, S), or None if their sizes do not fit `shape`.
 
-    The values are recorded for all target words at once, or word by word. over_heads: a function
-    that combines the heads, np.sum or np.mean.
+    entries: one for all target words, or one for each target word. over_heads: the function that
+    combines the heads, np.sum or np.mean.
     """
     T, S = shape
     if len(entries) == 1 and entries[0].value.size % (T * S) == 0:
