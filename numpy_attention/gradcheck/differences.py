@@ -38,8 +38,8 @@ def gradient_and_bends(loss, array, epsilon, middle=0.0):
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
     if array.size and not np.shares_memory(flat, array):
-        raise ValueError("the array is not contiguous, so its elements cannot be changed in "
-                         "place; replace it with array.copy()")
+        raise ValueError("the array is not C-contiguous, so the check cannot change its elements; "
+                         "pass array.copy(), which `loss` must also read")
     for i in range(array.size):
         around = losses_around(loss, flat, i, epsilon)
         numeric.flat[i] = central(around, epsilon)
@@ -68,9 +68,9 @@ def central(around, epsilon):
 def bend(around, middle, epsilon):
     """Return how abruptly the slope of the loss changes near an element, to detect a kink.
 
-    This is the largest second difference of the four slopes between −2ε and 2ε. It is O(ε²) for a
-    smooth loss, and at least a third of the change of slope at a kink. around: the result of
-    `losses_around`. middle: the loss without a step.
+    The losses at −2ε, −ε, 0, ε and 2ε give four slopes. The result is the larger second difference
+    of the slopes. It is O(ε²) for a smooth loss, and at least a third of the change of slope at a
+    kink within ε. around: the result of `losses_around`. middle: the loss without a step.
     """
     left = around[-2] - 3 * around[-1] + 3 * middle - around[1]
     right = around[-1] - 3 * middle + 3 * around[1] - around[2]

@@ -75,7 +75,7 @@ class Call:
         function is not a method of a Module
     parent: the Call of the caller, or None
     at: the line number of the call in the caller
-    around: the Steps of the caller's loops around this line
+    around: for each loop of the caller that contains this line, its current Step
     given: {argument: shape} for the arguments that are arrays
     turns: {line number of the head of a loop in this function: the current Step of the loop}
     """

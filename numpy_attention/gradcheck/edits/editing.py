@@ -101,7 +101,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add the edits that move an addition out of a loop, to run once after the loop."""
+        """Add edits that move a statement such as dx += … out of a loop, to run once after it."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)

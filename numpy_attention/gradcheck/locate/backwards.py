@@ -194,7 +194,7 @@ class Kept:
     def changed(self, one, place, value):
         """Record the contents of the Value `one` after the statement `place`.
 
-        If the statement changed an argument in place, also record the contents of its `source`.
+        If the statement changed an argument in place, do the same for the caller's Value.
         """
         while one is not None:
             one.done = self.events

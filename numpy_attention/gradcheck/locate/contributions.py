@@ -232,11 +232,11 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Return (name, text) of the Kind of mistake in the gradient through one use, or None.
+    """Name the mistake in the gradient through one use of a value; return a pair (name, text).
 
-    A use is a statement of the forward that reads a value. ks: for each execution of the use, the
-    factor with which the backward counts its gradient. The result is None if all factors are 1, or
-    if they differ and are not whole. text: the statement. line: a description of its line.
+    A use is a statement of the forward that reads the value. ks: for each execution of the use, the
+    factor with which the backward counts its gradient. If all factors are 1, or if they differ and
+    any is not a whole number, return None. text: the statement. line: a description of its line.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None

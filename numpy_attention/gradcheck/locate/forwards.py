@@ -192,8 +192,8 @@ class Naming:
 class Moving:
     """Listener that adds `step` to the n-th value that a statement or expression computes.
 
-    number: the index of its Place. use: if given, the index of the only Place that reads the
-    changed value. met: the number of changes so far.
+    number: the index of its Place. use: if given, only the Place with this index reads the changed
+    value, and all others read the original. met: the number of changes so far.
     """
 
     def __init__(self, number, n, step, use=None):

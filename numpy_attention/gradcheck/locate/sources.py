@@ -24,8 +24,8 @@ def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
     """Return {(function's name, its first line): code objects}, or {} for invalid Python.
 
     text: the contents of a file. Each function has two code objects: one compiled with the whole
-    file, and one compiled with only its own statement. A notebook compiles its statements one by
-    one, and np.tanh(a) compiles differently without `import numpy`.
+    file, and one compiled with only its own statement, as in a notebook. They differ, because
+    Python compiles np.tanh(a) in another way if `import numpy as np` is in the same text.
     """
     try:
         statements = ast.parse(text).body

@@ -89,7 +89,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Tracer for sys.settrace that finds the line that causes an event, rather than its callers."""
+    """Tracer for sys.settrace; found[name] is the line after which happened() first has `name`."""
 
     def __init__(self, happened):
         self.happened = happened

@@ -205,9 +205,10 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """Return keys (f, g) of LOCAL for which found · f(z) = right · g(z), or None if no pair fits.
+    """Return (f, g) if a wrong gradient has the local derivative g in place of f, otherwise None.
 
-    f is the correct local derivative, for example "(1 - {}**2)". The code used g instead.
+    f and g are keys of LOCAL, such as "(1 - {}**2)", with found = right · g(z) / f(z). found: the
+    wrong gradient. right: the correct one.
     """
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}
