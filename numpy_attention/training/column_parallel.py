@@ -85,7 +85,7 @@ class ProcessGroup:
         return True
 
     def lay_out(self, W: Array, rows: int, most: int) -> "Panels | ColumnParallel":
-        """Return W (K, N) as ColumnParallel if all processes ask for it, and as Panels otherwise.
+        """Return W as ColumnParallel if all processes ask for it, and as Panels otherwise.
 
         rows: the number of rows of each process. most: the argument `rows` of Panels.
         """
@@ -117,7 +117,7 @@ class ProcessGroup:
 
 
 class ColumnParallel:
-    """A matrix W (K, N) for products x @ W that the processes of a group compute together.
+    """A matrix W for products x @ W that the processes of a group compute together.
 
     rows: the argument of Panels.
     """
@@ -137,7 +137,7 @@ class ColumnParallel:
         self._alone: Panels | None = None
 
     def __rmatmul__(self, x: Array) -> Array:
-        """Return the product x W.   x (B, K) → (B, N)."""
+        """Return the product x W, with or without the other processes."""
         y = self.group.product(x, self)
         if y is None:
             self._alone = self._alone or Panels(self.W, self.rows)
