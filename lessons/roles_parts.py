@@ -112,35 +112,28 @@ def terms_of(model, batch):
     return {role: term.reshape(-1, term.shape[-1]) for role, term in terms.items()}
 
 
-def print_cosines(cosines, terms):
-    """Print {name: [{pair of roles: cosine}, one per seed]}, and how many states have both terms.
-
-    terms: what `terms_of` returns.
-    """
+def print_cosines(cosines):
+    """Print {name: [{pair of roles: cosine}, one per seed]}."""
     print("\ncosines between roles at the end of training, one per seed:")
-    print(f"  {'':<15}", *(f"  {name:<22}" for name in cosines), "  states with both terms")
-    has = {role: term.any(1) for role, term in terms.items()}
-    pairs = list(next(iter(cosines.values()))[0])
-    for one, other in pairs:
-        line = f"  {one + ' · ' + other:<15}"
-        for runs in cosines.values():
-            line += "   " + ", ".join(f"{run[one, other]:6.2f}" for run in runs)
-        both = has[one] & has[other]
-        print(f"{line}    {both.sum():,}")
+    print(f"  {'':<15}", *(f"  {name:<22}" for name in cosines))
+    for one, other in next(iter(cosines.values()))[0]:
+        print(f"  {one + ' · ' + other:<15}",
+              *("  " + ", ".join(f"{run[one, other]:6.2f}" for run in runs)
+                for runs in cosines.values()))
 
 
 # ---- recorded on a Xeon, with the loops of answers 2 to 4 ---------------------------------------
 
-# A cut is named by the initials of the roles, with a bar between parts of 8.
+# A cut is named by its roles, with a bar between parts of 8.
 TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
-    "q k v | p": (8, 7, 7, 8, 8, 8, 10, 6, 6, 6),
-    "k v p | q": (13, 81, 90, 78, 9, 56, 30, 27, 39, 32),
-    "q p | k v": (54, 20, 99, 98, 76, 37, 67, 95, 7, 74),
-    "q k | v p": (92, 82, 81, 95, 22, 83, 95, 99, 94, 91),
-    "q k | v | p": (98, 96, 88, 98, 98, 84, 81, 67, 95, 86),
-    "q k p | v": (83, 90, 93, 96, 80, 97, 98, 98, 98, 94),
-    "q v | k p": (100, 99, 100, 100, 96, 100, 99, 100, 100, 35),
-    "q v p | k": (99, 65, 100, 15, 98, 98, 95, 99, 50, 99),
+    "query key value | predict": (8, 7, 7, 8, 8, 8, 10, 6, 6, 6),
+    "key value predict | query": (13, 81, 90, 78, 9, 56, 30, 27, 39, 32),
+    "query predict | key value": (54, 20, 99, 98, 76, 37, 67, 95, 7, 74),
+    "query key | value predict": (92, 82, 81, 95, 22, 83, 95, 99, 94, 91),
+    "query key | value | predict": (98, 96, 88, 98, 98, 84, 81, 67, 95, 86),
+    "query key predict | value": (83, 90, 93, 96, 80, 97, 98, 98, 98, 94),
+    "query value | key predict": (100, 99, 100, 100, 96, 100, 99, 100, 100, 35),
+    "query value predict | key": (99, 65, 100, 15, 98, 98, 95, 99, 50, 99),
     "one vector of 8": (34, 28, 33, 9, 6, 12, 56, 44, 31, 25),
     "one vector of 13": (94, 96, 100, 99, 99, 98, 99, 98, 100, 98),
     "one vector of 16": (100, 100, 100, 100, 100, 99, 100, 100, 100, 100),
@@ -148,50 +141,59 @@ TEN_SEEDS = {       # right answers in % after 800 steps, seeds 1 to 10
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
 LENGTHS = {         # means in % after 800 steps, seeds 1 to 10, by the length of the state
     "no cut": {8: 28, 16: 100, 26: 100},
-    "q v | k p": {8: 6, 16: 93, 26: 100},
-    "q k | v p": {8: 8, 16: 83, 26: 100},
-    "q p | k v": {8: 6, 16: 63, 26: 100},
-    "k v p | q": {8: 5, 16: 46, 26: 99},
-    "q k v | p": {8: 6, 16: 7, 26: 43},
+    "query value | key predict": {8: 6, 16: 93, 26: 100},
+    "query key | value predict": {8: 8, 16: 83, 26: 100},
+    "query predict | key value": {8: 6, 16: 63, 26: 100},
+    "key value predict | query": {8: 5, 16: 46, 26: 99},
+    "query key value | predict": {8: 6, 16: 7, 26: 43},
 }
 IN_FIGURE = {
-    "key and value apart": ("q v | k p", "q k p | v", "q k | v | p", "q k | v p", "q v p | k"),
-    "key and value together": ("q p | k v", "k v p | q", "q k v | p"),
+    "key and value apart": ("query value | key predict", "query key predict | value",
+                            "query key | value | predict", "query key | value predict",
+                            "query value predict | key"),
+    "key and value together": ("query predict | key value", "key value predict | query",
+                               "query key value | predict"),
     "no cut": ("one vector of 8", "one vector of 13", "one vector of 16"),
 }
+SUSPECTS = (("query", "predict"), ("key", "value"), ("query", "key"))
 
 
 def print_cuts():
-    """Print the mean of each cut into two parts, and which of three pairs of roles it separates."""
-    pairs = {"key and value": "kv", "query and predict": "qp", "query and key": "qk"}
+    """Print the mean of each cut into two parts, and which pairs of SUSPECTS it separates."""
+    mean = {name: np.mean(shares) for name, shares in TEN_SEEDS.items() if name.count("|") == 1}
+    found = {pair: {"apart": [], "together": []} for pair in SUSPECTS}
     print("\nright answers, means of ten seeds")
-    print("  cut        mean  ", *(f"{pair:<18}" for pair in pairs))
-    cuts = [name for name in TEN_SEEDS if name.count("|") == 1]
-    for name in sorted(cuts, key=lambda name: -np.mean(TEN_SEEDS[name])):
-        first, _ = name.split(" | ")
-        apart = ["apart" if (one in first) != (other in first) else "together"
-                 for one, other in pairs.values()]
-        print(f"  {name}  {np.mean(TEN_SEEDS[name]):3.0f}%  ", *(f"{word:<18}" for word in apart))
+    print(f"  {'cut':<25}  mean  ", *(f"{' and '.join(pair):<18}" for pair in SUSPECTS))
+    for name in sorted(mean, key=mean.get, reverse=True):
+        first = name.split(" | ")[0].split()
+        where = ["apart" if (one in first) != (other in first) else "together"
+                 for one, other in SUSPECTS]
+        print(f"  {name}   {mean[name]:3.0f}%  ", *(f"{word:<18}" for word in where))
+        for pair, word in zip(SUSPECTS, where):
+            found[pair][word].append(mean[name])
+    for word in ("apart", "together"):
+        means = (f"{np.mean(found[pair][word]):.0f}%" for pair in SUSPECTS)
+        print(f"  {'mean with the pair ' + word:<36}", *(f"{one:<18}" for one in means))
 
 
 def print_lengths():
     """Print LENGTHS."""
     print("\nright answers, means of ten seeds, by the length of the state")
-    print("             key and value      8 (4 + 4)   16 (8 + 8)   26 (13 + 13)")
+    print(f"{'':<29} key and value   8 (4 + 4)   16 (8 + 8)   26 (13 + 13)")
     for name, means in LENGTHS.items():
         where = {"no cut": ""} | dict.fromkeys(IN_FIGURE["key and value apart"], "apart")
-        print(f"  {name:<10} {where.get(name, 'together'):<17}",
+        print(f"  {name:<27} {where.get(name, 'together'):<14}",
               *(f"{mean:8.0f}%   " for mean in means.values()))
 
 
 def print_ten_seeds():
     """Print the mean of each model, its failures, and the longer run."""
     print("\nright answers after 800 steps, ten seeds:")
-    print(f"{'':<16}  mean   seeds below 70%")
+    print(f"{'':<28}  mean   seeds below 70%")
     for names in IN_FIGURE.values():
         for name in names:
             failed = sum(share < 70 for share in TEN_SEEDS[name])
-            print(f"  {name:<16} {np.mean(TEN_SEEDS[name]):3.0f}%  {failed:>6}")
+            print(f"  {name:<27} {np.mean(TEN_SEEDS[name]):3.0f}%  {failed:>6}")
     print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
           ", ".join(f"{share}%" for share in LONGER))
 
@@ -199,8 +201,8 @@ def print_ten_seeds():
 # ---- figures of Pairs ----------------------------------------------------------------------------
 
 PART_COLOURS = ["0.85", "0.72", "0.92"]     # greys of a first, second, third part
-NOTES = {"q k | v p": "the paper's", "q k | v | p": "the paper's"}
-STRIP = 35      # where the strips of draw_ten_seeds start
+NOTES = {"query key | value predict": "the paper's", "query key | value | predict": "the paper's"}
+STRIP = 31      # where the strips of draw_ten_seeds start
 
 
 def draw_answers(right, title):
@@ -208,7 +210,7 @@ def draw_answers(right, title):
     _, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
     for place, shares in enumerate(right.values()):
         ax.plot(place + np.array([-0.08, 0, 0.08]), 100 * shares, "o", color=plotting.COLOURS[0])
-    ax.set_xticks(range(len(right)), list(right))
+    ax.set_xticks(range(len(right)), [name.replace(" | ", " |\n", 1) for name in right])
     ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
     ax.legend(loc="upper left")
     ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
@@ -221,7 +223,7 @@ def parts_of(name):
     A name has a bar between parts of 8, or is "one vector of …".
     """
     if " | " in name:
-        return [(roles, 8) for roles in name.split(" | ")]
+        return [(" ".join(role[0] for role in part.split()), 8) for part in name.split(" | ")]
     return [("q k v p", int(name.removeprefix("one vector of ")))]
 
 
@@ -241,8 +243,8 @@ def draw_ten_seeds():
     """Plot ten seeds, one row per model, with a strip that shows who reads which part; → Figure."""
     mean = {name: np.mean(shares) for name, shares in TEN_SEEDS.items()}
     check_verdict(mean)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 6), layout="constrained",
-                                         sharey=True, width_ratios=(4, 6))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 6), layout="constrained",
+                                         sharey=True, width_ratios=(5, 6))
     figure.suptitle("Two parts of 8 do best with key and value apart, "
                     "but one vector of 13 needs no cut")
     of_seed = {"color": plotting.COLOURS[0], "alpha": 0.7}
@@ -253,12 +255,12 @@ def draw_ten_seeds():
         for name in names:
             row += 1
             left.text(0, row, name, va="center")
-            left.text(15, row, NOTES.get(name, ""), va="center", color="0.4")
-            _draw_parts(left, row, parts_of(name))
+            end = _draw_parts(left, row, parts_of(name))
+            left.text(end + 1, row, NOTES.get(name, ""), va="center", color="0.4")
             right.plot(mean[name], row, "|", **of_mean)
             right.plot(TEN_SEEDS[name], [row] * 10, "o", **of_seed)
         row += 1.5
-    left.set(xlim=(0, 60), ylim=(row - 0.8, -0.6))
+    left.set(xlim=(0, 70), ylim=(row - 0.8, -0.6))
     left.set_axis_off()
     left.text(STRIP, -0.2, "q query, k key,\nv value, p predict", va="center")
     right.plot([], [], "o", **of_seed, label="one seed")
@@ -271,12 +273,13 @@ def draw_ten_seeds():
 
 
 def _draw_parts(ax, row, parts):
-    """Draw a state as a strip: one cell per part, as wide as it has numbers."""
+    """Draw a state as a strip: one cell per part, as wide as it has numbers; → its right end."""
     start = STRIP
     for (roles, size), colour in zip(parts, PART_COLOURS):
         ax.barh(row, size, left=start, height=0.7, color=colour, edgecolor="white")
         ax.text(start + size / 2, row, roles, ha="center", va="center", fontsize=8, weight="bold")
         start += size
+    return start
 
 
 def draw_cosines(seen, accused, title):
