@@ -535,7 +535,7 @@ LEARNT = {"U small": (16, 1, 0, 0), "U orthogonal": (20, 17, 5, 0)}
 
 # %% tags=["training"]
 show(draw_recall(LEARNT, arrived), "02_recall")
-assert near < far and orthogonal[-1] < 0.35
+assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
 # At n = 8, more than half of the gradient arrives, and the network learns. Our guess is now within
@@ -774,7 +774,7 @@ for d in places:
     print(f"{d:2} letters back, {trained_share[d]:.1e} of the gradient is left")
 flat = (np.abs(hs) > 0.9).mean()
 print(f"{flat:.0%} of the numbers in the trained model's states are above 0.9 or below −0.9")
-assert trained_share[20] < 0.001
+assert trained_share[20] < 0.005
 
 # %% [markdown]
 # Here is one of the hundred stretches, letter by letter. (We chose it for its last words.) The
@@ -787,7 +787,7 @@ verse = "".join(vocabulary.decode(windows[T:2 * T, 83]))[-28:]
 start = plain.forward(read[:T, one], np.zeros((1, H)))[1]
 share, _ = gradient_back(plain, read[T:, one], start, dlast_true[one])
 show(draw_letters(verse, share[:28][::-1]), "02_letters")
-assert verse.endswith("flowing with mi") and share[12] < 0.02
+assert verse.endswith("flowing with mi") and share[12] < 0.1
 
 # %% [markdown]
 # From such a prediction, a model learns how to read "with mi", and hardly anything about how to
@@ -815,7 +815,7 @@ curves = {}
 
 
 def compare(name, cell, dlast):
-    """Print the guessed factor per step and the measured one; keep the curve."""
+    """Print the guessed factor per step and the measured one; keep the curve; → their ratio."""
     share, hs = measure(cell, dlast)
     curves[name] = share
     slope = rms(1 - hs**2)
@@ -824,7 +824,7 @@ def compare(name, cell, dlast):
     a = read[T + 1:] @ cell.W + hs[:-1] @ cell.U + cell.b
     print(f"{name:<16} {rms(a):5.2f} {slope:10.2f} {guessed:9.2f} {measured:8.2f}  ",
           *(f"{one:8.0e}" for one in share[places]))
-    return np.isclose(measured, guessed, rtol=0.1)
+    return guessed / measured
 
 
 # %% tags=["training"]
@@ -833,8 +833,8 @@ print("                     a     1 − h²  guessed measured  ",
       *(f"{f'{d} back':>8}" for d in places))
 for g in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
-    assert compare(f"random, g = {g}", cell, from_above)
-assert compare(f"trained, g = {gain(trained.U):.1f}", plain, dlast_true)
+    assert 0.9 < compare(f"random, g = {g}", cell, from_above) < 1.1
+assert 0.8 < compare(f"trained, g = {gain(trained.U):.1f}", plain, dlast_true) < 1.25
 
 # %% tags=["training"]
 one_in = round(1 / trained_share[20], -2)
