@@ -31,8 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, print_longer, print_wait, print_woken, recall_model,
-                             train_recall, watch_recall, write)
+                             letters, print_wait, recall_model, train_recall, watch_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -58,8 +57,8 @@ np.set_printoptions(precision=4, suppress=True)
 # It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
 # into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
 # plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
-# training steps (with Adam, a kind of gradient descent that adapts its steps, and with clipping,
-# which shortens gradients that are too long). It *learns* the task if more than nine out of ten
+# training steps. (We use Adam, a kind of gradient descent that adapts its steps, and clipping,
+# which shortens gradients that are too long.) It *learns* the task if more than nine out of ten
 # answers are right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
@@ -538,20 +537,19 @@ show(draw_recall(LEARNT, arrived), "02_recall")
 assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
-# At n = 8, more than half of the gradient arrives, and the network learns. Our guess is now within
-# a tenth of the measured share. The figure shows earlier runs with twenty seeds: at n = 8, 17 of 20
-# networks learn the task with U orthogonal, and only one does with U small.
+# At n = 8, more than half of the gradient arrives, and our guess is now within a tenth of the
+# measured share. Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8,
+# 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
-# At each point, the figure also gives the share, measured in one network. For either start, the
-# smaller the share, the fewer networks learn, until none does. But n changes along each line, too,
-# and a longer task may be harder for other reasons. So compare shares only at the same n. Across n,
-# they mislead: 0.004 is usually enough at n = 4 (U small), and 0.23 is usually not enough at n = 16
-# (U orthogonal). At n = 8, 17 networks learn with a share of 0.58, and one with 4e-5.
+# The number at each point is the share, measured in one network. Compare it only at the same n: at
+# n = 8, 17 networks learn with a share of 0.58, and one with 4e-5. Across n, shares mislead. A
+# share of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
+# orthogonal). A longer task may be harder for other reasons, too.
 #
-# Even so, the gradient need not be the only reason. The product of the matrices J_t works in both
-# directions. Backward, it carries the gradient. Forward, it tells how a change of h_1 shows up in
-# h_T, and a different first symbol means a different h_1. So a start that preserves the gradient
-# also preserves the symbol.
+# Even at the same n, the gradient need not be the only reason. The product of the matrices J_t
+# works in both directions. Backward, it carries the gradient. Forward, it tells how a change of h_1
+# shows up in h_T, and a different first symbol means a different h_1. So a start that preserves the
+# gradient also preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -564,14 +562,14 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! Does our guess see it coming? At first, training makes the numbers of U larger, and
-# the gain grows. But many states move close to −1 or 1, where the tanh is flat (the units
-# *saturate*), so the slopes fall. The two cancel, and the guess hardly changes. But the measured
-# factor falls, and then climbs again. Before training, the guess was right within a tenth per step.
-# Now it is up to two fifths too large, and over nine steps, that makes more than a factor of
-# twenty. It assumed that the gradient points in no special direction, and that it is spread evenly
-# over the units. Apparently this no longer holds. Only the last jump shows in the guess as well:
-# the gain doubles, the share grows about a thousandfold, and the network learns the task.
+# It wakes up! Does our guess see it coming? Not at first. Training makes the numbers of U larger,
+# so the gain grows. But many states move close to −1 or 1, where the tanh is flat (the units
+# *saturate*), so the slopes fall. The two cancel: the guess hardly changes, while the measured
+# factor falls and then climbs again. At worst, the guess is two fifths too large per step, which
+# over nine steps makes a factor of more than twenty. It assumes that the gradient points in no
+# special direction and is spread evenly over the units. Apparently this no longer holds. Only the
+# last jump shows in the guess, too: the gain doubles, the share grows about a thousandfold, and the
+# network learns the task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -592,42 +590,14 @@ print_wait()
 # 13, the answers get better, but the share falls.) The two networks that learn only in part are
 # stuck afterwards, with hardly any gradient again.
 #
-# How far does patience get us? For each start and several n, we took the first five seeds whose
-# networks fail after 400 steps, and trained them again from the beginning, for 4,000. Guess: at n =
-# 32, where 3e-16 of the gradient arrives with U small, does any of the five learn?
-
-# %% tags=["training"]
-print_longer()
-
-# %% [markdown]
-# Even n = 32 can be learnt. With U small (share 3e-16), one network of five learns it, and with U
-# orthogonal (0.07), also one. So a tiny share before training is not a hard limit. But at n = 16,
-# two of five learn with U small, and four with U orthogonal. (The first row has the networks of the
-# figure. With other training sequences, different seeds get stuck: 11 here, and 10 and 13 in the
-# figure.)
+# How far does patience get us? In 4,000 steps, even n = 32 can be learnt: with U small, where 3e-16
+# of the gradient arrives, one network of five learns it, and with U orthogonal (0.07), also one
+# (answer 6). So a tiny share before training is not a hard limit. And it takes Adam, mostly for U:
+# of five networks with n = 8, four learn with Adam, one learns with plain gradient descent, and
+# three learn with Adam for U and gradient descent for the rest (question 8).
 #
-# What woke these networks? All of them were trained with Adam. In plain gradient descent, a tiny
-# gradient makes a tiny step. Adam divides each gradient by its usual size, so its steps are about
-# as long for small gradients as for large ones. Does that matter, and for which parameters? There
-# are two candidates: U, which is on every step of the path, and the embeddings of the four symbols
-# to be recalled, which receive *only* a distant gradient. We train the five networks with n = 8
-# with Adam for some parameters, and gradient descent for the others. (Recorded; the code is in
-# answer 8.) Guess: for which of the two does Adam matter?
-
-# %% tags=["training"]
-print_woken()
-
-# %% [markdown]
-# With plain gradient descent, one of the five learns the task. (We tried four rates, and this is
-# the best.) Adam for everything *except* U is hardly better: none learns, and three learn in part.
-# Adam for U *alone* does nearly as well as Adam for everything: three learn, compared with four.
-# The four embeddings may even stay as they are. So it is mostly U that profits from Adam. With
-# gradient descent, U hardly moves: in another run, in which none of the five learns, the gain stays
-# below 0.4 for all 4,000 steps. (Is it the length of Adam's steps that matters? Question 8 tests
-# it, and the answer is not a plain yes.)
-#
-# So a vanished gradient is not a hard limit, but it makes learning slow, and a matter of luck. A
-# better network would not have to wait for luck.
+# So a vanished gradient makes learning slow, and a matter of luck. A better network would not have
+# to wait for luck.
 #
 # How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
 # how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
@@ -929,7 +899,11 @@ show(ax, "02_gradient_flow")
 #    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
 #    How long are the first three steps, counted in learning rates, with the correction and without
 #    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
-# 8. Does Adam wake the five networks with n = 8 because its steps are about as long for tiny
-#    gradients as for others? Do they still learn in 4,000 steps if ε is 10⁻³ or 10⁻² instead of
-#    10⁻⁸, so that tiny gradients make only tiny steps? And does momentum help gradient descent?
-#    (Its step is the last step times the momentum, plus the usual one.)
+# 8. Why does Adam wake networks? Take those with U small, n = 8 and the seeds 8 and 10 to 13, for
+#    4,000 steps. (a) For which parameters does Adam matter: for U, which is on every step of the
+#    path, or for the embeddings of the four symbols, which receive *only* a distant gradient?
+#    Guess, then train some parameters with Adam and the others with gradient descent. (b) Adam
+#    divides each gradient by its usual size, so its steps are about as long for tiny gradients as
+#    for others. Is this needed? Let ε be 10⁻³ or 10⁻² instead of 10⁻⁸, so that tiny gradients make
+#    only tiny steps. (c) Does momentum help gradient descent? (Its step is the last step times the
+#    momentum, plus the usual one.)

@@ -195,43 +195,6 @@ RIGHT = {
 }
 
 
-# Five networks that fail after 400 training steps: the share of right answers if they are trained
-# for 4,000 steps instead (code: answer 6). (start of U, n): (seeds, shares)
-LONGER = {
-    ("U small", 8): ("8, 10 to 13", (1.00, 1.00, 0.50, 1.00, 1.00)),
-    ("U small", 16): ("8 to 12", (1.00, 0.53, 1.00, 0.51, 0.25)),
-    ("U small", 32): ("8 to 12", (0.24, 0.24, 0.43, 0.41, 1.00)),
-    ("U orthogonal", 16): ("8, 11 to 14", (0.50, 1.00, 1.00, 1.00, 1.00)),
-    ("U orthogonal", 32): ("8 to 12", (0.24, 0.73, 1.00, 0.74, 0.24)),
-}
-# The same five networks with U small and n = 8, trained for 4,000 steps: the share of right answers
-# (code: answer 8). Gradient descent has a rate of 0.1, the best of four.
-WOKEN = {
-    "Adam": (1.00, 1.00, 0.50, 1.00, 1.00),
-    "gradient descent": (0.26, 0.25, 0.25, 0.26, 0.94),
-    "Adam, but gradient descent for U": (0.23, 0.25, 0.50, 0.51, 0.54),
-    "gradient descent, but Adam for U": (0.77, 1.00, 0.75, 1.00, 1.00),
-    "Adam, but the four embeddings stay fixed": (0.55, 1.00, 1.00, 1.00, 1.00),
-}
-LARGEST_GAIN = 0.37     # of U in another run of these five with gradient descent, 4,000 steps
-
-
-def print_longer():
-    """Print LONGER."""
-    print("from earlier runs: right answers of five networks after 4,000 training steps")
-    for (start, n), (seeds, answers) in LONGER.items():
-        print(f"  {start:<12} n = {n:<3} seeds {seeds:<12}", *(f"{one:.2f}" for one in answers))
-
-
-def print_woken():
-    """Print WOKEN."""
-    print("from earlier runs: right answers of the five networks with U small and n = 8")
-    for way, answers in WOKEN.items():
-        learnt = sum(answer > 0.9 for answer in answers)
-        print(f"  {way:<40}", *(f"{one:.2f}" for one in answers), f"  {learnt} of 5 learn")
-    print(f"largest gain of U with gradient descent, in another run: {LARGEST_GAIN}")
-
-
 def print_wait():
     """Print how SHARES grow while the answers are guesses."""
     print("growth of the share from its lowest point, while the answers are guesses:")
