@@ -199,8 +199,8 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, which has no bias | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
 #
-# In lesson 11, an earlier state was h_s, not h_i, and a key was already multiplied by W_s. The loss
-# was w · y, not dy · y. The length of y was K, which here holds the keys.
+# Some symbols differ from lesson 11. There, an earlier state was h_s, a key was already multiplied
+# by W_s, the loss was w · y, and the length of y was K, which here holds the keys.
 #
 # ## Backward
 #

@@ -218,10 +218,7 @@ def draw_answers(right, title):
 
 
 def parts_of(name):
-    """[(initials of the roles that read a part, how many numbers it has)] for a name in TEN_SEEDS.
-
-    A name has a bar between parts of 8, or is "one vector of …".
-    """
+    """[(initials of the roles of a part, how many numbers it has)] for a name in TEN_SEEDS."""
     if " | " in name:
         return [(" ".join(role[0] for role in part.split()), 8) for part in name.split(" | ")]
     return [("q k v p", int(name.removeprefix("one vector of ")))]
