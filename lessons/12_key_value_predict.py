@@ -566,8 +566,8 @@ title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
-# In the vector of 8, only that of query and predict is far below 0. In the vector of 16, these
-# two disagree, too, mostly around step 300, and hardly at all after step 500.
+# In the vector of 8, only the cosine of query and predict is far below 0. In the vector of 16,
+# these two disagree, too, mostly around step 300, and hardly at all after step 500.
 #
 # Why do query and predict disagree? We have only a guess. Both use the letter *now*, but in
 # different ways: the query asks with it, and predict learns to vote against it, because a question
