@@ -100,7 +100,7 @@ def test_assigning_to_a_packed_field_copies_into_the_vector():
 def test_submodule_of_a_packed_model_has_no_vector():
     model = tied()
     assert model.vector.size
-    with pytest.raises(RuntimeError, match="already in another model's vector"):
+    with pytest.raises(RuntimeError, match="already in the vector of another model"):
         model.words.vector
     assert model.words.copy().vector.size == 15
 
@@ -124,7 +124,7 @@ def test_packed_model_can_become_a_submodule():
     assert inner.vector.size
     outer = Model(None, [inner], None, np.ones(2))
     assert outer.vector.size == inner.size + 2 and np.shares_memory(inner.words.E, outer.vector)
-    with pytest.raises(RuntimeError, match="already in another model's vector"):
+    with pytest.raises(RuntimeError, match="already in the vector of another model"):
         inner.vector
     assert (outer.copy().vector == outer.vector).all()
 

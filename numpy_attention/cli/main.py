@@ -184,7 +184,7 @@ def status_of(signals: Signals, arguments: Sequence[str] | None) -> int:
     except NO_MEMORY as error:
         return report(memory_message(error, options, values), options)
     except ImportError as error:
-        advice = "; install this library, or free some memory if it is installed"
+        advice = "; install the missing library, or free memory if it is installed"
         return report(f"{error}{advice * bool(error.name)}", options)
     except Exception as error:
         return report(text_of(error), options)

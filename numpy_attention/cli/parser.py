@@ -23,11 +23,11 @@ Rules = Mapping[str, Collection[Any]]
 
 @dataclass(frozen=True)
 class Option:
-    """An option, or a positional argument, of a command. The comments explain the fields.
+    """An option, or a positional argument, of a command. Comments explain the other fields.
 
     kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional".
-    needs: {other option: values}; this option has an effect only with these values. (): any value.
-    excludes: {other option: values}; this option has no effect with these values. (): any value.
+    needs: {other option: values}; this option has an effect only with these values. excludes:
+    {other option: values}; it has no effect with these. An empty tuple means any value.
     """
 
     name: str                               # in Python; max_length becomes --max-length

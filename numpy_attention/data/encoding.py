@@ -218,7 +218,7 @@ def cut_letter(data: bytes, name: str) -> str:
     ends = " and ".join(end for end, command in commands.items() if command)
     command = " | ".join(filter(None, commands.values())) + " FILE" * (not first[0])
     return (f"{name} is UTF-8 with an incomplete character at its {ends}; copy the file again, "
-            f"or cut it off: {command} > NEW")
+            f"or cut off the character: {command} > NEW")
 
 
 def other_encoding(data: bytes, name: str, place: int) -> str:
@@ -252,8 +252,8 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 def word_at(row: bytes, place: int) -> bytes:
     """Return the word around the byte at `place` in the line `row`.
 
-    A long word is cut. At most 2 · SHOWN bytes from `place` on are kept. The bytes before `place`
-    are kept only if there are fewer than SHOWN.
+    A long word is cut: at most 2 · SHOWN bytes from `place` on are kept. If the word has SHOWN or
+    more bytes before `place`, all of these are left out.
     """
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])

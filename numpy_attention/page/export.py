@@ -115,7 +115,7 @@ def vocabularies_of(trained: Any) -> dict[str, Any]:
 
 
 def example_of(example: Any) -> dict[str, Any]:
-    """Return an example as a dict: a Pair with its gold links, or the words of a sentence."""
+    """Convert an example, which is a Pair or the words of a sentence, to a dict for JSON."""
     if isinstance(example, Pair):
         return {"source": list(example.source), "target": list(example.target),
                 "sure": sorted(map(list, example.sure)),

@@ -279,8 +279,8 @@ def test_messages_name_only_flags_of_the_command():
     (MemoryError("9 TiB"), 2, "numpy-attention: error: not enough memory: 9 TiB; choose a smaller "
                               "--batch-size, --hidden or --embedding\n"),
     (ImportError("no x; install x"), 2, "numpy-attention: error: no x; install x\n"),
-    (ImportError("no x", name="x"), 2, "numpy-attention: error: no x; install this library, or "
-                                       "free some memory if it is installed\n"),
+    (ImportError("no x", name="x"), 2, "numpy-attention: error: no x; install the missing "
+                                       "library, or free memory if it is installed\n"),
     (FileNotFoundError("no x:\nlook"), 2, "numpy-attention: error: no x: look\n"),
     (ValueError("give valid_source"), 2, "numpy-attention: error: give --valid-source\n"),
     (ValueError("a" * 5000), 2, f"numpy-attention: error: {'a' * 40}…{'a' * 20}\n"),

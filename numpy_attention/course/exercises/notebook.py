@@ -34,7 +34,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
     names = [getattr(one, "__name__", "") for one in mine]
     if set(names) != set(wanted):
-        raise ValueError(f"exercise {exercise.name}: got {' and '.join(names) or 'nothing'}; "
+        raise ValueError(f"exercise {exercise.name}: got {' and '.join(names) or 'no function'}; "
                          f"expected {' and '.join(wanted)}")
     text = "\n\n\n".join([exercise.start.rstrip(), *map(source_of, mine)]) + "\n"
     with tempfile.TemporaryDirectory() as folder:

@@ -138,7 +138,7 @@ def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
 
 def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[End], low: int,
                  high: int) -> list[Pair]:
-    """Return those clauses of a verse that have low to high tokens in both languages, as Pairs.
+    """Return the clauses of a verse with `low` to `high` tokens in each language, as Pairs.
 
     source, target: the tokens of the verse. linked: its links, ordered by source position; no link
     crosses the end of a clause. ends: the ends of its clauses. In a Pair, the positions of links

@@ -71,7 +71,7 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
         raise ValueError(f"`of` = {short_repr(of)} is not a state of {type(cell).__name__}; "
                          f"expected {' or '.join(map(repr, known))}")
     if (batch.targets[-1] == PAD).any() or (batch.inputs == PAD).any():
-        raise ValueError("a sequence of the batch is padded; pass sequences of equal length")
+        raise ValueError("a sequence in the batch is padded; pass sequences of equal length")
     y, _, cache = model.forward(batch, state)
     grads = model.zeros_like()
     dy = np.zeros_like(y)

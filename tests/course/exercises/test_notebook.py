@@ -90,7 +90,7 @@ def test_invalid_arguments():
     names = {}
     exec("def softmax_backward(dalpha, cache, grads): return dalpha", names)
     for given, error, message in (
-            (("softmax",), ValueError, "softmax: got nothing; expected softmax_backward"),
+            (("softmax",), ValueError, "softmax: got no function; expected softmax_backward"),
             (("softmax", checked), ValueError, "got check"),
             (("softmax", names["softmax_backward"]), TypeError, "has no readable source"),
             (("linear", type("Linear", (), {})), TypeError, "has no readable source"),
