@@ -159,7 +159,7 @@ class Module:
             if "_packed" in module.__dict__ and id(module) not in own:
                 raise RuntimeError(f"the parameters of {name or 'this module'} "
                                    f"({type(module).__name__}) are already in the vector of "
-                                   "another model; build this model with a copy() of the module")
+                                   "another model; use that vector, or a copy() of the module")
 
     def __setattr__(self, name, value):
         current = self.__dict__.get(name)
