@@ -61,7 +61,8 @@ class GRU(Cell):
 
     def __post_init__(self):
         super().__post_init__()
-        _check_convention(self.reset, self.update)
+        check_name("reset", self.reset, RESETS)
+        check_name("update", self.update, UPDATES)
         if (self.b_n is None) != (self.reset == "before"):
             problem = ("needs the bias b_n; pass b_n of shape (H,)" if self.b_n is None else
                        "has no bias b_n; omit b_n, or pass reset='after'")
@@ -74,7 +75,6 @@ class GRU(Cell):
         """Draw W and U; biases are 0. Raises ValueError for an invalid size, reset or update."""
         check_sizes(inputs=inputs, hidden=hidden)
         check_initial(rng, dtype, init, recurrent)
-        _check_convention(reset, update)
         return cls(W=init(rng, (inputs, 3 * hidden), dtype),
                    U=recurrent(rng, (hidden, 3 * hidden), dtype),
                    b=np.zeros(3 * hidden, dtype),
@@ -149,9 +149,3 @@ class GRU(Cell):
         grads.U[:, :2 * H] += as_rows(steps.hs[:-1]).T @ da[:, :2 * H]
         grads.U[:, 2 * H:] += as_rows(steps.s).T @ da[:, 2 * H:]
         return dsteps.a
-
-
-def _check_convention(reset, update):
-    """Raise ValueError for an unknown `reset` or `update`."""
-    check_name("reset", reset, RESETS)
-    check_name("update", update, UPDATES)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numpy_attention.initializers import check_initial, glorot
+from numpy_attention.initializers import glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arrays import check_sizes
@@ -33,7 +33,6 @@ class FeedForward(Module):
         size: D, the size of the input and the output. inner: the hidden size.
         """
         check_sizes(size=size, inner=inner)
-        check_initial(rng, dtype, init)
         return cls(Linear.create(rng, size, inner, init=init, dtype=dtype),
                    Linear.create(rng, inner, size, init=init, dtype=dtype))
 

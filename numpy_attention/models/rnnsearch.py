@@ -18,11 +18,10 @@ from numpy_attention.layers.output import Output
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
 from numpy_attention.products import few_rows
-from numpy_attention.registry import READOUTS, RESETS, UPDATES
+from numpy_attention.registry import READOUTS
 from numpy_attention.trees import cut_columns, join_columns, last_leaf, last_leaf_alone, tree_map
 from numpy_attention.validation.arguments import check_flags, check_kind, check_name, check_number
 from numpy_attention.validation.arrays import as_rows, at_least, check_integers, check_sizes
-from numpy_attention.validation.messages import short_repr
 from numpy_attention.validation.results import check_memory, check_returned
 
 # appendix B.1
@@ -102,10 +101,7 @@ class RNNSearch(TeacherForced):
     config_class: ClassVar[type | None] = AttentionConfig
 
     def __post_init__(self):
-        if not isinstance(self.readout, str) or self.readout not in READOUTS:
-            raise ValueError(
-                f"readout={short_repr(self.readout)}; "
-                "expected 'previous' or 'current'")
+        check_name("readout", self.readout, READOUTS)
 
     @classmethod
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
@@ -135,8 +131,6 @@ class RNNSearch(TeacherForced):
         at_least(1, maxout=maxout)
         check_number("smoothing", smoothing, 0, np.nextafter(1, 0), "a fraction in [0, 1)")
         check_flags(bidirectional=bidirectional)
-        check_name("reset", reset, RESETS)
-        check_name("update", update, UPDATES)
         values = initial_values(init, PAPER)
         annotation = (2 if bidirectional else 1) * hidden
         maxout = maxout or max(1, hidden // 2)
@@ -213,7 +207,8 @@ class RNNSearch(TeacherForced):
         T, B = batch.target_in.shape
         row_ids = position_ids(T, batch.rows)
         y, embedded = self._embed(self.target_embedding, batch.target_in, rng, row_ids)
-        steps = self._begin(y, self._first_states(s_0), batch.target_mask, rng, row_ids)
+        steps = self.decoder.begin(self.decoder.project(y), self._first_states(s_0),
+                                   batch.target_mask, rng, row_ids)
         contexts = np.empty((T, B, memory.values.shape[2]), y.dtype)                    # (T, B, D)
         weights = np.empty((T,) + memory.mask.shape, y.dtype)                           # (T, B, S)
         attend_caches = []
@@ -272,10 +267,6 @@ class RNNSearch(TeacherForced):
         self._embed_backward(dy, self.target_embedding, embedded, grads.target_embedding)
         self.encode_backward(dmemory, ds_0, encoded, grads)
 
-    def _begin(self, y, states, mask, rng=None, row_ids=None):
-        """Allocate the decoder's steps, with pre-activations from the words y (T, B, E) alone."""
-        return self.decoder.begin(self.decoder.project(y), states, mask, rng, row_ids)
-
     def _first_states(self, s_0):
         """Return s_0 (B, L · H) as the decoder's first state, split by layer if L > 1."""
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
@@ -299,7 +290,7 @@ class RNNSearch(TeacherForced):
         check_kind("state", state, DecoderState, "a state returned by this model's `start`")
         check_integers("tokens", tokens, (len(state.memory.mask),), "(B,)", "pass one for each row")
         y, _ = self.target_embedding.forward(tokens[None])                              # (1, B, E)
-        steps = self._begin(y, state.states, None)
+        steps = self.decoder.begin(self.decoder.project(y), state.states)
         context, weights, _ = self.attention.step(steps.hs[0], state.memory, state.i)   # (B, D)
         steps.a[0] += context @ few_rows(self.C, len(context))
         self.decoder.step(0, steps)

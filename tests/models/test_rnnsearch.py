@@ -215,7 +215,7 @@ def test_initial_values_of_the_paper():
 
 def test_invalid_arguments(rng):
     model = translator(rng, np.float64, RNNSearch)
-    with pytest.raises(ValueError, match="readout='both'"):
+    with pytest.raises(ValueError, match="readout = 'both'"):
         RNNSearch.create(rng, 8, 9, embedding=3, hidden=4, readout="both")
     for kind in (RNNSearch, EncoderDecoder):
         with pytest.raises(ValueError, match="init='none'"):

@@ -57,7 +57,7 @@ def test_posterior_by_hand(lesson, shipped):
     y = model.target_embedding.E[batch.target_in[0]]
     expected = []
     for annotation in memory.values[0]:
-        steps = model._begin(y[None], s_0, None)
+        steps = model.decoder.begin(model.decoder.project(y[None]), s_0)
         steps.a[0] += annotation[None] @ model.C
         model.decoder.step(0, steps)
         t, _ = model.deep_output.forward(steps.hs[1], y, annotation[None])
