@@ -1,15 +1,9 @@
 """Baseline without attention: the context of every step is the last annotation of the source."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from numpy_attention.attention.memory import Memory, sum_of_values
-from numpy_attention.module import Array, Module
-
-
-class Cache(NamedTuple):
-    memory: Memory
-    weights: Array      # (B, S)
+from numpy_attention.module import Module
 
 
 @dataclass(eq=False)
@@ -29,16 +23,17 @@ class FixedVector(Module):
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """Ignore the query; return the last annotation as context (B, D), weights (B, S), cache."""
+        """Ignore the query → context h_S (B, D), weights (B, S), and the weights as the cache."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
-        return sum_of_values(weights, memory), weights, Cache(memory, weights)
+        return sum_of_values(weights, memory), weights, weights
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Defer the gradient of the values; return None, because the query has no gradient."""
+        weights = cache
         # c = Σ_j α_j h_j
-        dmemory.defer("values", cache.weights, dcontext)
+        dmemory.defer("values", weights, dcontext)
 
     def read_backward(self, memory, dmemory, grads):
         """Compute dvalues (B, S, D), which is 0 except at the last token of each sentence."""

@@ -31,11 +31,6 @@ class Cache(NamedTuple):
     attend_cache: AttendCache
 
 
-class StepCache(NamedTuple):
-    memory: Memory
-    attend_cache: AttendCache
-
-
 @dataclass(eq=False)
 class MultiHeadAttention(Module):
     """Multi-head attention (Vaswani et al. 2017, section 3.2.2), where K and V are both the values.
@@ -188,7 +183,7 @@ class MultiHeadAttention(Module):
     def step(self, query, memory, t):
         """Attend to memory: query (B, Q) → context (B, O), weights (B, S), cache. t is unused."""
         y, weights, attend_cache = self.attend(query[:, None], memory.keys, memory.mask[:, None])
-        return y[:, 0], weights[:, 0], StepCache(memory, attend_cache)
+        return y[:, 0], weights[:, 0], attend_cache
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, O), dweights (B, S) or None → dquery (B, Q).
@@ -197,8 +192,7 @@ class MultiHeadAttention(Module):
         """
         if dweights is not None:
             dweights = dweights[:, None]
-        dqueries, dkeys_and_values = self.attend_backward(
-            dcontext[:, None], dweights, cache.attend_cache, grads)
+        dqueries, dkeys_and_values = self.attend_backward(dcontext[:, None], dweights, cache, grads)
         dmemory.keys += dkeys_and_values
         return dqueries[:, 0]
 
