@@ -80,7 +80,13 @@ class NGramReadout(HistoryReadout):
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0
-        parts = self._gather(np.where(known[..., None], states, 0), len(h))     # (T, B, H)
+        seen = np.where(known[..., None], states, 0)                            # (B, M + T, H)
+        # part i of h_t is read at step t + i − 1
+        parts = np.empty(h.shape, h.dtype)                                      # (T, B, H)
+        T = len(h)
+        for later, columns in self._columns():
+            start = seen.shape[1] - T - later
+            parts[:, :, columns] = seen[:, start:start + T, columns].transpose(1, 0, 2)
         # y_t = tanh(W^N parts_t)
         a = as_rows(parts) @ self.W                                                # (T · B, O)
         y = activate(a, self.activation).reshape(h.shape[:2] + a.shape[1:])     # (T, B, O)
@@ -101,15 +107,6 @@ class NGramReadout(HistoryReadout):
             dh[:max(T - later, 0), :, columns] = dparts[later:, :, columns]
         # a part of an unknown state is 0
         return np.where(mask[..., None], dh, 0)
-
-    def _gather(self, states, T):
-        """Gather [h^1_t; h^2_{t−1}; …] for the last T steps: states (B, M + T, H) → (T, B, H)."""
-        B, S, H = states.shape
-        parts = np.empty((T, B, H), states.dtype)
-        for later, columns in self._columns():
-            start = S - T - later
-            parts[:, :, columns] = states[:, start:start + T, columns].transpose(1, 0, 2)
-        return parts
 
     def _columns(self):
         """Return a list of pairs (steps, columns), one for each part of a state.
