@@ -16,7 +16,7 @@ from numpy_attention.validation.arguments import (
     check_methods,
     check_number,
 )
-from numpy_attention.validation.arrays import at_least, check_shape, check_whole
+from numpy_attention.validation.arrays import at_least, check_array, check_shape, check_whole
 from numpy_attention.validation.messages import typed_repr
 
 
@@ -76,7 +76,8 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     check_flags(reset=reset)
     check_whole("length", length, 1)
     at_least(1, sentences=sentences)
-    never = _tokens_of(never, start)
+    check_array("start.log_probabilities", start.log_probabilities)
+    never = never_chosen(never, len(start.log_probabilities))
     _check(temperature, top_k, top_p)
 
     def choices() -> Iterator[Choice]:
@@ -141,14 +142,3 @@ def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
     at_least(1, top_k=top_k)
     if top_p is not None:
         check_number("top_p", top_p, np.nextafter(0, 1), 1, "a fraction above 0 and at most 1")
-
-
-def _tokens_of(never: Sequence[int], start: Reading) -> list[int]:
-    """Return a list of the ids that must not be chosen: <pad>, <s> and the ids in `never`.
-
-    Raises TypeError if start.log_probabilities is not an array.
-    """
-    if not isinstance(start.log_probabilities, np.ndarray):
-        raise TypeError(f"start.log_probabilities is {typed_repr(start.log_probabilities)}; "
-                        "expected an array. Pass the Reading that `read` returned")
-    return never_chosen(never, len(start.log_probabilities))

@@ -244,5 +244,5 @@ def test_start_without_an_array_raises():
         def next(self, tokens, state):
             pytest.fail("next was called")
 
-    with pytest.raises(TypeError, match=r"start.log_probabilities is \[0.5\].*; expected an array"):
+    with pytest.raises(TypeError, match=r"start.log_probabilities is a list; expected a NumPy"):
         sample(Model(), Reading([0.5], [], None), np.random.default_rng(0), 3)
