@@ -1,12 +1,14 @@
 """The largest sizes at which a model stays within a number of parameters."""
 
+from bisect import bisect_right
+
 import numpy as np
 
 from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.models.registry import build
 from numpy_attention.registry import TRANSLATORS, resolve
 from numpy_attention.validation.arguments import check_flags
-from numpy_attention.validation.arrays import check_sizes, check_whole
+from numpy_attention.validation.arrays import LARGEST, check_sizes, check_whole
 
 
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
@@ -97,15 +99,6 @@ def largest(count, parameters):
     def polynomial(n):
         return one + (n - 1) * first + (n - 1) * (n - 2) // 2 * second
 
-    low = 0
-    high = 1
-    while polynomial(high) <= parameters:
-        low = high
-        high = 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if polynomial(middle) <= parameters:
-            low = middle
-        else:
-            high = middle
-    return low, polynomial(low) if low else one
+    # how many of the sizes 1, 2, … are small enough
+    n = bisect_right(range(1, LARGEST), parameters, key=polynomial)
+    return n, polynomial(n) if n else one
