@@ -83,9 +83,7 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     for any quality, and the note of the Score says so. rng: a generator that draws a bootstrap
     interval. Without rng there is no interval.
     """
-    if not isinstance(tokenize, str) or tokenize not in BLEU.TOKENIZERS:
-        raise ValueError(f"tokenize = {short_repr(tokenize)}; expected one of "
-                         f"{', '.join(map(repr, BLEU.TOKENIZERS))}")
+    check_name("tokenize", tokenize, BLEU.TOKENIZERS)
     hypotheses, references = _lists(hypotheses, references)
     tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
     metric = BLEU(tokenize=tokenize, force=tokenised)       # force: no warning of tokenised text

@@ -57,13 +57,11 @@ def as_path(path: Any, name: str = "path", kind: str = "file or folder") -> Path
 
     Raises TypeError for any other type, and ValueError for an invalid name.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
-    text = os.fspath(path)
-    if text == "":
-        raise ValueError(f"{name} is empty; expected the name of a {kind}")
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
         raise TypeError(f"{name} is {typed_repr(path)}; expected a str or a Path")
+    if text == "":
+        raise ValueError(f"{name} is empty; expected the name of a {kind}")
     try:
         encoded = os.fsencode(text)
     except UnicodeEncodeError:
@@ -132,12 +130,11 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     make_folder(path.parent)
     with path_errors(path, "written"):
         mode = mode_of(path)
-    if mode is not None and stat.S_IFMT(mode) in OTHERS:
-        with path_errors(path, "written"), open(path, "wb") as file:
-            yield file          # a device or a pipe is written directly
-        return
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
-    with path_errors(path, "written"):
+        if mode is not None and stat.S_IFMT(mode) in OTHERS:
+            with open(path, "wb") as file:
+                yield file
+            return
+        partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
         try:
             with open(partial, "wb") as file:
                 yield file
