@@ -271,16 +271,6 @@ def in_bytes(array: Array) -> tuple[Array, Array]:
     return np.rint(array / divisors).astype(np.int8), scales
 
 
-def rounded(array: Array, precision: str) -> Array:
-    """Return a float32 array with the values that a page of this precision computes with."""
-    if array.ndim < 2 or precision == "float32":
-        return array.astype(np.float32)
-    if precision == "float16":
-        return halves("an array", array).astype(np.float32)
-    bytes_, scales = in_bytes(array)
-    return bytes_.astype(np.float32) * scales.astype(np.float32)[:, None]
-
-
 def text_of(array: Array) -> str:
     """Encode the bytes of an array as base64."""
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")

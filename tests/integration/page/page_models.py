@@ -1,5 +1,7 @@
 """Small models with random weights, their words, and the engine alone in a tab of the browser."""
 
+import base64
+
 import numpy as np
 
 from numpy_attention.data.pairs import Pair
@@ -17,6 +19,19 @@ WORDS = [f"w{k}" for k in range(12)]
 SENTENCES = 200
 LONGEST = 6         # words
 SPACES = TextForm("spaces", False)
+
+
+def array_of(kept):
+    """The array that the page's numbers stand for."""
+    read = lambda name, dtype: np.frombuffer(base64.b64decode(kept[name]), dtype)
+    if "float32" in kept:
+        found = read("float32", "<f4")
+    elif "float16" in kept:
+        found = read("float16", "<f2").astype(np.float32)
+    else:
+        rows = read("byte", np.int8).reshape(kept["shape"]).astype(np.float32)
+        found = rows * read("scales", "<f4")[:, None]
+    return found.reshape(kept["shape"])
 
 
 def sentences_of(rng, count=SENTENCES, longest=LONGEST, unknown=0.1):
