@@ -35,11 +35,7 @@ def translate(options: Namespace) -> None:
     warn_of_unknown_words(translator.source_vocabulary, sentences)
     found = translations_of(translator, sentences, options)
     if options.heatmap:
-        best = found[0][0]
-        target = best.target + [END] * (len(best.weights) - len(best.target))   # if reached
-        axes = plotting.attention_heatmap(best.weights, source_tokens=best.source + [END],
-                                          target_tokens=target)
-        plotting.save(axes, options.heatmap)
+        plotting.save(found[0][0].heatmap(), options.heatmap)
     rest = iter(found)
     for n, tokens in enumerate(lines):
         if options.all and n:
