@@ -1,5 +1,7 @@
 """Hold out a fraction (`share`) of the user's text for validation."""
 
+from collections import Counter
+
 import numpy as np
 
 from numpy_attention.data.pairs import Pair, check_pairs
@@ -20,9 +22,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     check_pairs(pairs)
     check_generator(rng)
     check_number("share", share, 0, 1, "a fraction from 0 to 1")
-    counts: dict[tuple[str, ...], int] = {}
-    for pair in pairs:
-        counts[pair.source] = counts.get(pair.source, 0) + 1
+    counts = Counter(pair.source for pair in pairs)
     sources = list(counts)
     if len(sources) < 2:
         raise ValueError(f"got {plural(len(pairs), 'pair')} with only "

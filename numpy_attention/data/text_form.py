@@ -60,8 +60,9 @@ def visible(token: str) -> str:
 
     Joiners, marks and variation selectors are part of the character before them.
     """
-    return "".join(_escaped(character) if _unseen(character, before) else character
-                   for before, character in zip(" " + token, token))
+    return "".join(
+        character.encode("unicode_escape").decode() if _unseen(character, before) else character
+        for before, character in zip(" " + token, token))
 
 
 def _unseen(character: str, before: str) -> bool:
@@ -69,10 +70,6 @@ def _unseen(character: str, before: str) -> bool:
     if category[0] == "M" or character in "\u200c\u200d":
         return before.isspace()
     return category in ("Cc", "Cf", "Cs", "Zl", "Zp") or DIVIDERS.match(character) is not None
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def word_tokens(text: str, elision: bool = False) -> list[str]:

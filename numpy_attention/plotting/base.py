@@ -191,17 +191,13 @@ def label_of(token: Any) -> str:
     return label if len(label) <= LABEL else label[:LABEL - 1] + "…"
 
 
-def label_width(label: str) -> int:
-    """Return the width of a label: 2 per East Asian character, 0 per combining mark, else 1."""
-    return sum(map(_width, label))
-
-
 def inches_of(tokens: Iterable[Any]) -> float:
     """Return the width in inches of the widest label of these tokens."""
-    return LETTER * max(map(label_width, map(label_of, tokens)))
+    return LETTER * max(sum(map(_width, label_of(token))) for token in tokens)
 
 
 def _width(character: str) -> int:
+    """Return 2 for an East Asian character, 0 for a combining mark, else 1."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

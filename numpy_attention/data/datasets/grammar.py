@@ -13,7 +13,7 @@ negated verb, un, une and des become de; des also becomes de before an adjective
 """
 
 import unicodedata
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -186,7 +186,6 @@ def _sentence(rng: np.random.Generator) -> Pair:
     return _pair(
         [*subject.english, *predicate.english, (".", "stop")],
         [*subject.french, *predicate.french, (".", "stop")],
-        DO,
     )
 
 
@@ -243,11 +242,11 @@ def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phr
     )
 
 
-def _pair(english: Words, french: Words, possible: Iterable[tuple[Hashable, Hashable]]) -> Pair:
+def _pair(english: Words, french: Words) -> Pair:
     """Build a Pair from words of both languages, and apply elision to the French words.
 
-    Each word is given as (word, key). Words with the same key have a sure link. possible: pairs of
-    keys whose words have a possible link.
+    Each word is given as (word, key). Words with the same key have a sure link, and words whose
+    keys are a pair in DO have a possible link.
     """
     words = [word for word, _ in french]
     for k in range(len(words) - 1):
@@ -255,5 +254,5 @@ def _pair(english: Words, french: Words, possible: Iterable[tuple[Hashable, Hash
             words[k] = BEFORE_VOWEL.get(words[k], words[k])
     links = [(i, j, e, f) for i, (_, e) in enumerate(english) for j, (_, f) in enumerate(french)]
     sure = frozenset((i, j) for i, j, e, f in links if e == f)
-    maybe = frozenset((i, j) for i, j, e, f in links if (e, f) in possible)
+    maybe = frozenset((i, j) for i, j, e, f in links if (e, f) in DO)
     return Pair(tuple(word for word, _ in english), tuple(words), sure, maybe)

@@ -56,7 +56,7 @@ def test_impossible_requests_raise():
 
 def sentence(english, french):
     sides = [[tuple(word.split("/")) for word in side.split()] for side in (english, french)]
-    return _pair(*sides, ())
+    return _pair(*sides)
 
 
 def test_elision_depends_on_the_next_word():
