@@ -82,26 +82,21 @@ PRECISIONS = ("float32", "float16", "byte")     # of a page's numbers
 MOST_THREADS = 1024     # more than any machine can run
 
 # default settings of translators on the command line, for models much smaller than the papers'
+RECURRENT = {"hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern"}
+GRUS = RECURRENT | {"readout": "current", "reset": "after", "update": "old"}
+WINDOWED = {"window": "global", "width": 10, "heads": 4}
 SMALL_MODEL_DEFAULTS: dict[str, dict] = {
-    "rnnsearch": {
-        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
-        "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
-        "attention": "concat", "window": "global", "width": 10, "heads": 4, "smoothing": 0.0,
+    "rnnsearch": GRUS | WINDOWED | {
+        "bidirectional": True, "attention": "concat", "smoothing": 0.0,
     },
-    "hard-rnnsearch": {
-        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
-        "readout": "current", "reset": "after", "update": "old", "bidirectional": True,
-        "attention": "concat", "discount": 0.5, "soft": 0.0, "smoothing": 0.0,
+    "hard-rnnsearch": GRUS | {
+        "bidirectional": True, "attention": "concat", "discount": 0.5, "soft": 0.0,
+        "smoothing": 0.0,
     },
-    "encoder-decoder": {
-        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
-        "readout": "current", "reset": "after", "update": "old", "bidirectional": False,
-    },
-    "luong": {
-        "hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern",
+    "encoder-decoder": GRUS | {"bidirectional": False},
+    "luong": RECURRENT | WINDOWED | {
         "cell": "lstm", "bidirectional": False, "input_feeding": True, "bias": False,
-        "query": "current",
-        "attention": "dot", "window": "global", "width": 10, "heads": 4,
+        "query": "current", "attention": "dot",
     },
     "transformer": {
         "size": 256, "layers": 3, "dropout": 0.1,

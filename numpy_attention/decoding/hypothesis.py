@@ -86,7 +86,6 @@ def longest(source_mask: Array, max_length: int | None) -> Array:
     It is twice the source length (with </s>) plus 10, or max_length if max_length is smaller.
     Raises ValueError for an empty sentence or a max_length below 1.
     """
-    check_mask(source_mask, (None, None), "(S, B)", "source_mask")
     lengths = source_mask.sum(0)
     if (lengths < 1).any():
         raise ValueError(f"source[:, {lengths.argmin()}] is empty; expected at least </s>. Remove "
