@@ -31,7 +31,7 @@ class Memory:
 
     def gradient(self):
         """Return a MemoryGradient of zeros for this memory, to which the backward pass adds."""
-        return zeros_like(self)
+        return MemoryGradient(self)
 
     def take(self, rows):
         """Return a Memory of the rows with the given indices, in that order, for beam search."""
@@ -48,9 +48,13 @@ class MemoryGradient:
     """
 
     memory: "Memory | MemoryGradient"
-    keys: Array | None  # (B, S, …)
+    keys: Array | None = field(init=False)      # (B, S, …)     initially 0
     pending: dict = field(default_factory=dict)
     callers: dict = field(default_factory=dict)     # {name: code object and line of its first call}
+
+    def __post_init__(self):
+        keys = self.memory.keys
+        self.keys = None if keys is None else np.zeros(keys.shape, keys.dtype)
 
     @cached_property
     def values(self):
@@ -68,7 +72,7 @@ class MemoryGradient:
     @cached_property
     def wrapped(self):
         """A separate MemoryGradient for the attention that local-p wraps, made at the first use."""
-        return zeros_like(self)
+        return MemoryGradient(self)
 
     def defer(self, name, *factors):
         """Store the factors of one product of a step, each (B, size), until `read_backward`.
@@ -93,12 +97,6 @@ class MemoryGradient:
     def stacked(self, name):
         """Return the tuple of factors deferred under `name`, each (N, B, size), last step first."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))
-
-
-def zeros_like(memory):
-    """Return a MemoryGradient of zeros, shaped like a Memory or another MemoryGradient."""
-    keys = None if memory.keys is None else np.zeros(memory.keys.shape, memory.keys.dtype)
-    return MemoryGradient(memory, keys)
 
 
 def dot_scores(query, memory):
