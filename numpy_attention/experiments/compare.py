@@ -14,7 +14,7 @@ import numpy as np
 
 from numpy_attention import metrics, plotting
 from numpy_attention.data.pairs import Pair
-from numpy_attention.experiments.recipes import RECIPES, find_recipe
+from numpy_attention.experiments.recipes import RECIPES
 from numpy_attention.experiments.recipes.recipe import Recipe
 from numpy_attention.experiments.runs.provenance import check_rank_consistency
 from numpy_attention.experiments.runs.resume import check_same
@@ -109,8 +109,7 @@ def budget_of(training: Training) -> str:
 
 def run_name(recipe: Recipe, seed: int) -> str:
     """Return the folder name that `reproduce` gives a run, with the budget if it was changed."""
-    usual = RECIPES[recipe.name].training if recipe.name in RECIPES else find_recipe(
-        "clauses-dot").training
+    usual = RECIPES.get(recipe.name, RECIPES["clauses-dot"]).training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(usual, name)]
     return "-".join([recipe.name, *budget, f"seed{seed}"])

@@ -213,10 +213,9 @@ class LanguageModelRun(Trained):
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
         """Return the ids of tokens. Raises TypeError for a string if the model reads words."""
-        if isinstance(tokens, str) and self.training.unit == "words":
-            raise TypeError(f"{name} is the string {tokens!r}; expected a list of words. Write "
-                            f"{name}.split()")
-        check_tokens(name, list(tokens) if isinstance(tokens, str) else tokens)
+        if isinstance(tokens, str) and self.training.unit == "characters":
+            tokens = list(tokens)
+        check_tokens(name, tokens)
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:

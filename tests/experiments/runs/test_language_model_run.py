@@ -192,7 +192,7 @@ def test_string_instead_of_a_word_list_raises(rng):
     for name, use in (("tokens", words.attend),
                       ("prompt", lambda prompt: words.generate(rng, prompt))):
         with pytest.raises(TypeError, match=f"^{name} is the string 'a b'; expected a list of "
-                                            rf"words. Write {name}\.split\(\)"):
+                                            r"tokens. Split it with \.split\(\)"):
             use("a b")
     assert letters.attend("ab").shape == (3, 3) and len(list(letters.generate(rng, "ab", 4))) == 4
     with pytest.raises(ValueError, match="^sentences=1 cannot be used with a character model"):
