@@ -7,7 +7,6 @@ import numpy as np
 from numpy_attention.attention.readout_config import ReadoutConfig
 from numpy_attention.models.registry import build
 from numpy_attention.registry import TRANSLATORS, resolve
-from numpy_attention.validation.arguments import check_flags
 from numpy_attention.validation.arrays import LARGEST, check_sizes, check_whole
 
 
@@ -30,7 +29,6 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     """
     check_whole("parameters", parameters, 1)
     check_sizes(vocabulary=vocabulary)
-    check_flags(tied=tied)
     parts = 1
     name = "language-model"
     if attention is not None:
