@@ -16,7 +16,6 @@ from numpy_attention.validation.messages import short_repr, typed_repr
 
 LONGEST = 120       # characters of a path in a message
 PARTIAL = ".partial"            # suffix of a file that is being written
-NOT_THERE = (errno.ENOENT, errno.ENOTDIR)
 # names of special files by the bits of their mode
 OTHERS = {
     stat.S_IFIFO: "a named pipe",
@@ -79,8 +78,7 @@ def existing_file(path: str | Path) -> Path:
     for a pipe, a device, a socket or an impossible name, and OSError if the path cannot be reached.
     """
     path = as_path(path, kind="file")
-    with path_errors(path, "read"):
-        mode = mode_of(path)
+    mode = mode_of(path)
     if mode is None:
         raise FileNotFoundError(
             f"{short_path(path)} does not exist; check the spelling and the folder")
@@ -94,16 +92,12 @@ def existing_file(path: str | Path) -> Path:
 
 def exists(path: str | Path) -> bool:
     """Return whether the path exists. Raises OSError if this is unknown, as in a link loop."""
-    path = as_path(path)
-    with path_errors(path, "read"):
-        return mode_of(path) is not None
+    return mode_of(as_path(path)) is not None
 
 
 def is_folder(path: str | Path) -> bool:
     """Return whether the path is a folder. Raises OSError if this is unknown, as in a link loop."""
-    path = as_path(path)
-    with path_errors(path, "read"):
-        mode = mode_of(path)
+    mode = mode_of(as_path(path))
     return mode is not None and stat.S_ISDIR(mode)
 
 
@@ -111,7 +105,7 @@ def make_folder(path: str | Path) -> Path:
     """Create a folder and its parents if missing; return its Path. Raises OSError if this fails."""
     path = as_path(path)
     with path_errors(path, "created"):
-        mode = mode_of(path)
+        mode = mode_of(path, "created")
         if mode is None:
             path.mkdir(parents=True, exist_ok=True)
     if mode is not None and not stat.S_ISDIR(mode):
@@ -129,7 +123,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     path = as_path(path)
     make_folder(path.parent)
     with path_errors(path, "written"):
-        mode = mode_of(path)
+        mode = mode_of(path, "written")
         if mode is not None and stat.S_IFMT(mode) in OTHERS:
             with open(path, "wb") as file:
                 yield file
@@ -151,14 +145,13 @@ def short_path(path: str | Path) -> str:
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 
 
-def mode_of(path: Path) -> int | None:
+def mode_of(path: Path, done: str = "read") -> int | None:
     """Return the mode (type and permissions) of a file, or None if the file does not exist.
 
-    Any other OSError of the system is raised.
+    Any other OSError of the system is raised, with the participle `done` in its message.
     """
-    try:
-        return os.stat(path).st_mode
-    except OSError as error:
-        if error.errno in NOT_THERE:
+    with path_errors(path, done):
+        try:
+            return os.stat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        raise
