@@ -84,9 +84,9 @@ MOST_THREADS = 1024     # more than any machine can run
 # default settings of translators on the command line, for models much smaller than the papers'
 RECURRENT = {"hidden": 256, "embedding": 256, "layers": 1, "dropout": 0.2, "init": "modern"}
 GRUS = RECURRENT | {"readout": "current", "reset": "after", "update": "old"}
-WINDOWED = {"window": "global", "width": 10, "heads": 4}
+WINDOW_AND_HEADS = {"window": "global", "width": 10, "heads": 4}
 SMALL_MODEL_DEFAULTS: dict[str, dict] = {
-    "rnnsearch": GRUS | WINDOWED | {
+    "rnnsearch": GRUS | WINDOW_AND_HEADS | {
         "bidirectional": True, "attention": "concat", "smoothing": 0.0,
     },
     "hard-rnnsearch": GRUS | {
@@ -94,7 +94,7 @@ SMALL_MODEL_DEFAULTS: dict[str, dict] = {
         "smoothing": 0.0,
     },
     "encoder-decoder": GRUS | {"bidirectional": False},
-    "luong": RECURRENT | WINDOWED | {
+    "luong": RECURRENT | WINDOW_AND_HEADS | {
         "cell": "lstm", "bidirectional": False, "input_feeding": True, "bias": False,
         "query": "current", "attention": "dot",
     },
