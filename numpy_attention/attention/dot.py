@@ -11,9 +11,6 @@ from numpy_attention.module import Array
 from numpy_attention.products import few_rows
 from numpy_attention.validation.arrays import check_parameters, check_sizes
 
-ADVICE = ("in dot attention, which has no weight matrix; "
-          "choose attention = 'general' or 'scaled-dot'")
-
 
 @dataclass(eq=False)
 class DotAttention(SoftmaxAttention):
@@ -33,8 +30,9 @@ class DotAttention(SoftmaxAttention):
         """Build the attention, which has no parameters. Raises ValueError if the sizes differ."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size != value_size:
-            raise ValueError(f"query_size ({query_size}) must equal value_size ({value_size}) "
-                             f"{ADVICE}")
+            raise ValueError(f"query_size ({query_size}) must equal value_size ({value_size}) in "
+                             "dot attention, which has no weight matrix; choose attention = "
+                             "'general' or 'scaled-dot'")
         return cls()
 
     def score(self, query, memory):

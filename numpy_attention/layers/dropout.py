@@ -1,6 +1,5 @@
 """Dropout with a mask that depends only on the seed, the call and the ids of the rows."""
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,8 +9,6 @@ from numpy_attention.kernels import rows as kernels
 from numpy_attention.module import Array, Module
 from numpy_attention.validation.arguments import check_number
 from numpy_attention.validation.arrays import as_rows
-
-BELOW_ONE = math.nextafter(1, 0)
 
 
 class Mask(NamedTuple):
@@ -35,7 +32,7 @@ class Dropout(Module):
     rate: float = 0.0
 
     def __post_init__(self):
-        check_number("dropout rate", self.rate, 0, BELOW_ONE,
+        check_number("dropout rate", self.rate, 0, np.nextafter(1, 0),
                      expected="a number in [0, 1), the fraction of values set to 0")
 
     def draw(self, rng):
