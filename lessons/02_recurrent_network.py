@@ -58,8 +58,8 @@ np.set_printoptions(precision=4, suppress=True)
 # into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
 # plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
 # training steps. (We use Adam, a kind of gradient descent that adapts its steps, and clipping,
-# which shortens gradients that are too long.) It *learns* the task if more than nine out of ten
-# answers are right. Guess: what is the largest n at which it does?
+# which shortens gradients that are too long.) The network *learns* the task if more than nine in
+# ten answers are right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -152,9 +152,9 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
-# We measure these gradients as in lesson 01, by nudging an array and computing the loss again. The
-# function `loss` computes a_1 afresh each time, so nudging our own a_1 would change nothing.
-# Instead, `loss` takes the nudge as an argument, and adds it to a_1, h_1 or a_2.
+# We measure these gradients as in lesson 01, by nudging an array and computing the loss again.
+# Nudging our array a_1 would change nothing, because the loss computes a_1 again from x_1, W and b.
+# So the function `loss` takes the nudge as an argument, and adds it to a_1, h_1 or a_2.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -443,10 +443,10 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 # It needs only U and the states of one forward pass. Over several steps, we raise it to a power.
 # That is a bold guess, because the gradient would have to be spread evenly again after each step.
 #
-# In all networks so far, U started *small*, with numbers between −0.1 and 0.1. Before training, its
-# states are small, so the slopes are nearly 1, and the factor is about g. The next cell prints g.
-# With a pencil: what share of the gradient is left after the n + 1 steps back to the symbol, for n
-# = 4 and for n = 8?
+# In all networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
+# Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
+# The next cell prints g. With a pencil: what share of the gradient is left after the n + 1 steps
+# back to the symbol, for n = 4 and for n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -541,10 +541,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # measured share. Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8,
 # 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
-# The number at each point is the share, measured in one network. Compare it only at the same n: at
-# n = 8, 17 networks learn with a share of 0.58, and one with 4e-5. Across n, shares mislead. A
-# share of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
-# orthogonal). A longer task may be harder for other reasons, too.
+# The number at each point is the share, measured in one network. Compare shares only at the same n:
+# for n = 8, 17 networks learn where the share is 0.58, and one where it is 4e-5. Across n, shares
+# mislead. A share of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at
+# n = 16 (U orthogonal). A longer task may be harder for other reasons, too.
 #
 # Even at the same n, the gradient need not be the only reason. The product of the matrices J_t
 # works in both directions. Backward, it carries the gradient. Forward, it tells how a change of h_1
@@ -565,11 +565,13 @@ watch_recall(share_at_first, gain)
 # It wakes up! Does our guess see it coming? Not at first. Training makes the numbers of U larger,
 # so the gain grows. But many states move close to −1 or 1, where the tanh is flat (the units
 # *saturate*), so the slopes fall. The two cancel: the guess hardly changes, while the measured
-# factor falls and then climbs again. At worst, the guess is two fifths too large per step, which
-# over nine steps makes a factor of more than twenty. It assumes that the gradient points in no
-# special direction and is spread evenly over the units. Apparently this no longer holds. Only the
-# last jump shows in the guess, too: the gain doubles, the share grows about a thousandfold, and the
-# network learns the task.
+# factor falls and then climbs again. At worst, at step 800, the guess is 0.31 and the measured
+# factor 0.22. That is 1.4 times too large per step, and over nine steps about twentyfold. The guess
+# assumes that the gradient points in no special direction and is spread evenly over the units. At
+# least one of these no longer holds. The guess shows the last jump, but nothing before it: the gain
+# doubles, the share grows about a thousandfold, and the network learns the task. (In the column of
+# answers, guessing among the four symbols is 0.25. The network starts below, because at first it
+# may also name other symbols, which are never right.)
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -579,31 +581,23 @@ show(draw_wait(), "02_wait")
 print_wait()
 
 # %% [markdown]
-# (The dashed line is guessing among the four symbols. The networks start below it, because at first
-# they may also name other symbols, which are never right. Below, the curves have different widths,
-# so that equal ones remain visible.)
+# (The dashed line is guessing. Below, the curves have different widths, so that equal ones remain
+# visible.)
 #
 # Three networks learn the task, and the other two learn to tell some of the four symbols apart. So
 # a network can get out of a vanished gradient. Look at the order. At first, the share falls. While
-# the answers are still guesses, it climbs again, at least 20-fold from its lowest point. Then, in
-# four of the five networks, share and answers jump between the same two measurements. (With seed
-# 13, the answers get better, but the share falls.) The two networks that learn only in part are
-# stuck afterwards, with hardly any gradient again.
+# the answers are still guesses, it climbs again: with three seeds more than 500-fold from its
+# lowest point, with the other two 20-fold and 31-fold. Then, in four of the five networks, share
+# and answers jump within the same 200 training steps. (With seed 13, the answers get better, but
+# the share falls.) The two networks that learn only in part are stuck afterwards, with hardly any
+# gradient again. With patience, even some networks with n = 32 learn the task (answer 6). And Adam
+# has a part in it (question 8).
 #
-# How far does patience get us? In 4,000 steps, even n = 32 can be learnt: with U small, where 3e-16
-# of the gradient arrives, one network of five learns it, and with U orthogonal (0.07), also one
-# (answer 6). So a tiny share before training is not a hard limit. And it takes Adam, mostly for U:
-# of five networks with n = 8, four learn with Adam, one learns with plain gradient descent, and
-# three learn with Adam for U and gradient descent for the rest (question 8).
-#
-# So a vanished gradient makes learning slow, and a matter of luck. A better network would not have
-# to wait for luck.
-#
-# How far back, then, can a recurrent network learn? Before training, g · rms(1 − h²) per step says
-# how much of the gradient arrives. In 400 training steps, most networks learnt n = 4 with U small,
-# and n = 8 with U orthogonal. Lesson 03 builds a path on which the gradient hardly shrinks, and
-# lets the network choose when to write into its state. There, with a good start, all twenty
-# networks learn n = 32 in 400 training steps.
+# How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
+# 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
+# Before training, g · rms(1 − h²) per step says how much of the gradient arrives. Lesson 03 builds
+# a path on which the gradient hardly shrinks, and lets the network choose when to write into its
+# state. There, with a good start, all twenty networks learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -827,7 +821,7 @@ show(ax, "02_gradient_flow")
 # unit, the matrix U alone does not decide: the states do, too. (For one unit with u = 1.8 and h =
 # 0.9, the factor was 0.34. Here it is 0.67, because not all units are saturated.)
 #
-# So here is a second obstacle to learning from far back, and it is much closer than the first. The
+# So the window is not the only obstacle to learning from far back. A second one is much closer: the
 # window lets the gradient go back 50 letters, but long before that, almost nothing of it is left.
 # (It vanished before training, too: g was 0.66, and no slope exceeds 1. So no more than about
 # 0.66²⁰ = 1/4,000 was left after 20 letters. We did not measure it during training.)

@@ -25,8 +25,8 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
-                         possible, print_cosines, print_cuts, print_lengths, print_ten_seeds,
-                         print_wikitext, terms_of, text_of, train_pairs)
+                         label, possible, print_cosines, print_cuts, print_lengths,
+                         print_ten_seeds, print_wikitext, terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -435,15 +435,16 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has a reader. Here attention has no window: it sees all earlier
-# states. In our versions of the paper's models, every part has 8 numbers, and y has 16. We name a
-# cut state by its roles, with a bar between the parts: in `query key | value predict`, query and
-# key read the first part, and value and predict the second.
+# states. In our versions of the paper's models, every part has 8 numbers, and y has 16. A bar
+# separates the parts: in `query key | value predict`, query and key read the first part, and value
+# and predict the second. A cut into two parts also has a short name. This one is *query with key*,
+# and `query key predict | value` is *value alone*.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
 # | tanh layer | | 24 |
 # | one vector of 8 | attention | 8, which all four roles read |
-# | `query key \| value predict` | key-value | 2 · 8 = 16 |
+# | query with key: `query key \| value predict` | key-value | 2 · 8 = 16 |
 # | `query key \| value \| predict` | key-value-predict | 3 · 8 = 24 |
 # | one vector of 16 | | 16, which all four roles read |
 #
@@ -485,7 +486,7 @@ def answers_of(name, create_one):
     for model, seed in zip(models[name], SEEDS):
         train_pairs(model, seed)
     right[name] = np.array([answered(model, test) for model in models[name]])
-    print(f"  {name:<27} {models[name][0].size:,} parameters: "
+    print(f"  {label(name):<45} {models[name][0].size:,} parameters: "
           + ", ".join(f"{share:.0%}" for share in right[name]), flush=True)
 
 
@@ -501,8 +502,8 @@ large = right["one vector of 16"]
 cuts = [right[name] for name in MODELS if "|" in name]
 both = (np.min(cuts, 0) > small).sum()
 best = (large > np.max(cuts, 0)).sum()
-title = (f"Both cut states beat one vector of 8 with {both} of {len(SEEDS)} seeds, "
-         f"and one vector of 16 beats both with {best}")
+title = (f"Both cut states beat one vector of 8 (with {both} of {len(SEEDS)} seeds), "
+         f"and one vector of 16 beats both ({best} of {len(SEEDS)})")
 print(title)
 assert large.mean() > small.mean() + 0.3 and right["tanh layer"].max() < 1 / 5
 show(draw_answers(right, title), "12_roles_or_room")
@@ -579,10 +580,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # the letter *before* to be found, but *now* to ask and to be fetched. So if the key shares a part
 # with the query or with the value, this part must hold both letters.
 #
-# To find out, we cut a state of 16 into two parts of 8, in all seven ways. Four cuts leave one role
-# alone: `query key predict | value` is *value alone*. The other three make two pairs, and we name
-# them by the query's partner: `query value | key predict` is *query with value*. If one vector of 8
-# does badly because of one pair, then the four cuts that separate this pair should do best:
+# To find out, we cut a state of 16 into two parts of 8, in all seven ways. Every pair is separated
+# by four of the seven cuts. If one vector of 8 does badly because of one pair, those four should do
+# best:
 #
 # | suspects | accused by | if guilty, the best cuts are those that separate them: |
 # |---|---|---|
@@ -626,14 +626,16 @@ print_cuts()
 #
 # - *Query and predict: not guilty.* The four cuts that separate them do worse on average (57 %)
 #   than the three that do not (79 %).
-# - *Key and value: guilty.* All four cuts that separate them are above all three that do not. (Ten
-#   points between two cuts may be chance: question 3. But four above three is probably not chance.)
+# - *Key and value: guilty,* with parts of 8. All four cuts that separate them are above all three
+#   that do not, on average with 88 % to 39 %. (Ten points between two cuts may be chance, as
+#   question 3 shows, but hardly this.)
 # - *Query and key: not proven.* The cuts that separate them do better on average (71 % to 61 %).
-#   But the worst cut keeps them together, and so do the second and the third best.
+#   But the 61 % is that low because of one cut, *predict alone*. The other two cuts that keep them
+#   together are second and third best.
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts cancel out in the mean? No: even without their signs, the
-# cosines are on average a little smaller than those of two random directions (question 5). A
+# cosines are on average a little closer to 0 than for two random directions (question 5). A
 # gradient only says what a small change of h would do now. It says nothing about a very different
 # h, or about how long training takes to get there. So we had to cut.
 #
@@ -642,16 +644,18 @@ print_cuts()
 # Now to the other question: did the parts help because they separate the roles, or because they
 # make the state longer? A fairer test compares states of equal length. So we take states of 8, 16
 # and 26 numbers: one vector of that length, and five of the seven cuts, with parts half as long.
-# (Means of ten seeds, recorded before; the code is in answer 4.) Guess: how long must the parts be
-# before key and value can share one without harm?
+# (Means of ten seeds, recorded before; the code is in answer 4. We did not train *value alone* and
+# *key alone* at these lengths.) Guess: how long must the parts be before key and value can share
+# one without harm?
 
 # %% tags=["training"]
 print_lengths()
 
 # %% [markdown]
 # At each length, none of these cuts beats the uncut vector. So at equal length, separating the
-# roles does not help. A longer state does. (With parts of 4, no cut gets above the tanh layer.) And
-# with parts of 13, key and value can share one without harm, except if predict is alone.
+# roles does not help. A longer state does. (With parts of 4, none of the cuts gets above the tanh
+# layer.) And with parts of 13, key and value can share one without harm, except if predict is
+# alone.
 #
 # The test is still not quite fair, because an uncut vector has more parameters in its reader than a
 # cut state of its length. One vector of 13 has fewer parameters (3,245) than two parts of 8
@@ -679,12 +683,12 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #
 # - Why is *predict alone* so bad? Perhaps query, key and value need the gradient of predict to get
 #   started, if all three share 8 numbers. This fits question 4: without predict, one vector of 8
-#   does worse with nine of ten seeds. (But there, predict is missing in the forward pass, too.) If
-#   that is the reason, the cosines accused a helper!
+#   does worse with nine of ten seeds. (But that experiment removes all of predict, not only its
+#   gradient.) If the others do need the gradient of predict, the cosines accused a helper!
 # - Why can query and key share 8 numbers, and key and value cannot? Judging by the letters that
-#   each role needs, the best cuts should be *query with value* and *key alone*, because only the
-#   key needs *before*. The first is the best, but the second is not. And *value alone*, in which
-#   query and key share a part, ties with the first.
+#   each role needs, *key alone* should be the best cut, because only the key needs *before*. But
+#   with 82 % it is fourth. And *value alone*, in which query and key share a part, is one of the
+#   two best.
 #
 # All this is after 800 steps: it is about how fast the models learn, not about what they can learn.
 # With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8
@@ -816,8 +820,8 @@ print_wikitext()
 # 3. The order of the parts in the state should not matter. Does it? With the seeds 1 and 2, train
 #    `query predict | key value` the other way round. What does this say about differences of ten
 #    points between cuts?
-# 4. With predict alone, the cut state answers fewer questions than one vector of 8, although it has
-#    8 numbers more. Why? Try two experiments: take predict away from one vector of 8
+# 4. The cut *predict alone* answers fewer questions than one vector of 8, although it has 8 numbers
+#    more. Why? Try two experiments: take predict away from one vector of 8
 #    (`without_predict` in `roles_parts`), and train the cut four times as long.
 # 5. Three questions on directions. (a) Are strong conflicts of key and value hidden behind their
 #    mean cosine? Compare the mean *size* of their cosines, without the signs, with that of two
@@ -829,10 +833,11 @@ print_wikitext()
 #    and 16. In the vector of 16, which role shares hardly any direction with the others?
 # 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
-# 7. With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must predict
-#    *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was written
-#    while *u* was read? And with five pairs, how many steps back can the answer be, at most?
-# 8. The Bible in a minute: train five models (*tanh layer*, *4-gram*, *one vector*, *two parts*,
-#    *three parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
+# 7. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
+#    predict *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was
+#    written while *u* was read? And with five pairs, how many steps back can the answer be, at
+#    most?
+# 8. (Part B) The Bible in a minute: train five models (*tanh layer*, *4-gram*, *one vector*, *two
+#    parts*, *three parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
 #    `largest_state` are in `roles_parts.py`.) Who wins? Where does attention look? What does a
 #    window of 1 cost the trained models? Which roles disagree?

@@ -158,42 +158,54 @@ IN_FIGURE = {
 SUSPECTS = (("query", "predict"), ("key", "value"), ("query", "key"))
 
 
+def label(name):
+    """The name of a model; for two parts, with the short name, as in "key alone: … | key"."""
+    parts = [part.split() for part in name.split(" | ")]
+    if len(parts) != 2:
+        return name
+    for part in parts:
+        if len(part) == 1:
+            return f"{part[0]} alone: {name}"
+    query, partner = next(part for part in parts if "query" in part)
+    return f"{query} with {partner}: {name}"
+
+
 def print_cuts():
     """Print the mean of each cut into two parts, and which pairs of SUSPECTS it separates."""
     mean = {name: np.mean(shares) for name, shares in TEN_SEEDS.items() if name.count("|") == 1}
     found = {pair: {"apart": [], "together": []} for pair in SUSPECTS}
     print("\nright answers, means of ten seeds")
-    print(f"  {'cut':<25}  mean  ", *(f"{' and '.join(pair):<18}" for pair in SUSPECTS))
+    print(f"  {'cut':<45}  mean  ", *(f"{' · '.join(pair):<16}" for pair in SUSPECTS))
     for name in sorted(mean, key=mean.get, reverse=True):
         first = name.split(" | ")[0].split()
         where = ["apart" if (one in first) != (other in first) else "together"
                  for one, other in SUSPECTS]
-        print(f"  {name}   {mean[name]:3.0f}%  ", *(f"{word:<18}" for word in where))
+        print(f"  {label(name):<45}  {mean[name]:3.0f}%  ", *(f"{word:<16}" for word in where))
         for pair, word in zip(SUSPECTS, where):
             found[pair][word].append(mean[name])
     for word in ("apart", "together"):
         means = (f"{np.mean(found[pair][word]):.0f}%" for pair in SUSPECTS)
-        print(f"  {'mean with the pair ' + word:<36}", *(f"{one:<18}" for one in means))
+        print(f"  {'mean with the pair ' + word:<55}", *(f"{one:<16}" for one in means))
 
 
 def print_lengths():
     """Print LENGTHS."""
     print("\nright answers, means of ten seeds, by the length of the state")
-    print(f"{'':<29} key and value   8 (4 + 4)   16 (8 + 8)   26 (13 + 13)")
+    print(f"{'':<47} key and value   8 (4 + 4)   16 (8 + 8)   26 (13 + 13)")
     for name, means in LENGTHS.items():
         where = {"no cut": ""} | dict.fromkeys(IN_FIGURE["key and value apart"], "apart")
-        print(f"  {name:<27} {where.get(name, 'together'):<14}",
+        print(f"  {label(name):<45} {where.get(name, 'together'):<14}",
               *(f"{mean:8.0f}%   " for mean in means.values()))
 
 
 def print_ten_seeds():
     """Print the mean of each model, its failures, and the longer run."""
     print("\nright answers after 800 steps, ten seeds:")
-    print(f"{'':<28}  mean   seeds below 70%")
+    print(f"{'':<46}  mean   seeds below 70%")
     for names in IN_FIGURE.values():
         for name in names:
             failed = sum(share < 70 for share in TEN_SEEDS[name])
-            print(f"  {name:<27} {np.mean(TEN_SEEDS[name]):3.0f}%  {failed:>6}")
+            print(f"  {label(name):<45} {np.mean(TEN_SEEDS[name]):3.0f}%  {failed:>6}")
     print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
           ", ".join(f"{share}%" for share in LONGER))
 
@@ -210,7 +222,8 @@ def draw_answers(right, title):
     _, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
     for place, shares in enumerate(right.values()):
         ax.plot(place + np.array([-0.08, 0, 0.08]), 100 * shares, "o", color=plotting.COLOURS[0])
-    ax.set_xticks(range(len(right)), [name.replace(" | ", " |\n", 1) for name in right])
+    ax.set_xticks(range(len(right)),
+                  [label(name).replace(": ", ":\n").replace(" | ", " |\n", 1) for name in right])
     ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
     ax.legend(loc="upper left")
     ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
@@ -251,7 +264,7 @@ def draw_ten_seeds():
         left.text(0, row, heading, weight="bold", va="center")
         for name in names:
             row += 1
-            left.text(0, row, name, va="center")
+            left.text(0, row, label(name).partition(":")[0], va="center")
             end = _draw_parts(left, row, parts_of(name))
             left.text(end + 1, row, NOTES.get(name, ""), va="center", color="0.4")
             right.plot(mean[name], row, "|", **of_mean)
