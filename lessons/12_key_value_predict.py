@@ -24,8 +24,8 @@ from itertools import combinations
 
 import numpy as np
 from course import caught, show
-from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_ten_seeds,
-                         label, possible, print_cosines, print_cuts, print_lengths,
+from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_cuts,
+                         draw_ten_seeds, label, possible, print_cosines, print_cuts, print_lengths,
                          print_ten_seeds, print_wikitext, terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
@@ -94,7 +94,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
 # just before it. Think of each state as knowing two letters: *now*, the one that it has just read,
 # and *before*, the one before that. To be found, its key must hold *before*. To ask, its query must
-# hold *now*. Query and key are the same part, so this part must hold both:
+# hold *now*. Query and key are the same part, so this part must hold both. We code them as numbers:
+# d is 1, g is −1, and every other letter is 0. (The letters u and s need no code of their own,
+# because no question asks about them.) The third number, always 1, serves as a bias:
 #
 # | state | before | now | key: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -104,12 +106,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # | s | g | s | (−1, 0, 1) | I am s |
 # | d, the question | s | d | (0, 1, 1) | |
 #
-# Both *before* and *now* are coded like this: d is 1, g is −1, and every other letter is 0. (The
-# letters u and s need no code of their own, because no question asks about them.) The third number,
-# always 1, serves as a bias. A value answers three questions with 1 for yes or 0 for no: Is my
-# letter u? Is it s? Is it the first of a pair? The rows of K and V are the keys and values of the S
-# = 4 earlier states. Here n = 3, y has O = 2 numbers, and the hidden layer x of the score has only
-# two units.
+# A value answers three questions with 1 for yes or 0 for no: Is my letter u? Is it s? Is it the
+# first of a pair? The rows of K and V are the keys and values of the S = 4 earlier states. Here n =
+# 3, y has O = 2 numbers, and the hidden layer x of the score has only two units.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -257,9 +256,9 @@ print("all four equal their central differences")
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
-# before it, h_j, and predicted. With one part, k_i, v_i and p_i are the same numbers, and the
-# gradients of the four roles are *added*. In dz and α, the first index is the step that asks, and
-# the second is the state that is looked at:
+# before it (each h_j), and it predicted. With one part, k_i, v_i and p_i are the same numbers, and
+# the gradients of the four roles are *added*. In dz and α, the first index is the step that asks,
+# and the second is the state that is looked at:
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
@@ -580,17 +579,19 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # the letter *before* to be found, but *now* to ask and to be fetched. So if the key shares a part
 # with the query or with the value, this part must hold both letters.
 #
-# To find out, we cut a state of 16 into two parts of 8, in all seven ways. Every pair is separated
-# by four of the seven cuts. If one vector of 8 does badly because of one pair, those four should do
-# best:
+# | suspects | accused by |
+# |---|---|
+# | query and predict | the cosines, which are far below 0 |
+# | key and value | the example: the key needs *before*, the value *now* |
+# | query and key | the example: the query needs *now*, the key *before* |
 #
-# | suspects | accused by | if guilty, the best cuts are those that separate them: |
-# |---|---|---|
-# | query and predict | the cosines: far below 0 | query or predict alone, query with key or value |
-# | key and value | the example: *before*, *now* | key or value alone, query with key or value |
-# | query and key | the example: *now*, *before* | query or key alone, query with value or predict |
-#
-# Guess: which pair is guilty? And which cut will be the best?
+# To find out, we cut a state of 16 into two parts of 8, in all seven ways. The figure shows them,
+# with a dot for each pair of suspects that a cut separates. If a pair is the reason why one vector
+# of 8 does badly, then the four cuts with a dot in its column should do best. Guess: which pair is
+# guilty? And which cut will be the best?
+
+# %% tags=["training"]
+show(draw_cuts(), "12_cuts")
 
 
 # %% tags=["training"]
@@ -624,20 +625,20 @@ print_cuts()
 # %% [markdown]
 # Take the suspects in turn:
 #
-# - *Query and predict: not guilty.* The four cuts that separate them do worse on average (57 %)
-#   than the three that do not (79 %).
-# - *Key and value: guilty,* with parts of 8. All four cuts that separate them are above all three
-#   that do not, on average with 88 % to 39 %. (Ten points between two cuts may be chance, as
-#   question 3 shows, but hardly this.)
-# - *Query and key: not proven.* The cuts that separate them do better on average (71 % to 61 %).
-#   But the 61 % is that low because of one cut, *predict alone*. The other two cuts that keep them
-#   together are second and third best.
+# - *Query and predict: not guilty.* The cuts that separate them do worse than those that do not:
+#   57 % on average, against 79 %. Without *predict alone*, by far the worst cut, it is 74 % against
+#   79 %.
+# - *Key and value: guilty,* with parts of 8. All four cuts that separate them beat all three that
+#   do not: 88 % on average, against 39 % (54 % without *predict alone*). Ten points between two
+#   cuts may be chance, as question 3 shows, but hardly this.
+# - *Query and key: not guilty.* The cuts that separate them do better, 71 % against 61 %, but only
+#   because of *predict alone*. Without it, they do worse, 71 % against 88 %.
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? Perhaps strong conflicts cancel out in the mean? No: even without their signs, the
-# cosines are on average a little closer to 0 than for two random directions (question 5). A
-# gradient only says what a small change of h would do now. It says nothing about a very different
-# h, or about how long training takes to get there. So we had to cut.
+# conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
+# large. But their mean size, without the signs, is a little smaller than for two random directions
+# (question 5). A gradient only says what a small change of h would do now. It says nothing about a
+# very different h, or about how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation or length?
 #
@@ -645,8 +646,8 @@ print_cuts()
 # make the state longer? A fairer test compares states of equal length. So we take states of 8, 16
 # and 26 numbers: one vector of that length, and five of the seven cuts, with parts half as long.
 # (Means of ten seeds, recorded before; the code is in answer 4. We did not train *value alone* and
-# *key alone* at these lengths.) Guess: how long must the parts be before key and value can share
-# one without harm?
+# *key alone* at these lengths.) Guess: how many numbers must a part have so that key and value can
+# share it without harm?
 
 # %% tags=["training"]
 print_lengths()
@@ -658,9 +659,9 @@ print_lengths()
 # alone.
 #
 # The test is still not quite fair, because an uncut vector has more parameters in its reader than a
-# cut state of its length. One vector of 13 has fewer parameters (3,245) than two parts of 8
-# (3,422). Guess: will it beat these cuts? The figure has ten seeds for each model. Each state is a
-# strip with one cell for each part.
+# cut state of its length. So we take one vector of 13, the longest that has fewer parameters
+# (3,245) than two parts of 8 (3,422). Guess: will it beat these cuts? The figure has ten seeds for
+# each model.
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -668,13 +669,13 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# On average, the vector of 13 does beat these cuts, and none of its seeds is below 70 %. The best
-# cut, *query with value*, is level or ahead with eight of the ten seeds, and loses its lead through
-# one seed that fails. So, on this task:
+# On average, the vector of 13 does beat these cuts. The best one, *query with value*, equals or
+# beats it with eight of the ten seeds. Its mean is lower only because one seed fails. So, on this
+# task:
 #
 # 1. **No cut is needed.** With 16 numbers, one vector is better than every cut with parts of 8.
-#    With 13, it is as good as the best cut, and more reliable. So if you cut a state, compare it
-#    with an uncut vector that has as many parameters.
+#    With 13, it is as good as the best cut, and none of its seeds fails. So if you cut a state,
+#    compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** With parts of 8, keep key and value apart: the means are
 #    then 82 to 93 %, and otherwise 7 to 63 %.
 # 3. **The cosines did not tell us so.** They accused query and predict.
@@ -769,11 +770,11 @@ print("the 4-gram: outputs and gradients equal the library's")
 print_wikitext()
 
 # %% [markdown]
-# Here the LSTM alone wins: it beats every attention model with every seed. In the paper, it loses
-# to all of them. One suspect is the tanh, in which all attention models end. Without attention, a
-# tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a linear layer in its place
-# only 3 to 11. But the tanh is not the whole story. The paper's models also end in a tanh. So does
-# the 4-gram, yet with two of the three seeds it is close to the LSTM.
+# Here the LSTM alone wins on average, and it beats every attention model with every seed. In the
+# paper, it loses to all of them. One suspect is the tanh, in which all attention models end.
+# Without attention, a tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a
+# linear layer in its place only 3 to 11. But the tanh is not the whole story. The paper's models
+# also end in a tanh. So does the 4-gram, yet with two of the three seeds it is close to the LSTM.
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the

@@ -173,19 +173,26 @@ def label(name):
 def print_cuts():
     """Print the mean of each cut into two parts, and which pairs of SUSPECTS it separates."""
     mean = {name: np.mean(shares) for name, shares in TEN_SEEDS.items() if name.count("|") == 1}
-    found = {pair: {"apart": [], "together": []} for pair in SUSPECTS}
+    found = {pair: {"apart": {}, "together": {}} for pair in SUSPECTS}
     print("\nright answers, means of ten seeds")
     print(f"  {'cut':<45}  mean  ", *(f"{' · '.join(pair):<16}" for pair in SUSPECTS))
     for name in sorted(mean, key=mean.get, reverse=True):
-        first = name.split(" | ")[0].split()
-        where = ["apart" if (one in first) != (other in first) else "together"
-                 for one, other in SUSPECTS]
+        where = ["apart" if is_apart(name, pair) else "together" for pair in SUSPECTS]
         print(f"  {label(name):<45}  {mean[name]:3.0f}%  ", *(f"{word:<16}" for word in where))
         for pair, word in zip(SUSPECTS, where):
-            found[pair][word].append(mean[name])
-    for word in ("apart", "together"):
-        means = (f"{np.mean(found[pair][word]):.0f}%" for pair in SUSPECTS)
-        print(f"  {'mean with the pair ' + word:<55}", *(f"{one:<16}" for one in means))
+            found[pair][word][name] = mean[name]
+    for left_out, without in ((None, ""), ("query key value | predict", ", without predict alone")):
+        for word in ("apart", "together"):
+            means = (np.mean([one for name, one in found[pair][word].items() if name != left_out])
+                     for pair in SUSPECTS)
+            print(f"  {f'mean with the pair {word}{without}':<55}",
+                  *(f"{f'{one:.0f}%':<16}" for one in means))
+
+
+def is_apart(name, pair):
+    """Whether the cut `name` separates a pair of roles."""
+    first, _ = name.split(" | ")
+    return (pair[0] in first.split()) != (pair[1] in first.split())
 
 
 def print_lengths():
@@ -214,7 +221,8 @@ def print_ten_seeds():
 
 PART_COLOURS = ["0.85", "0.72", "0.92"]     # greys of a first, second, third part
 NOTES = {"query key | value predict": "the paper's", "query key | value | predict": "the paper's"}
-STRIP = 31      # where the strips of draw_ten_seeds start
+STRIP = 31      # where strips of parts start
+LETTERS = "q query, k key,\nv value, p predict"
 
 
 def draw_answers(right, title):
@@ -223,7 +231,7 @@ def draw_answers(right, title):
     for place, shares in enumerate(right.values()):
         ax.plot(place + np.array([-0.08, 0, 0.08]), 100 * shares, "o", color=plotting.COLOURS[0])
     ax.set_xticks(range(len(right)),
-                  [label(name).replace(": ", ":\n").replace(" | ", " |\n", 1) for name in right])
+                  [label(name).replace(": ", ":\n").replace(" | ", " |\n") for name in right])
     ax.axhline(20, color="grey", linestyle="--", label="chance: one of the five second letters")
     ax.legend(loc="upper left")
     ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
@@ -272,7 +280,7 @@ def draw_ten_seeds():
         row += 1.5
     left.set(xlim=(0, 70), ylim=(row - 0.8, -0.6))
     left.set_axis_off()
-    left.text(STRIP, -0.2, "q query, k key,\nv value, p predict", va="center")
+    left.text(STRIP, -0.2, LETTERS, va="center")
     right.plot([], [], "o", **of_seed, label="one seed")
     right.plot([], [], "|", **of_mean, label="mean of ten seeds")
     right.axvline(20, color="grey", linestyle="--", label="chance", zorder=0)
@@ -280,6 +288,25 @@ def draw_ten_seeds():
     right.tick_params(left=False, labelleft=False)
     right.legend(loc="lower left", ncols=3, bbox_to_anchor=(0, 1))
     return figure
+
+
+def draw_cuts():
+    """Show the seven cuts into two parts, with a dot per pair of SUSPECTS that is apart; → Axes."""
+    names = sorted((name for name in TEN_SEEDS if name.count("|") == 1), key=label)
+    _, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    for row, name in enumerate(names):
+        ax.text(0, row, label(name).partition(":")[0], va="center")
+        _draw_parts(ax, row, parts_of(name))
+        for place, pair in enumerate(SUSPECTS):
+            if is_apart(name, pair):
+                ax.plot(56 + 16 * place, row, "o", color=plotting.COLOURS[0])
+    for place, pair in enumerate(SUSPECTS):
+        ax.text(56 + 16 * place, -0.9, " and\n".join(pair), ha="center", va="center")
+    ax.text(STRIP, -0.9, LETTERS, va="center")
+    ax.set(xlim=(0, 95), ylim=(len(names) - 0.4, -1.6))
+    ax.set_title("Each pair of suspects is separated by four of the seven cuts")
+    ax.set_axis_off()
+    return ax
 
 
 def _draw_parts(ax, row, parts):
