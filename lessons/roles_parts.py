@@ -222,7 +222,7 @@ def print_ten_seeds():
 PART_COLOURS = ["0.85", "0.72", "0.92"]     # greys of a first, second, third part
 NOTES = {"query key | value predict": "the paper's", "query key | value | predict": "the paper's"}
 STRIP = 31      # where strips of parts start
-LETTERS = "q query, k key,\nv value, p predict"
+INITIALS = "q query, k key,\nv value, p predict"
 
 
 def draw_answers(right, title):
@@ -280,7 +280,7 @@ def draw_ten_seeds():
         row += 1.5
     left.set(xlim=(0, 70), ylim=(row - 0.8, -0.6))
     left.set_axis_off()
-    left.text(STRIP, -0.2, LETTERS, va="center")
+    left.text(STRIP, -0.2, INITIALS, va="center")
     right.plot([], [], "o", **of_seed, label="one seed")
     right.plot([], [], "|", **of_mean, label="mean of ten seeds")
     right.axvline(20, color="grey", linestyle="--", label="chance", zorder=0)
@@ -302,7 +302,7 @@ def draw_cuts():
                 ax.plot(56 + 16 * place, row, "o", color=plotting.COLOURS[0])
     for place, pair in enumerate(SUSPECTS):
         ax.text(56 + 16 * place, -0.9, " and\n".join(pair), ha="center", va="center")
-    ax.text(STRIP, -0.9, LETTERS, va="center")
+    ax.text(STRIP, -0.9, INITIALS, va="center")
     ax.set(xlim=(0, 95), ylim=(len(names) - 0.4, -1.6))
     ax.set_title("Each pair of suspects is separated by four of the seven cuts")
     ax.set_axis_off()
