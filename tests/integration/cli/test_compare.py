@@ -95,8 +95,6 @@ def test_budget_equal_to_the_recipe_uses_the_same_folder(tmp_path, capsys, monke
     ("tiny-dot other-budget",
      "tiny-dot trains for 2 epochs, but other-budget for 3 epochs; set one "
      "budget for all recipes with --epochs and --minutes"),
-    ("tiny-* --seed 0 --seeds 0-1", "--seed has no effect with --seeds"),
-    ("tiny-* --seeds 1-0", "argument --seeds: got '1-0'; swap the two seeds: '0-1'"),
     ("tiny-* --index 60", "--index 60 is out of range; the test split has 60 pairs"),
 ])
 def test_errors(words, message, capsys, tmp_path):

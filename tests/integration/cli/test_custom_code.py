@@ -1,10 +1,8 @@
 """User-defined mechanisms on the command line: trained, used, compared, and errors."""
 
-import json
 import shlex
 
 import matplotlib.image
-import numpy as np
 import pytest
 from cli_runs import COPY, failure
 from custom_files import (
@@ -156,12 +154,6 @@ def test_error_in_custom_code_is_reported_with_its_line(text, message, place, ca
 def test_error_in_a_cell_names_its_line(old, new, message, place, capsys):
     written(place, changed(old, new, CELL), "broken.py")
     assert message in failure(capsys, *LM, "--cell", "broken.py", "--run", "broken")
-
-
-def test_no_hint_of_custom_code_without_any(place):
-    assert main([*COPY, "--model", "luong", "--run", "dot"]) == 0
-    with np.load(place / "dot" / "checkpoint.npz") as file:
-        assert "own" not in json.loads(bytes(file["about"]))["about"]
 
 
 def test_compare_accepts_an_attention_next_to_recipes(place):

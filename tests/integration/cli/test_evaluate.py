@@ -9,10 +9,8 @@ from cli_runs import COPY, LM, failure, run_quietly
 
 from numpy_attention.cli.evaluate import corpus_to_measure
 from numpy_attention.cli.main import main, parse
-from numpy_attention.cli.shared import part_of
 from numpy_attention.data.cloze import make_questions, read_questions
 from numpy_attention.data.selection import selected
-from numpy_attention.data.user_text import UserPairs
 from numpy_attention.experiments.analysis import CHANGES, ablate, cloze_test
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
@@ -121,16 +119,6 @@ def test_corpus_to_measure():
     assert measured("--corpus multi30k-en-fr --part raw", own) == raw
     with pytest.raises(ValueError, match="was trained on files"):
         measured("--part verses", {"source": "a"})
-
-
-@pytest.mark.parametrize("words", ["--max-length 4", "--pairs 60"])
-def test_user_text_is_measured_on_its_held_out_part(words, tmp_path):
-    (tmp_path / "a").write_text("".join(f"{'x ' * (i % 7)}{i}\n" for i in range(300)))
-    own = UserPairs(tmp_path / "a", tmp_path / "a")
-    learned, held_out = own.load("train", "valid")
-    found, split = part_of(selected(measured(words, own.saved())))
-    assert split == "valid" and found and set(found) <= set(held_out)
-    assert {pair.source for pair in learned}.isdisjoint(pair.source for pair in found)
 
 
 # ---- evaluate: language models ------------------------------------------------------------------

@@ -1,9 +1,5 @@
 """Errors of the library are reported in one line with flags, and leave no files behind."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 from cli_runs import SMALL, failure
 
@@ -102,13 +98,3 @@ def test_damaged_checkpoint_is_reported_and_kept(runs, command, damage, capsys, 
 def test_run_of_the_other_kind(words, message, runs, capsys, monkeypatch):
     monkeypatch.chdir(runs)
     assert message in failure(capsys, *words.split())
-
-
-def test_closed_pipe_is_not_an_error():
-    """`numpy-attention corpora list | head -0` has exit status 141 and no message."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run([sys.executable, "-m", "numpy_attention", "corpora", "list"],
-                          stdout=writing, stderr=subprocess.PIPE, text=True)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (141, "")

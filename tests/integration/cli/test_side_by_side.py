@@ -81,14 +81,6 @@ def test_recovery_as_json(capsys):
     assert "more" not in figures["runs"]["plain"]
 
 
-def test_figures_of_a_run_do_not_depend_on_other_runs(capsys):
-    found = []
-    for names in (("single",), ("ngram", "plain", "single")):
-        found.append(figures_of(capsys, "recover", *names, *FEW)["runs"]["single"])
-        found[-1].pop("more", None)
-    assert found[0] == found[1]
-
-
 def test_sentences_and_characters(capsys):
     assert main(["recover", "sentences", "--text", "own.txt", "--words", "2"]) == 0
     out = capsys.readouterr().out
