@@ -8,7 +8,6 @@ from tiny_recipe import TINY
 from numpy_attention.cli import catalogue
 from numpy_attention.cli.main import main
 from numpy_attention.experiments.recipes import RECIPES, results
-from numpy_attention.experiments.recipes.recipe import run
 from numpy_attention.training.trainer import Trainer
 
 
@@ -52,11 +51,3 @@ def test_interrupted_recipe_records_nothing(tiny, capsys, monkeypatch):
     assert not (tiny / "results").exists()
     assert main(["reproduce", "tiny", "--threads", "1"]) == 0
     assert "resumed after 4 steps" in capsys.readouterr().out
-
-
-def test_changed_recipe_does_not_resume_the_old_run(tiny, monkeypatch, capsys):
-    run(TINY, 0, 1, tiny / "runs/tiny-seed0", progress=False)
-    changed = replace(TINY, settings=TINY.settings | {"hidden": 9})
-    monkeypatch.setitem(RECIPES, "tiny", changed)
-    assert main(["reproduce", "tiny"]) == 2
-    assert "hidden was 8 and is now 9" in capsys.readouterr().err

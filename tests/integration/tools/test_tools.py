@@ -65,11 +65,6 @@ def test_budgets_name_existing_folders():
     assert ended.returncode in (0, 1) and " 0 " not in ended.stdout, ended.stderr
 
 
-def test_result_tables_are_up_to_date():
-    ended = tool("results_table.py", "--check")
-    assert ended.returncode == 0, ended.stderr
-
-
 # ---- lessons ------------------------------------------------------------------------------------
 
 
