@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from page_models import SPACES, translator_of, writer_of
+from page_models import SPACES
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import Translator, TranslatorTraining
@@ -68,25 +68,11 @@ def test_what_was_there_stays_where_a_page_cannot_be_made(rng, tmp_path, monkeyp
     assert path.read_text() == "before" and len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.parametrize("kind", ["translator", "writer", "unsafe"])
-def test_a_page_opens(tab, rng, tmp_path, kind):
-    made = {
-        "translator": lambda: exported(translator_of("rnnsearch", {}, rng), "it", SPACES),
-        "writer": lambda: exported(writer_of("attentive-language-model", {}, rng), "it", SPACES),
-        "unsafe": lambda: unsafe(rng),
-    }[kind]()
-    path = tmp_path / "page.html"
-    write_page(path, [made], "a page")
-    tab.goto(path.as_uri())
-    assert tab.title() == tab.locator("h1").inner_text()        # in the reader's language
-    assert "nside a small " in tab.title()
-    assert tab.locator("script").count() == 4
-
-
 def test_hostile_words_are_words_in_the_engine(tab, rng, tmp_path):
     path = tmp_path / "page.html"
     write_page(path, [unsafe(rng)], "a page")
     tab.goto(path.as_uri())
+    assert tab.title() == tab.locator("h1").inner_text()
     words = [word for word in UNSAFE if word != "\ud800"]
     found = tab.evaluate("""(words) => {
       const { models: [data] } = JSON.parse(document.getElementById("models").textContent);
@@ -97,13 +83,3 @@ def test_hostile_words_are_words_in_the_engine(tab, rng, tmp_path):
     }""", words)
     assert found[0] == [False] * len(words) + [True, True, False]
     assert found[1] == [4 + sorted(UNSAFE).index(word) for word in words]
-
-
-def test_a_page_without_scripts_shows_a_table(browser, tmp_path):
-    path = tmp_path / "page.html"
-    write_page(path, [], "a page", "<table><tr><td>0.25</td></tr></table>")
-    context = browser.new_context(java_script_enabled=False)
-    tab = context.new_page()
-    tab.goto(path.as_uri())
-    assert "0.25" in tab.inner_text("#static")
-    context.close()
