@@ -81,8 +81,6 @@ def test_a_parallel_corpus_is_added_and_trained(add, tmp_path, monkeypatch):
     loud = selected({"name": "toy", "part": "loud", "count": 1})
     assert loud.load("valid") == [[Pair(("valid", "a"), ("x", "x"))]]
     assert loud.form().tokens("A, b") == ["A,", "b"] and loud.label == "toy loud"
-    with pytest.raises(ValueError, match="'toy' has no part 'shy'; choose one of loud, or omit"):
-        load_parallel("toy", "test", part="shy")
     pairs = load_parallel("toy", "train")
     words, mots = (Vocabulary.build(getattr(pair, side) for pair in pairs)
                    for side in ("source", "target"))
@@ -107,8 +105,6 @@ def test_running_text_is_added_and_trained(add, tmp_path, tokenizer, unit, has_a
     assert load_text("toy", "test") == ("abc" if unit == "characters" else articles[0])
     with pytest.raises(ValueError, match="split = 'dev'"):
         running_text.load("toy", "dev")
-    with pytest.raises(ValueError, match="'toy' is a text corpus, and it is for language"):
-        load_parallel("toy", "train")
     vocabulary = Vocabulary.build(text.sentences)
     model = LanguageModel.create(np.random.default_rng(0), len(vocabulary), hidden=3, layers=1)
     ids = text.stream(vocabulary)
@@ -129,5 +125,3 @@ def test_a_generated_corpus_is_added(add):
     assert {split_of(pair.source) for pair in pairs} == {"valid"}
     assert load_parallel("toy", "test", np.random.default_rng(0), 9) == load_parallel(
         "toy", "test", count=9)
-    with pytest.raises(ValueError, match="'toy' has no option length; available options: digits"):
-        load_parallel("toy", "train", length=3)

@@ -214,6 +214,3 @@ def test_baselines_by_hand():
     assert found.others["most frequent"].mean == 0.5
     assert counts(QUESTIONS[0]).tolist() == [2, 1, 3]
     assert counts(QUESTIONS[1]).tolist() == [1, 1, 0, 0]
-
-
-# ---- invalid arguments --------------------------------------------------------------------------

@@ -87,15 +87,6 @@ def test_folder_in_use_by_another_training_raises(folder):
 # ---- on several ranks --------------------------------------------------------------------------
 
 
-def test_ranks_with_different_settings_raise():
-    def fit(ranks):
-        made = translator_of(seed=ranks.rank)
-        made.fit(PAIRS, PAIRS, threads=1, progress=False, ranks=ranks)
-
-    with pytest.raises(ValueError, match="rank 1 .* rank 0 .* settings .* instead of "):
-        on_ranks(2, fit)
-
-
 @pytest.mark.parametrize("name, train, valid", [
     ("training text", OTHERS, PAIRS), ("validation text", PAIRS, OTHERS)])
 def test_ranks_with_different_texts_name_the_split(name, train, valid):
