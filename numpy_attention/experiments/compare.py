@@ -109,7 +109,7 @@ def budget_of(training: Training) -> str:
 
 def run_name(recipe: Recipe, seed: int) -> str:
     """Return the folder name that `reproduce` gives a run, with the budget if it was changed."""
-    usual = RECIPES.get(recipe.name, RECIPES["clauses-dot"]).training
+    usual = RECIPES[recipe.name if recipe.name in RECIPES else "clauses-dot"].training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(usual, name)]
     return "-".join([recipe.name, *budget, f"seed{seed}"])
