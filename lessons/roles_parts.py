@@ -173,20 +173,18 @@ def label(name):
 def print_cuts():
     """Print the mean of each cut into two parts, and which pairs of SUSPECTS it separates."""
     mean = {name: np.mean(shares) for name, shares in TEN_SEEDS.items() if name.count("|") == 1}
-    found = {pair: {"apart": {}, "together": {}} for pair in SUSPECTS}
     print("\nright answers, means of ten seeds")
     print(f"  {'cut':<45}  mean  ", *(f"{' · '.join(pair):<16}" for pair in SUSPECTS))
     for name in sorted(mean, key=mean.get, reverse=True):
-        where = ["apart" if is_apart(name, pair) else "together" for pair in SUSPECTS]
+        where = ("apart" if is_apart(name, pair) else "together" for pair in SUSPECTS)
         print(f"  {label(name):<45}  {mean[name]:3.0f}%  ", *(f"{word:<16}" for word in where))
-        for pair, word in zip(SUSPECTS, where):
-            found[pair][word][name] = mean[name]
-    for left_out, without in ((None, ""), ("query key value | predict", ", without predict alone")):
-        for word in ("apart", "together"):
-            means = (np.mean([one for name, one in found[pair][word].items() if name != left_out])
-                     for pair in SUSPECTS)
-            print(f"  {f'mean with the pair {word}{without}':<55}",
-                  *(f"{f'{one:.0f}%':<16}" for one in means))
+    fair = [name for name in mean if is_apart(name, ("key", "value"))]
+    for pair, among, note in ((("key", "value"), mean, "all cuts"),
+                              (("query", "predict"), fair, "key and value apart"),
+                              (("query", "key"), fair, "key and value apart")):
+        apart, together = (np.mean([mean[name] for name in among if is_apart(name, pair) == where])
+                           for where in (True, False))
+        print(f"  {' and '.join(pair):<18} apart {apart:.0f}%, together {together:.0f}%   ({note})")
 
 
 def is_apart(name, pair):
