@@ -617,7 +617,7 @@ for name in ("query key value | predict", "key value predict | query", "query va
 # %% [markdown]
 # With some of the cuts, the three seeds differ widely, so ten seeds must decide. (Recorded before;
 # the code is in answer 3.) Here are the means of all seven cuts, with one column for each pair of
-# suspects, in the same order:
+# suspects:
 
 # %% tags=["training"]
 print_cuts()
@@ -630,8 +630,8 @@ print_cuts()
 #   shows, but hardly this.
 # - *Query and predict: not guilty.* Take only the four cuts with key and value apart. Two of them
 #   separate query and predict, too, with 88 % on average, and two do not, with 87 %.
-# - *Query and key: not guilty.* Of the same four cuts, the two that separate them have 87 %, and the
-#   other two 88 %.
+# - *Query and key: not guilty.* Of the same four cuts, the two that separate them have 87 %, and
+#   the other two 88 %.
 #
 # (The three cuts with key and value together differ widely. We come back to the worst one.)
 #
