@@ -42,7 +42,7 @@ NULL = 0
 
 
 class Model1:
-    """IBM Model 1: estimate t(f | e) by expectation maximisation from sentence pairs of ids.
+    """IBM Model 1: estimate t(f | e) by expectation maximization from sentence pairs of ids.
 
         p(f_1 … f_m | e_1 … e_l) = ε (l + 1)^{−m} Π_j Σ_i t(f_j | e_i)            e_0 = NULL
     """

@@ -612,7 +612,7 @@ for t in range(8):
 #     g_j = exp(−(j − p)² / 2σ²)      σ = D / 2
 #     α_j = β_j g_j                   β: the softmax over the window
 #
-# The α_j add up to less than 1, and the paper does not normalise them again. The bell changes
+# The α_j add up to less than 1, and the paper does not normalize them again. The bell changes
 # smoothly when p moves. By the chain rule its slope is g_j times the slope of the exponent:
 #
 #     ∂g_j/∂p = g_j (j − p) / σ²
@@ -1034,7 +1034,7 @@ show(draw_recorded(records), "07_recorded")
 #    change?
 # 3. In `local-p` let v_p be 0. What is p then? If the right word is outside the window, which words
 #    can pull p towards it?
-# 4. Normalise the products β ∘ g, so that the weights add up to 1: α = β ∘ g / Σ β g. Derive de and
+# 4. Normalize the products β ∘ g, so that the weights add up to 1: α = β ∘ g / Σ β g. Derive de and
 #    dp, and check them.
 # 5. Without input feeding, all T queries can attend at once. Write this as two matrix products with
 #    a softmax between them, and compare with the loop.

@@ -279,7 +279,7 @@ for j, word in enumerate(words):
           f"{by_length[j]:.5f}")
 product = by_product * by_length
 assert np.allclose(product / product.sum(), alpha)
-print("for each word, this α times this factor, normalised, is its weight by nearness")
+print("for each word, this α times this factor, normalized, is its weight by nearness")
 
 # %% [markdown]
 # So nearness is *general* with one more factor in each word's weight. The question is no longer

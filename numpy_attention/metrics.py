@@ -77,16 +77,16 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     """Return corpus BLEU (Papineni et al. 2002) by sacreBLEU, with one reference per sentence.
 
     Sentences are token lists or strings. `tokenize="none"` scores the tokens as they are, and
-    splits strings at white space. "13a", "intl", "zh", "char" … are tokenisers of sacreBLEU, which
-    split untokenised strings; token lists are first joined with spaces. Scores are only comparable
+    splits strings at white space. "13a", "intl", "zh", "char" … are tokenizers of sacreBLEU, which
+    split untokenized strings; token lists are first joined with spaces. Scores are only comparable
     if their signatures are the same. If no translation, or no reference, has four tokens, BLEU is 0
     for any quality, and the note of the Score says so. rng: a generator that draws a bootstrap
     interval. Without rng there is no interval.
     """
     check_name("tokenize", tokenize, BLEU.TOKENIZERS)
     hypotheses, references = _lists(hypotheses, references)
-    tokenised = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
-    metric = BLEU(tokenize=tokenize, force=tokenised)       # force: no warning of tokenised text
+    tokenized = tokenize == "none" or not all(isinstance(s, str) for s in hypotheses)
+    metric = BLEU(tokenize=tokenize, force=tokenized)       # force: no warning of tokenized text
     score = _score("BLEU", metric, hypotheses, references, rng)
     score.note = _short_texts(metric, hypotheses, references)
     return score

@@ -16,6 +16,7 @@ INSTEAD = {
     "of one's own": "user-defined", "at first sight": "at first", "upon": "on", "so many": "n",
     "(?:stands?|stood)(?! (?:in )?for| out)": "is", "mend(?:s|ed)?": "fix", "refuse[sd]?": "raise",
     "bows?": "bends, or yields", "that is to say": "a new sentence", "likeliest": "most likely",
+    r"\w*(?:normal|initial|token|vector|maxim)is(?:e[srd]?|ing|ation)": "-ize",
     "(?<!there )(?:is|are) no(?! (?:longer|more|less|better|worse|other|different))": "is not a"}
 TIC = re.compile(rf"\b(?:{'|'.join(INSTEAD)})(?!\w)", re.IGNORECASE)
 QUOTED = re.compile(r'`[^`]*`|"[^"]*"|\*[^*\n]+\*')     # code, and words that are mentioned

@@ -96,7 +96,7 @@ class LocalPredictive(Window):
         p   = S sigmoid(v_p · tanh(W_p q))              a position; S is the sentence's length
         a   = the wrapped attention's weights over [p − width, p + width]
         g_s = exp(−(s − p)² / 2σ²),  σ = width / 2
-        α_s = a_s g_s                                   not normalised again
+        α_s = a_s g_s                                   not normalized again
         c   = Σ_s α_s h_s
 
     Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s.

@@ -1,4 +1,4 @@
-"""Beam search with length normalisation."""
+"""Beam search with length normalization."""
 
 from collections.abc import Sequence
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""exp, tanh and σ that LLVM can vectorise, and the two kinds of compiled function.
+"""exp, tanh and σ that LLVM can vectorize, and the two kinds of compiled function.
 
 In float32 the functions are short polynomials, which take about 0.3 ns per element; a call to the C
 library takes 16 ns. In float64, which is meant for gradient checks, they call the C library. For
@@ -7,7 +7,7 @@ kernels call exp only for x ≤ 0.
 
     kernel      may contract a·b + c into one rounding, but never reorders sums, because the
                 rounding trick of exp needs their order
-    reduction   may reorder sums, so that LLVM can vectorise loops that sum; must not call exp
+    reduction   may reorder sums, so that LLVM can vectorize loops that sum; must not call exp
 """
 
 import math
@@ -155,7 +155,7 @@ def _sigmoid(x):
 def row_max(row):
     """Return max_j row_j. A NaN may be ignored here, but later results of the row are NaN.
 
-    LLVM does not vectorise the maximum of one row, but it does vectorise the elementwise maximum of
+    LLVM does not vectorize the maximum of one row, but it does vectorize the elementwise maximum of
     two rows. So the row is cut into blocks of LANES columns. The result is the maximum of the
     elementwise maximum of these blocks.
     """

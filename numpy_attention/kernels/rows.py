@@ -26,7 +26,7 @@ def dropout(x, row_ids, key, threshold, scale, y):
     """Set y_nj = scale · x_nj where a hash of (key, row_ids_n, j) is at least threshold, else 0.
 
     x, y (N, D); row_ids (N,) integers. key and threshold are unsigned 32-bit integers; threshold is
-    about rate · 2³². The hash applies `mix` (the finaliser of MurmurHash3, Appleby 2011) to key and
+    about rate · 2³². The hash applies `mix` (the finalizer of MurmurHash3, Appleby 2011) to key and
     row id, then to the result and j. For the backward pass, the same call with dy as x computes dx.
     """
     zero = x.dtype.type(0)

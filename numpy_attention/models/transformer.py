@@ -36,7 +36,7 @@ class DecoderState:
 class Encoded(NamedTuple):
     embedded: Embedded
     layers: list
-    normed: object      # the last normalisation's cache, or None
+    normed: object      # the last normalization's cache, or None
 
 
 class Cache(NamedTuple):
@@ -58,7 +58,7 @@ class Transformer(TeacherForced):
         p(y_t) = softmax(W_o v'_t + b)                                 v'_t depends on y_{−1} …
                                                                        y_{t−1} and the memory
 
-    With pre_norm, layer normalisation comes before each sublayer, and again after the last
+    With pre_norm, layer normalization comes before each sublayer, and again after the last
     layer (Xiong et al. 2020). As in the paper, dropout applies to the sums of embeddings and
     positions, and to the output of each sublayer. The weights returned are those of the last
     decoder layer over the source, averaged over the heads. smoothing: ε of label smoothing in

@@ -112,7 +112,7 @@ def test_frozen_parameters_stay_and_do_not_count_in_the_norm(threads):
 
 
 @pytest.mark.parametrize("average", ["sentence", "token"])
-def test_normaliser(average):
+def test_normalizer(average):
     run = trainer(optimizer=SGD(1.0), clip=math.inf, average=average)
     batch = run.train.batch(np.arange(8))
     grads = run.model.zeros_like()

@@ -104,7 +104,7 @@ def tinyshakespeare(split: str) -> list[list[list[str]]]:
 
 
 def multi30k(source: str, target: str, split: str) -> list[Pair]:
-    """Return pairs of the tokens that Multi30k provides, lowercased and normalised."""
+    """Return pairs of the tokens that Multi30k provides, lowercased and normalized."""
     files = _multi30k_files(source, target, split)
     return read_pairs(fetch_file(files[0]), fetch_file(files[1]))
 
@@ -138,7 +138,7 @@ def _multi30k_corpus(source: str, target: str) -> ParallelCorpus:
     raw = partial(multi30k_raw, source, target)
     return ParallelCorpus(
         name=f"multi30k-{source}-{target}",
-        description="Multi30k captions of pictures, lowercased and tokenised; "
+        description="Multi30k captions of pictures, lowercased and tokenized; "
         "29,000 / 1,014 / 1,000 pairs (test_2016_flickr)",
         languages=f"{LANGUAGES[source]} → {LANGUAGES[target]}",
         licence="none stated: not to be passed on",
@@ -182,7 +182,7 @@ PUBLIC: tuple[Corpus, ...] = (
     _multi30k_corpus("fr", "en"),
     ParallelCorpus(
         name="tatoeba-en-fr",
-        description="sentence pairs of learners (manythings.org), tokenised, lowercased, "
+        description="sentence pairs of learners (manythings.org), tokenized, lowercased, "
         "split by English sentence",
         languages="English → French",
         licence="CC BY 2.0 FR; attribution: tatoeba.org and manythings.org/anki",

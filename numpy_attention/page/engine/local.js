@@ -34,7 +34,7 @@ class LocalMonotonic extends Window {
 //   p   = S σ(v_p · tanh(W_p q))                    between 0 and the length S
 //   a   = weights of the wrapped attention over [p − width, p + width]
 //   g_s = exp(−(s − p)² / 2σ²),  σ = width / 2
-//   α_s = a_s g_s                                   not renormalised
+//   α_s = a_s g_s                                   not renormalized
 //   c   = Σ_s α_s h_s
 class LocalPredictive extends Window {
   step(query, memory, t, given = null) {

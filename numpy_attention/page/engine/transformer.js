@@ -87,7 +87,7 @@ function positionalEncoding(p, D) {
 //   memory = encoder layers(x);  v = decoder layers(√D E y_{t−1} + PE(t), memory)
 //   p(y_t) = softmax(W_o v + b)
 //
-// With pre_norm, both are normalised once more after the last layer. The weights are those of the
+// With pre_norm, both are normalized once more after the last layer. The weights are those of the
 // last decoder layer over the source, one (S,) per head; given weights replace these.
 class Transformer extends Module {
   embed(embedding, id, p) {

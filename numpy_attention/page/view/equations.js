@@ -94,7 +94,7 @@ const EQUATIONS = {
     [`h̃_t = tanh(c C + h_t W${network.b === null ? "" : " + b"})`, ["attentional"]],
     ["p(y_t) = softmax(W_s h̃_t + b_s)", []],
   ],
-  // N: layer normalisation
+  // N: layer normalization
   transformer: ({ network }) => {
     const layer = network.decoder.at(-1);
     const below = network.decoder.length - 1;

@@ -27,7 +27,7 @@ Ba et al. 2016. Given ∂L/∂y (T, d_model), add to grads.g and grads.b, and re
         "dx = (dx̂ − mean(dx̂) − x̂ mean(dx̂ x̂)) / s, with dx̂ = dy g"),
     why=("Both means take away what the two invariances forbid: a part along the ones, and a part "
          "along x̂."),
-    unseen="Normalising over the batch instead of the row has right gradients and another meaning.",
+    unseen="Normalizing over the batch instead of the row has right gradients and another meaning.",
     mistakes=(
         (" - x_hat * along) / s", ") / s", "you left out x̂ mean(dx̂ x̂); it should be "
                                            "subtracted, because s depends on every x of the row"),

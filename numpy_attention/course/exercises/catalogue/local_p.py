@@ -31,7 +31,7 @@ LOCAL_P = Exercise(
     x = tanh(s W_p)        p = S sigmoid(x · v_p)              a place between words
     β = softmax(M s) over the words within D of p              (S,)
     g_j = exp(−(j − p)² / 2σ²)        σ = D / 2                (S,), the bell
-    α_j = β_j g_j          c = α M                             not normalised again
+    α_j = β_j g_j          c = α M                             not normalized again
 
 Luong et al. 2015, equations 9 and 10. Given dc (N,) and dα (S,) of the weights themselves,
 return ds, dM, dW_p, dv_p.
