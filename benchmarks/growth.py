@@ -3,6 +3,7 @@
     python benchmarks/growth.py --json growth.jsonl --output growth.png
     python benchmarks/growth.py --measured growth.jsonl --output growth.png     only plot
     python benchmarks/growth.py --quick     two points per curve; the times are meaningless
+    python benchmarks/growth.py --curves hidden --batch 4 --against PATH    before, after a change
 
 Each of the four curves varies one size: batch, hidden states or vocabulary of (a), Zaremba's small
 language model; or the source length of (c), RNNsearch, whose targets have 15 words and whose
@@ -24,7 +25,7 @@ from turns import TUNED, Side, measure, medians, ratio
 from numpy_attention.plotting.base import curve_style, new_figure, save
 
 SIDES = [Side("ours", "sides.ours"), Side("theirs", "sides.theirs", environment=TUNED)]
-NAMES = {"ours": "numpy_attention", "theirs": "PyTorch"}
+NAMES = {"ours": "numpy_attention", "theirs": "PyTorch, or PATH"}
 THREADS = (1, 2)
 WRITTEN = 15                    # words of a target, for any length of the source
 QUARTILES = (0.25, 0.5, 0.75)
@@ -58,11 +59,14 @@ CURVES = {
 def measured(names, options):
     """Measure, print and record a line per point, with the seconds of each round on both sides."""
     lines = []
+    batch = {"batch": options.batch} if options.batch else {}
+    other = Side("theirs", "sides.ours", options.against.resolve()) if options.against else SIDES[1]
     for name in names:
         values = CURVES[name].values
         for value in values[:2] if options.quick else values:
             for threads in THREADS:
-                _, seconds = measure(SIDES, CURVES[name].size(value), options.rounds, threads)
+                _, seconds = measure([SIDES[0], other], CURVES[name].size(value) | batch,
+                                     options.rounds, threads)
                 lines.append({"curve": name, "value": value, "threads": threads}
                              | {side: times.tolist() for side, times in seconds.items()})
                 low, middle, high = ratio(seconds["ours"], seconds["theirs"])
@@ -127,6 +131,9 @@ def main(arguments=None):
                         help=f"comma-separated: {', '.join(CURVES)}")
     parser.add_argument("--quick", action="store_true", help="two points per curve, two rounds")
     parser.add_argument("--json", help="append one JSON line per point to this file")
+    parser.add_argument("--batch", type=int, metavar="B", help="rows of a batch in each curve")
+    parser.add_argument("--against", type=Path, metavar="PATH",
+                        help="time another checkout of this package instead of PyTorch")
     parser.add_argument("--measured", type=Path, metavar="FILE",
                         help="only plot the results in this file")
     parser.add_argument("--output", type=Path, default=Path("growth.png"), metavar="PNG")
