@@ -15,7 +15,7 @@
 # 2. You derive the path of the gradient back through time.
 # 3. You predict how much of the gradient arrives where the failing network needs it.
 # 4. You give one matrix of the network a better start, and watch it learn.
-# 5. You give the network that failed more time, and watch its gradient.
+# 5. You train the network that failed for longer, and watch its gradient.
 #
 # The answer is the reason for lessons 03 and 04, and in the end for attention. Part B asks the same
 # question of a model that reads and writes text.
@@ -561,10 +561,11 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer. (The
 # sequences are new, so its answers differ slightly from those in the first table.) Every 200 steps,
-# we measure the factor per step of Uᵀ and that of the tanh (geometric means over the path: their
-# product is the factor of both), next to our guesses, g and rms(1 − h²). Picking one of the four
-# symbols is right in 0.25 of all cases. (The network starts below, because at first it may also
-# name other symbols, which are never right.) Guess: what will the share do?
+# we measure three factors per step: that of Uᵀ, that of the tanh, and that of both together. Each
+# is a geometric mean over the path, and next to it is its guess: g, rms(1 − h²), and their
+# product. A guess among the four symbols is right a quarter of the time. (The network starts below
+# that, because at first it may also name other symbols, which are never right.) Guess: what will
+# the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -572,18 +573,11 @@ watch_recall(share_at_first, gain)
 # %% [markdown]
 # It wakes up! Does our guess see it coming? No. Training makes the numbers of U larger, so the gain
 # grows. But many states move close to −1 or 1, where the tanh is flat (the units *saturate*), so
-# the slopes fall. The two cancel: up to step 1,000, the guess hardly changes, while the measured
-# factor falls and then climbs again.
-#
-# From step 200 on, both parts of the guess fail. Uᵀ shortens the gradient less than g says, so the
-# gradient points in a special direction. The tanh shortens it *more* than rms(1 − h²) says. The two
-# errors partly cancel, but hardly at step 800, where Uᵀ is nearly as guessed. There the guess is
-# 0.29 and the measured factor 0.22: 1.3 times too large per step, and over nine steps about
-# twelvefold. The last two lines show where the tanh differs: mostly at the question mark, with 0.07
-# instead of 0.32. There the gradient is not spread evenly, but largest where the slopes are small.
-#
-# Only in the last jump does the guess move, too: the gain doubles, the share grows about a
-# thousandfold, and the network learns the task. But g is now too low, with 1.16 instead of 1.97.
+# the slopes fall. The two cancel: from step 200 to 1,000, the guess hardly changes, while the
+# measured factor falls and then climbs again. Both assumptions of the guess now fail. The last two
+# lines show the tanh at step 800: its slopes differ from step to step, and at the question mark the
+# gradient is largest where they are small (0.07 instead of 0.32). Then everything jumps: the gain
+# doubles, the share grows about a thousandfold, and the network learns the task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -593,7 +587,8 @@ show(draw_wait(), "02_wait")
 print_wait()
 
 # %% [markdown]
-# (The dashed line is guessing. Curves below differ in width, so that equal ones remain visible.)
+# (The dashed line is guessing. In the lower panel, the curves differ in width, so that you can see
+# those that coincide.)
 #
 # Three networks learn the task, and the other two learn to tell some of the four symbols apart. So
 # a network can get out of a vanished gradient. Look at the order. At first, the share falls. While
@@ -824,8 +819,9 @@ show(ax, "02_gradient_flow")
 
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
-# guess is right within a tenth for all five factors *per step*, and for their parts. No step is
-# special, as the question mark was in part A: each is at a hundred places of the text.
+# guess is right within a tenth for all five factors *per step*, and so are its two parts, g and
+# rms(1 − h²). Here no step is special in the way the question mark was in part A: at each step,
+# the hundred stretches are at a hundred different places of the text.
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more

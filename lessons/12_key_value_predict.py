@@ -575,9 +575,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses two other pairs. There, a state needed
-# the letter *before* to be found, but *now* to ask and to be fetched. So if the key shares a part
-# with the query or with the value, this part must hold both letters.
+# The cosines accuse query and predict. The example accuses two other pairs. There, to be found, a
+# state had to hold the letter *before*. To ask or to be fetched, it had to hold *now*. So if the
+# key shares a part with the query or with the value, this part must hold both letters.
 #
 # | suspects | accused by |
 # |---|---|
@@ -626,14 +626,12 @@ print_cuts()
 # Begin with the clearest case:
 #
 # - *Key and value: guilty,* with parts of 8. All four cuts that separate them beat all three that
-#   do not: 88 % on average, against 39 %. Ten points between two cuts may be chance, as question 3
-#   shows, but hardly this.
+#   do not: 88 % on average, against 39 %. (A difference of ten points between two cuts may be
+#   chance, but one of 49 points hardly is: answer 3.)
 # - *Query and predict: not guilty.* Take only the four cuts with key and value apart. Two of them
 #   separate query and predict, too, with 88 % on average, and two do not, with 87 %.
 # - *Query and key: not guilty.* Of the same four cuts, the two that separate them have 87 %, and
 #   the other two 88 %.
-#
-# (The three cuts with key and value together differ widely. We come back to the worst one.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
@@ -644,25 +642,26 @@ print_cuts()
 # ## The verdict: separation or length?
 #
 # Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? A fairer test compares states of equal length: 8, 16 and 26 numbers. (We
-# come back to 13, too.) At each length, we train one vector, and five of the seven cuts, with parts
-# half as long. (Means of ten seeds, recorded before; the code is in answer 4. The cuts *value
-# alone* and *key alone* were only trained with 16 numbers.) Guess: how many numbers must a part
-# have so that key and value can share it without harm?
+# make the state longer? Two comparisons are fairer: states of equal length, and models with equally
+# many parameters.
+#
+# First, equal length: 8, 16 or 26 numbers, as one uncut vector, or cut into two parts of 4, 8 or
+# 13. (Means of ten seeds, recorded before; the code is in answer 4. *Value alone* and *key alone*
+# were only trained with 16 numbers.) Guess: how many numbers must a part have so that key and value
+# can share it without harm?
 
 # %% tags=["training"]
 print_lengths()
 
 # %% [markdown]
-# At each length, none of these cuts beats the uncut vector. So at equal length, separating the
-# roles does not help. A longer state does. (With parts of 4, none of the cuts gets above the 8
-# to 9 % of the tanh layer, which has no attention.) And with parts of 13, key and value can share
-# one without harm, except if predict is alone.
+# At each length, none of these cuts beats the uncut vector. (With parts of 4, none of them gets
+# above the 8 to 9 % of the tanh layer, which has no attention.) So at equal length, separating the
+# roles does not help. A longer state does. And with parts of 13, key and value can share a part
+# without harm, except in *predict alone*.
 #
-# The test is still not quite fair, because an uncut vector has more parameters in its reader than a
-# cut state of its length. So we take one vector of 13, the longest that has fewer parameters
-# (3,245) than two parts of 8 (3,422). Guess: will it beat these cuts? The figure has ten seeds for
-# each model.
+# Second, equally many parameters: an uncut vector has more of them in its reader than a cut state
+# of its length. So we take one vector of 13, the longest that has fewer parameters (3,245) than two
+# parts of 8 (3,422). Guess: will it beat these cuts? The figure has ten seeds for each model.
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -821,8 +820,8 @@ print_wikitext()
 #    than two parts of 8. What does the cut save, and what does it cost? In the WikiText-2 models,
 #    why does three times the state cost so little?
 # 3. The order of the parts in the state should not matter. Does it? With the seeds 1 and 2, train
-#    `query predict | key value` the other way round. What does this say about differences of ten
-#    points between cuts?
+#    `query predict | key value` written as `key value | query predict`. What does this say about
+#    differences of ten points between cuts?
 # 4. The cut *predict alone* answers fewer questions than one vector of 8, although it has 8 numbers
 #    more. Why? Try two experiments: take predict away from one vector of 8
 #    (`without_predict` in `roles_parts`), and train the cut four times as long.

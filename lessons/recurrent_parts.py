@@ -129,7 +129,7 @@ def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000):
             trainer.fit(epochs=trainer.step // every + 1)
             rows.append(report_recall(trainer, share_of, gain, n))
         _, step, slopes, by_tanh, _ = min(rows, key=lambda row: row[0])
-        print(f"step {step:,}, with the lowest share, at each step back from the question mark:")
+        print(f"step {step:,}, with the lowest share; one number per step back:")
         print("  rms(1 − h²)   ", *(f"{one:.2f}" for one in slopes))
         print("  tanh, measured", *(f"{one:.2f}" for one in by_tanh))
         if rows[-1][-1] >= 0.9:
