@@ -15,7 +15,7 @@
 # 2. You derive the path of the gradient back through time.
 # 3. You predict how much of the gradient arrives where the failing network needs it.
 # 4. You give one matrix of the network a better start, and watch it learn.
-# 5. You train the network that failed for longer, and watch its gradient.
+# 5. You give the network that failed more training, and watch its gradient.
 #
 # The answer is the reason for lessons 03 and 04, and in the end for attention. Part B asks the same
 # question of a model that reads and writes text.
@@ -561,23 +561,28 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer. (The
 # sequences are new, so its answers differ slightly from those in the first table.) Every 200 steps,
-# we measure three factors per step: that of Uᵀ, that of the tanh, and that of both together. Each
-# is a geometric mean over the path, and next to it is its guess: g, rms(1 − h²), and their
-# product. A guess among the four symbols is right a quarter of the time. (The network starts below
-# that, because at first it may also name other symbols, which are never right.) Guess: what will
-# the share do?
+# we measure three factors per step back: that of Uᵀ, that of the tanh, and that of both. Each is a
+# geometric mean over the path. To its left is our guess: g for Uᵀ, rms(1 − h²) for the tanh, and
+# their product. A guess among the four symbols is right a quarter of the time. (The network starts
+# below that, because at first it may also name other symbols, which are never right.) Guess: what
+# will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! Does our guess see it coming? No. Training makes the numbers of U larger, so the gain
-# grows. But many states move close to −1 or 1, where the tanh is flat (the units *saturate*), so
-# the slopes fall. The two cancel: from step 200 to 1,000, the guess hardly changes, while the
-# measured factor falls and then climbs again. Both assumptions of the guess now fail. The last two
-# lines show the tanh at step 800: its slopes differ from step to step, and at the question mark the
-# gradient is largest where they are small (0.07 instead of 0.32). Then everything jumps: the gain
-# doubles, the share grows about a thousandfold, and the network learns the task.
+# It wakes up! Does our guess see it coming? No. Read the table by time:
+#
+# - **Steps 0 to 200.** g grows from 0.32 to 0.52. But many states move close to −1 or 1, where the
+#   tanh is flat (the units *saturate*), so rms(1 − h²) falls from 0.98 to 0.53. The two nearly
+#   cancel: their product falls only to 0.28.
+# - **Steps 200 to 1,000.** The guess hardly moves. But at step 800, the measured factor is down to
+#   0.22, because the tanh shortens the gradient more than the guess says. The last two lines show
+#   where: mostly at the question mark, the first number. There the gradient is not spread evenly,
+#   but sits in the saturated units, and the tanh leaves 0.07 of it, not 0.32.
+# - **Step 1,200.** Uᵀ makes the gradient 1.97 times as long, and g says 1.16. So the gradient now
+#   points in a special direction, one that U favours. That, more than the doubled g, makes the
+#   share jump about a thousandfold, and the network learns the task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -596,8 +601,9 @@ print_wait()
 # lowest point, with the other two 20-fold and 31-fold. Then, in four of the five networks, share
 # and answers jump within the same 200 training steps. (With seed 13, the answers get better, but
 # the share falls: answer 6.) The two networks that learn only in part are stuck afterwards, with
-# hardly any gradient again. With patience, even some networks with n = 32 learn the task (answer
-# 6). And Adam has a part in it (question 8).
+# hardly any gradient again. With patience, even one of five networks with n = 32 learns the task
+# (answer 6). And Adam matters: with plain gradient descent, at most one of the five networks with n
+# = 8 learns (question 8).
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -820,8 +826,8 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
 # guess is right within a tenth for all five factors *per step*, and so are its two parts, g and
-# rms(1 − h²). Here no step is special in the way the question mark was in part A: at each step,
-# the hundred stretches are at a hundred different places of the text.
+# rms(1 − h²). (Perhaps it holds here because no step is special. In part A, the question mark was
+# at the same step in all sequences. Here each step averages over a hundred places in the text.)
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more
@@ -908,4 +914,4 @@ show(ax, "02_gradient_flow")
 #    descent. (b) Adam divides each gradient by its usual size, so its steps are about as long for
 #    tiny gradients as for others. Is this needed? Let ε be 10⁻³ or 10⁻² instead of 10⁻⁸, so that
 #    tiny gradients make only tiny steps. (c) Does momentum help gradient descent? (Its step is the
-#    last step times the momentum, plus the usual one.)
+#    previous step times the momentum, plus the usual step.)

@@ -581,7 +581,7 @@ show(draw_cosines(seen, most, title), "12_conflict")
 #
 # | suspects | accused by |
 # |---|---|
-# | query and predict | the cosines, which are far below 0 |
+# | query and predict | the cosines, far below 0 in the vector of 8 |
 # | key and value | the example: the key needs *before*, the value *now* |
 # | query and key | the example: the query needs *now*, the key *before* |
 #
@@ -623,15 +623,15 @@ for name in ("query key value | predict", "key value predict | query", "query va
 print_cuts()
 
 # %% [markdown]
-# Begin with the clearest case:
+# The second table has the means of cuts with key and value apart and together:
 #
-# - *Key and value: guilty,* with parts of 8. All four cuts that separate them beat all three that
-#   do not: 88 % on average, against 39 %. (A difference of ten points between two cuts may be
-#   chance, but one of 49 points hardly is: answer 3.)
-# - *Query and predict: not guilty.* Take only the four cuts with key and value apart. Two of them
-#   separate query and predict, too, with 88 % on average, and two do not, with 87 %.
-# - *Query and key: not guilty.* Of the same four cuts, the two that separate them have 87 %, and
-#   the other two 88 %.
+# - *Key and value: guilty,* with parts of 8. In every column, the cuts that separate them are far
+#   above those that do not. (A difference of ten points may be chance: answer 3.)
+# - *Query and predict, query and key: not guilty,* once key and value are apart. In that row, all
+#   four means are nearly equal.
+#
+# If key and value are together, the other pairs do seem to matter. But that row has only three
+# cuts, and the worst of them, *predict alone*, is a puzzle of its own (below).
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
@@ -659,9 +659,10 @@ print_lengths()
 # roles does not help. A longer state does. And with parts of 13, key and value can share a part
 # without harm, except in *predict alone*.
 #
-# Second, equally many parameters: an uncut vector has more of them in its reader than a cut state
-# of its length. So we take one vector of 13, the longest that has fewer parameters (3,245) than two
-# parts of 8 (3,422). Guess: will it beat these cuts? The figure has ten seeds for each model.
+# Second, equally many parameters. At equal length, an uncut vector needs more of them, because its
+# matrices read the whole vector. So we take one vector of 13, the longest that has fewer parameters
+# (3,245) than two parts of 8 (3,422). Guess: will it beat these cuts? The figure has ten seeds for
+# each model.
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -687,7 +688,7 @@ show(draw_ten_seeds(), "12_ten_seeds")
 #   away from one vector of 8, it does worse with nine of ten seeds. (But that removes all of
 #   predict, not only its gradient.) If the others do need the gradient of predict, the cosines
 #   accused a helper!
-# - Why can query and key share 8 numbers, and key and value cannot? Judging by the letters that
+# - Once key and value are apart, why can query and key share 8 numbers? Judging by the letters that
 #   each role needs, *key alone* should be the best cut, because only the key needs *before*. But
 #   with 82 % it is fourth. And *value alone*, in which query and key share a part, is one of the
 #   two best.

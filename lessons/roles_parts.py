@@ -180,13 +180,14 @@ def print_cuts():
         where = ("apart" if is_apart(name, pair) else "together" for pair in SUSPECTS)
         print(f"  {label(name):<45}  {mean[name]:3.0f}%  ", *(f"{word:<16}" for word in where),
               f"{failures(name):>7}")
-    fair = [name for name in mean if is_apart(name, ("key", "value"))]
-    for pair, among, note in ((("key", "value"), mean, "all cuts"),
-                              (("query", "predict"), fair, "key and value apart"),
-                              (("query", "key"), fair, "key and value apart")):
-        apart, together = (np.mean([mean[name] for name in among if is_apart(name, pair) == where])
-                           for where in (True, False))
-        print(f"  {' and '.join(pair):<18} apart {apart:.0f}%, together {together:.0f}%   ({note})")
+    print(f"\n  {'means':<24} query and predict   query and key")
+    print(f"  {'':<24} apart    together   apart    together")
+    for is_guilty_apart in (True, False):
+        row = [name for name in mean if is_apart(name, ("key", "value")) == is_guilty_apart]
+        means = [np.mean([mean[name] for name in row if is_apart(name, pair) == where])
+                 for pair in (("query", "predict"), ("query", "key")) for where in (True, False)]
+        print(f"  key and value {'apart' if is_guilty_apart else 'together':<10}",
+              "".join(f"{f'{one:.0f}%':<{width}}" for one, width in zip(means, (9, 11, 9, 8))))
 
 
 def is_apart(name, pair):
