@@ -441,7 +441,8 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. Over k steps, we raise it to the power k. That
-# is bold: at every step, the gradient must be spread evenly, and the slopes must have the same rms.
+# is bold: it assumes that at every step, the gradient points in no special direction and is spread
+# evenly, and that the slopes have the same rms.
 #
 # In all networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
@@ -561,28 +562,31 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer. (The
 # sequences are new, so its answers differ slightly from those in the first table.) Every 200 steps,
-# we measure three factors per step back: that of Uᵀ, that of the tanh, and that of both. Each is a
-# geometric mean over the path. To its left is our guess: g for Uᵀ, rms(1 − h²) for the tanh, and
-# their product. A guess among the four symbols is right a quarter of the time. (The network starts
-# below that, because at first it may also name other symbols, which are never right.) Guess: what
-# will the share do?
+# we measure three factors per step back, as geometric means over the path: that of Uᵀ, that of the
+# tanh, and that of both. The table has a pair of columns for each, with our guess on the left and
+# the measured factor on the right. Picking one of the four symbols is right a quarter of the time.
+# (The network starts below that, because at first it may also name other symbols, which are never
+# right.) Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! Does our guess see it coming? No. Read the table by time:
+# It wakes up! Does our guess see it coming? Hardly. Read the table by time (on another processor,
+# the numbers may differ):
 #
 # - **Steps 0 to 200.** g grows from 0.32 to 0.52. But many states move close to −1 or 1, where the
 #   tanh is flat (the units *saturate*), so rms(1 − h²) falls from 0.98 to 0.53. The two nearly
 #   cancel: their product falls only to 0.28.
 # - **Steps 200 to 1,000.** The guess hardly moves. But at step 800, the measured factor is down to
 #   0.22, because the tanh shortens the gradient more than the guess says. The last two lines show
-#   where: mostly at the question mark, the first number. There the gradient is not spread evenly,
-#   but sits in the saturated units, and the tanh leaves 0.07 of it, not 0.32.
-# - **Step 1,200.** Uᵀ makes the gradient 1.97 times as long, and g says 1.16. So the gradient now
-#   points in a special direction, one that U favours. That, more than the doubled g, makes the
-#   share jump about a thousandfold, and the network learns the task.
+#   where: mostly at the question mark, where the way back begins (the leftmost number). There the
+#   gradient is not spread evenly, but sits in the saturated units, and the tanh leaves 0.07 of it,
+#   not 0.32.
+# - **Step 1,200.** Since step 1,000, g has grown from 0.51 to 1.16. And Uᵀ makes the gradient
+#   longer than g says, 1.97 times: it points in a special direction, one that U favours. The
+#   flatter tanh takes a third of this back. Together, the factor per step is more than twice as
+#   large, over nine steps about a thousand times, and the network learns the task.
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -603,7 +607,7 @@ print_wait()
 # the share falls: answer 6.) The two networks that learn only in part are stuck afterwards, with
 # hardly any gradient again. With patience, even one of five networks with n = 32 learns the task
 # (answer 6). And Adam matters: with plain gradient descent, at most one of the five networks with n
-# = 8 learns (question 8).
+# = 8 learns, whichever of four learning rates we try (question 8).
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -708,7 +712,7 @@ assert network < pairs - 0.9
 # ### What becomes of its gradient
 #
 # The model's windows let the gradient go back up to 50 steps. What is left of it on the way? The
-# factor per step, we guessed, is g · rms(1 − h²). What has training made of g?
+# factor per step, we guessed, is g · rms(1 − h²). What has training done to g?
 
 # %% tags=["training"]
 trained = model.cells.cells[0]
@@ -826,8 +830,8 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
 # guess is right within a tenth for all five factors *per step*, and so are its two parts, g and
-# rms(1 − h²). (Perhaps it holds here because no step is special. In part A, the question mark was
-# at the same step in all sequences. Here each step averages over a hundred places in the text.)
+# rms(1 − h²). (Perhaps it holds here because no step stands out. In part A, every sequence had its
+# question mark at the same step. Here the hundred texts are at a hundred different places.)
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more

@@ -7,7 +7,7 @@ product into several such small products. It lays out blocks of W contiguously, 
 products. Lesson 14 measures the difference.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ ROWS = (16, 32, 64)     # each set of panels is for at most one of these numbers
 PAGE = 4096         # bytes; columns of W this far apart share few lines of the cache
 LINE = 64           # bytes of a line of the cache, which is also as wide as a register
 STEPS = 4           # fewest products for which copying W into panels pays off
-LARGE = 1 << 19     # numbers in W for which processes divide columns instead of rows
+LARGE = 1 << 19     # numbers in W from which on processes divide columns instead of rows
 
 _laid_out = ContextVar("laid_out", default=None)
 _division = ContextVar("division", default=(1, None))
@@ -63,18 +63,16 @@ def fixed_weights():
 
 @contextmanager
 def divided_rows(shares, group=None):
-    """Context manager in which rows are one of the equal `shares` of a batch, for `few_rows`.
+    """Context manager in which the rows of `few_rows` are one of the `shares` of a batch.
 
-    group: the ProcessGroup that computes the shares, or None. Results do not depend on it.
+    group: the ProcessGroup that computes the shares, or None. Results do not depend on it, if every
+    W holds the same numbers in all processes.
     """
     token = _division.set((shares, group))
-    if group is not None:
-        group.begin()
     try:
-        yield
+        with nullcontext() if group is None else group.task():
+            yield
     finally:
-        if group is not None:
-            group.leave()
         _division.reset(token)
 
 
@@ -92,14 +90,14 @@ def few_rows(W, rows, steps=1):
             return W
         return aligned(W) if rows * W.size <= SMALL else np.ascontiguousarray(W)
     shares, group = _division.get()
-    are_divided = W.size >= LARGE and rows * shares <= ROWS[-1]
-    most = next(most for most in ROWS if (rows * shares if are_divided else rows) <= most)
+    by_columns = W.size >= LARGE and rows * shares <= ROWS[-1]
+    most = next(most for most in ROWS if (rows * shares if by_columns else rows) <= most)
     if laid_out is None:
         return Panels(W, most)
     key = W.__array_interface__["data"][0], W.shape, W.strides, most
     with _lock:
         if key not in laid_out:     # W is kept, so that no other array can take its address
-            together = are_divided and group is not None
+            together = by_columns and group is not None
             laid_out[key] = group.lay_out(W, rows, most) if together else Panels(W, most), W
     return laid_out[key][0]
 

@@ -7,7 +7,10 @@ in the column-parallel layers of Shoeybi et al. 2019 (Megatron-LM, section 3).
 """
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
 
 import numpy as np
 
@@ -16,72 +19,85 @@ from numpy_attention.module import Array
 from numpy_attention.products import WIDTH, Panels
 
 SIZE = 1 << 22          # bytes of shared memory for the x of a product, and as many for its result
-SPINS = 1000            # checks of another process before this one lets other programs run
+SPINS = 1000            # checks of the others, between two looks at the pipes
 BARRIERS = 1 << 32      # exceeds the number of barriers in one task
 
 
 class ProcessGroup:
     """`count` processes that compute products together, and the memory that they share for them.
 
-    They work on one task after another, such as the gradient of a batch. In a task, all processes
-    must compute the same products, with equal shapes and in the same order. If they do not, or if
-    one of them ends, each computes the rest of its products alone, with bit-identical results.
-    shared_zeros: like `np.zeros_like` for flat arrays, but in memory that forked processes share.
+    They work on one task after another, such as the gradient of a batch. As long as they ask for
+    the same products, with equal shapes and in the same order, they compute them together. If they
+    do not, or if one of them ends, each computes the rest of the task alone, with bit-identical
+    results. A matrix must hold the same numbers in all processes, as parameters do.
 
-    Only the kernels for which `Panels` exist are used here. They run on x86 alone, where a process
+    shared_zeros: like `np.zeros_like` for flat arrays, but in memory that forked processes share.
+    pipes: a list of the pipes to other processes. One that can be read means that a process has
+    finished its work, or has ended.
+
+    Only the kernels for which `Panels` exist are used here. They exist only on x86, where a process
     sees the writes of another in the order in which they were made.
     """
 
-    def __init__(self, count: int, shared_zeros: Callable[[Array], Array]) -> None:
+    def __init__(self, count: int, shared_zeros: Callable[[Array], Array],
+                 pipes: list[Connection]) -> None:
         self.count = count
         self.rank = 0
-        self.is_broken: Callable[[], bool] = bool       # whether another process has ended
-        self.task = 0           # number of the current task, counted from 1
+        self.pipes = pipes
+        self.number = 0         # of the current task, counted from 1
         self.barrier = 0        # number of the last barrier; it grows from task to task
-        numbers = [shared_zeros(np.empty(count, np.int64)).data for _ in range(5)]
-        self._reached = numbers[0]      # the last barrier that each process has reached
-        self._computed = numbers[1]     # the last barrier after which it has computed its columns
-        self._left = numbers[2]         # the last task in which it computes alone
-        # hashes of what it computes after even and odd barriers: it may be one barrier ahead
-        self._keys = numbers[3:]
+        # numbers of each process: the last barrier that it has reached, and that after which it has
+        # computed its columns; the last task in which it computes alone; hashes of what it wants to
+        # compute after even and odd barriers, because it may be one barrier ahead of others
+        self._reached, self._computed, self._alone, *self._hashes = (
+            shared_zeros(np.empty(count, np.int64)).data for _ in range(5))
         self._x, self._y = (shared_zeros(np.empty(SIZE, np.uint8)) for _ in range(2))
 
-    def begin(self) -> None:
-        """Begin the next task. Every process must do so."""
-        self.task += 1
-        self.barrier = self.task * BARRIERS
+    @contextmanager
+    def task(self) -> Iterator[None]:
+        """Context manager for a task, which begins when all processes have ended the last one."""
+        self.number += 1
+        self.barrier = self.number * BARRIERS
+        self._owner = os.getpid(), threading.get_ident()
+        try:
+            yield
+        finally:
+            self.leave()
 
     def leave(self) -> None:
-        """Compute alone until the next task, so that no process waits for this one."""
-        self._left[self.rank] = self.task
+        """Compute alone until the next task. The others notice, and do so too."""
+        self._alone[self.rank] = self.number
 
     @property
     def is_alone(self) -> bool:
-        """Whether this process computes alone until the next task."""
-        return self._left[self.rank] == self.task
+        """Whether to compute alone: after `leave`, and in processes or threads that a task starts.
+        """
+        own = self._owner == (os.getpid(), threading.get_ident())
+        return self._alone[self.rank] == self.number or not own
 
     def agrees(self, *key: object) -> bool:
         """Wait for all processes at a barrier, and return whether all of them pass the same key."""
         self.barrier += 1
-        keys = self._keys[self.barrier % 2]
-        keys[self.rank] = hash(key)
+        hashes = self._hashes[self.barrier % 2]
+        hashes[self.rank] = hash(key)
         self._reached[self.rank] = self.barrier
-        if self._wait(self._reached) and len(set(keys)) == 1:
-            return True
-        self.leave()
-        return False
+        if not self._wait(self._reached):
+            return False
+        if len(set(hashes)) > 1:
+            self.leave()
+        return not self.is_alone
 
     def _wait(self, numbers: memoryview) -> bool:
-        """Wait until the numbers of all processes are `barrier`; return False if one has left."""
-        for k in range(self.count):
-            spins = 0
-            while numbers[k] < self.barrier:
-                spins += 1
-                gone = self._left[k] >= self.task or spins % SPINS == 0 and self.is_broken()
-                if gone and numbers[k] < self.barrier:
-                    return False
-                if spins > SPINS:
-                    os.sched_yield()
+        """Wait until the numbers of all processes are `barrier`; leave if one of them has left."""
+        spins = 0
+        while min(numbers) < self.barrier:
+            spins += 1
+            ended = max(self._alone) >= self.number or spins % SPINS == 0 and wait(self.pipes, 0)
+            if ended and min(numbers) < self.barrier:       # it has not merely finished before us
+                self.leave()
+                return False
+            if spins > SPINS:
+                os.sched_yield()        # other programs need the processor
         return True
 
     def lay_out(self, W: Array, rows: int, most: int) -> "Panels | ColumnParallel":
@@ -89,31 +105,28 @@ class ProcessGroup:
 
         rows: the number of rows of each process. most: the argument `rows` of Panels.
         """
-        fits = self.count * rows * max(W.shape) * W.itemsize <= SIZE
-        wide = W.shape[1] >= self.count * WIDTH
-        if fits and wide and not self.is_alone:
-            if self.agrees(W.ctypes.data, W.strides, W.shape, rows):
-                return ColumnParallel(W, most, self)
+        can = most * max(W.shape) * 8 <= SIZE and W.shape[1] >= self.count * WIDTH
+        if can and not self.is_alone and self.agrees(W.ctypes.data, W.strides, W.shape, rows):
+            return ColumnParallel(W, most, self)
         return Panels(W, most)
 
-    def product(self, x: Array, divided: "ColumnParallel") -> Array | None:
-        """Return x W of a divided W, or None if this process must compute it alone."""
+    def product(self, x: Array, one: "ColumnParallel") -> Array | None:
+        """Return x @ one, or None if this process must compute it alone."""
+        K, N = one.W.shape
+        if x.shape[1:] != (K,):
+            self.leave()        # the product alone raises the error
         if self.is_alone:
             return None
-        K, N = divided.W.shape
         rows = self.count * len(x)
         xs = self._x.view(x.dtype)[:rows * K].reshape(rows, K)      # of all processes
         ys = self._y.view(x.dtype)[:rows * N].reshape(rows, N)
-        mine = share_of(rows, self.rank, self.count)
+        mine = slice(self.rank * len(x), (self.rank + 1) * len(x))
         xs[mine] = x
-        if not self.agrees(divided.key, len(x)):
+        if not self.agrees(one.number, len(x), x.itemsize):
             return None
-        divided.panels.multiply(xs, ys[:, divided.columns])
+        one.panels.multiply(xs, ys[:, one.columns])
         self._computed[self.rank] = self.barrier
-        if self._wait(self._computed):
-            return ys[mine].copy()
-        self.leave()
-        return None
+        return ys[mine].copy() if self._wait(self._computed) else None
 
 
 class ColumnParallel:
@@ -128,18 +141,22 @@ class ColumnParallel:
         self.W = W
         self.rows = rows
         self.group = group
-        self.key = group.barrier        # the same in all processes, which have just agreed
+        self.number = group.barrier     # the same in all processes, which have just agreed
         N = W.shape[1]
         panels = share_of(N // WIDTH, group.rank, group.count)
         is_last = group.rank == group.count - 1
         self.columns = slice(panels.start * WIDTH, N if is_last else panels.stop * WIDTH)
         self.panels = Panels(W[:, self.columns], rows)
-        self._alone: Panels | None = None
+        self._all: Panels | None = None
 
     def __rmatmul__(self, x: Array) -> Array:
         """Return the product x W, with or without the other processes."""
-        y = self.group.product(x, self)
+        try:
+            y = self.group.product(x, self)
+        except BaseException:
+            self.group.leave()      # so that no process waits for this one
+            raise
         if y is None:
-            self._alone = self._alone or Panels(self.W, self.rows)
-            y = x @ self._alone
+            self._all = self._all or Panels(self.W, self.rows)
+            y = x @ self._all
         return y

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 import numpy as np
@@ -78,8 +78,7 @@ class Processes(Threads):
         # numbers of messages that each process has sent (shared), and that this one has received
         self._sent = shared_copy(np.zeros(self.count, np.int64))
         self._received = [0] * self.count
-        self.group = ProcessGroup(self.count, shared_zeros)
-        self.group.is_broken = lambda: bool(wait(self._pipes, 0))
+        self.group = ProcessGroup(self.count, shared_zeros, self._pipes)
         for stream in (sys.stdout, sys.stderr):     # or each process would write its buffer
             with suppress(Exception):
                 stream.flush()
@@ -116,7 +115,7 @@ class Processes(Threads):
             self.rank = self.group.rank = rank
             for other in [mine, *self._pipes]:  # or the end of a process would go unnoticed
                 other.close()
-            self._pipes = [theirs]
+            self._pipes[:] = [theirs]
             gc.freeze()             # or each collection would copy the pages of all its objects
             for number in SIGNALS:  # the first process handles them for all
                 signal.signal(number, signal.SIG_IGN)

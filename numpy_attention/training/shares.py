@@ -40,7 +40,7 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
-    group = pool.group if len(mine) == pool.count else None
+    group = None if batch.size % pool.count else pool.group     # which needs equal shares
 
     def part(k: int) -> tuple[Any, State] | None:
         if k >= len(mine):
