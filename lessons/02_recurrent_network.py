@@ -15,7 +15,7 @@
 # 2. You derive the path of the gradient back through time.
 # 3. You predict how much of the gradient arrives where the failing network needs it.
 # 4. You give one matrix of the network a better start, and watch it learn.
-# 5. You give the network that failed more training, and watch its gradient.
+# 5. You train the failed network for longer, and watch its gradient.
 #
 # The answer is the reason for lessons 03 and 04, and in the end for attention. Part B asks the same
 # question of a model that reads and writes text.
@@ -488,7 +488,7 @@ def share_at_first(model, n):
     ignored = model.output.zeros_like()                         # ∂L/∂(the output's parameters)
     _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
     share, by_tanh, hs = gradient_back(cell, xs, start, dlast)
-    slopes = 1 - hs[:0:-1]**2                                   # on the path, from h_{n+2} to h_2
+    slopes = 1 - hs[:0:-1]**2                                   # on the path; h_1 is its end
     guess = (gain(cell.U) * rms(slopes)) ** (n + 1)
     return guess, share[n + 1], [rms(one) for one in slopes], by_tanh[:n + 1]
 
@@ -561,32 +561,26 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 #
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer. (The
-# sequences are new, so its answers differ slightly from those in the first table.) Every 200 steps,
-# we measure three factors per step back, as geometric means over the path: that of Uᵀ, that of the
-# tanh, and that of both. The table has a pair of columns for each, with our guess on the left and
-# the measured factor on the right. Picking one of the four symbols is right a quarter of the time.
-# (The network starts below that, because at first it may also name other symbols, which are never
-# right.) Guess: what will the share do?
+# sequences are new, so its answers differ slightly from those in the first table.) After every 200
+# training steps, we measure by what factor one step back changes the gradient (the geometric mean
+# over the path), the share of the gradient, and the answers. Picking one of the four symbols is
+# right a quarter of the time. (The network starts below that, because at first it may also name
+# other symbols, which are never right.) Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! Does our guess see it coming? Hardly. Read the table by time (on another processor,
-# the numbers may differ):
+# It wakes up! At first, the share sinks even further. Then it climbs, about twentyfold by step
+# 1,000, while the answers are still guesses. And then share and answers jump together. (On another
+# processor, the numbers may differ.)
 #
-# - **Steps 0 to 200.** g grows from 0.32 to 0.52. But many states move close to −1 or 1, where the
-#   tanh is flat (the units *saturate*), so rms(1 − h²) falls from 0.98 to 0.53. The two nearly
-#   cancel: their product falls only to 0.28.
-# - **Steps 200 to 1,000.** The guess hardly moves. But at step 800, the measured factor is down to
-#   0.22, because the tanh shortens the gradient more than the guess says. The last two lines show
-#   where: mostly at the question mark, where the way back begins (the leftmost number). There the
-#   gradient is not spread evenly, but sits in the saturated units, and the tanh leaves 0.07 of it,
-#   not 0.32.
-# - **Step 1,200.** Since step 1,000, g has grown from 0.51 to 1.16. And Uᵀ makes the gradient
-#   longer than g says, 1.97 times: it points in a special direction, one that U favours. The
-#   flatter tanh takes a third of this back. Together, the factor per step is more than twice as
-#   large, over nine steps about a thousand times, and the network learns the task.
+# Our guess of the factor sees little of this. Training makes g larger, but many states move close
+# to −1 or 1, where the tanh is flat (the units *saturate*), so the slopes fall, and g · rms(1 − h²)
+# stays near 0.3 until the jump. It misses the low, because the gradient is not spread evenly any
+# more: at the question mark, most of it sits in saturated units. And it misses the height of the
+# jump, because the gradient then points in a special direction, which Uᵀ lengthens more than g
+# says. (Answer 6 measures both.)
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -603,11 +597,8 @@ print_wait()
 # a network can get out of a vanished gradient. Look at the order. At first, the share falls. While
 # the answers are still guesses, it climbs again: with three seeds more than 500-fold from its
 # lowest point, with the other two 20-fold and 31-fold. Then, in four of the five networks, share
-# and answers jump within the same 200 training steps. (With seed 13, the answers get better, but
-# the share falls: answer 6.) The two networks that learn only in part are stuck afterwards, with
-# hardly any gradient again. With patience, even one of five networks with n = 32 learns the task
-# (answer 6). And Adam matters: with plain gradient descent, at most one of the five networks with n
-# = 8 learns, whichever of four learning rates we try (question 8).
+# and answers jump within the same 200 training steps. Why does the share climb? Adam has a part in
+# it (question 8), but we do not know the whole answer.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -830,8 +821,7 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
 # guess is right within a tenth for all five factors *per step*, and so are its two parts, g and
-# rms(1 − h²). (Perhaps it holds here because no step stands out. In part A, every sequence had its
-# question mark at the same step. Here the hundred texts are at a hundred different places.)
+# rms(1 − h²). In part A it failed during training, so check it each time.
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
 # *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more
