@@ -562,10 +562,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer. (The
 # sequences are new, so its answers differ slightly from those in the first table.) After every 200
-# training steps, we measure by what factor one step back changes the gradient (the geometric mean
-# over the path), the share of the gradient, and the answers. Picking one of the four symbols is
-# right a quarter of the time. (The network starts below that, because at first it may also name
-# other symbols, which are never right.) Guess: what will the share do?
+# training steps, we measure the factor per step back (the geometric mean over the path), the share
+# that arrives, and the right answers. Picking one of the four symbols is right a quarter of the
+# time. (The network starts below that, because at first it may also name other symbols, which are
+# never right.) Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -575,12 +575,12 @@ watch_recall(share_at_first, gain)
 # 1,000, while the answers are still guesses. And then share and answers jump together. (On another
 # processor, the numbers may differ.)
 #
-# Our guess of the factor sees little of this. Training makes g larger, but many states move close
-# to −1 or 1, where the tanh is flat (the units *saturate*), so the slopes fall, and g · rms(1 − h²)
-# stays near 0.3 until the jump. It misses the low, because the gradient is not spread evenly any
-# more: at the question mark, most of it sits in saturated units. And it misses the height of the
-# jump, because the gradient then points in a special direction, which Uᵀ lengthens more than g
-# says. (Answer 6 measures both.)
+# Does our guess see it coming? Look at g: training makes U larger. But look at rms(1 − h²), too:
+# many states move close to −1 or 1, where the tanh is flat (the units *saturate*). So the product
+# of the two stays near 0.3 until the jump. At step 800, it does not fall to 0.22, as the measured
+# factor does, because the gradient is not spread evenly any more: at the question mark, most of it
+# sits in saturated units. At step 1,200, it says 0.41 where we measure 0.66, because the gradient
+# now points in a direction that Uᵀ lengthens by more than g. (The end of answer 6 measures both.)
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -597,8 +597,9 @@ print_wait()
 # a network can get out of a vanished gradient. Look at the order. At first, the share falls. While
 # the answers are still guesses, it climbs again: with three seeds more than 500-fold from its
 # lowest point, with the other two 20-fold and 31-fold. Then, in four of the five networks, share
-# and answers jump within the same 200 training steps. Why does the share climb? Adam has a part in
-# it (question 8), but we do not know the whole answer.
+# and answers jump within the same 200 training steps. (With seed 13, the answers get better while
+# the share falls: answer 6.) Why does the share climb? Adam has a part in it (question 8), but we
+# do not know the whole answer.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.

@@ -126,8 +126,8 @@ def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000, d
             print("           Uᵀ per step            tanh per step")
             print("  step      g  measured  rms(1 − h²)  measured")
         else:
-            print("         factor per step     share of      right")
-            print("  step   guessed  measured   gradient    answers")
+            print("                            factor per step     share of      right")
+            print("  step      g  rms(1 − h²)  guessed  measured   gradient    answers")
         rows = [report_recall(trainer, share_of, gain, n, details)]
         while rows[-1][-1] < 0.9 and trainer.step < most:
             trainer.train = Recall(n, every, rng)           # new sequences
@@ -157,8 +157,8 @@ def report_recall(trainer, share_of, gain, n, details):
         print(f"{trainer.step:>6,} {g:>6.2f} {measured / tanh:>9.2f} {guessed / g:>12.2f} "
               f"{tanh:>9.2f}", flush=True)
     else:
-        print(f"{trainer.step:>6,} {guessed:>9.2f} {measured:>9.2f} {share:>10.1g} {right:>10.2f}",
-              flush=True)
+        print(f"{trainer.step:>6,} {g:>6.2f} {guessed / g:>12.2f} {guessed:>8.2f} "
+              f"{measured:>9.2f} {share:>10.1g} {right:>10.2f}", flush=True)
     return share, trainer.step, slopes, by_tanh, right
 
 
