@@ -552,10 +552,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # one learns. Across n, shares mislead. A share of 0.004 is usually enough at n = 4 (U small), but
 # 0.23 is usually not enough at n = 16 (U orthogonal). Longer tasks may be harder for other reasons.
 #
-# Even at the same n, the gradient need not be the only reason. The product of the matrices J_t
-# works in both directions. Backward, it carries the gradient. Forward, it carries the symbol: a
-# different first symbol changes h_1, and the product decides how much of this change is left in
-# h_T. So a start that preserves the gradient also preserves the symbol.
+# Even at the same n, the gradient need not be the only reason why more networks learn. The product
+# of the matrices J_t works in both directions. Backward, it carries the gradient. Forward, it
+# carries the symbol: a different first symbol changes h_1, and the product decides how much of this
+# change is left in h_T. So a start that preserves the gradient also preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -575,12 +575,13 @@ watch_recall(share_at_first, gain)
 # 1,000, while the answers are still guesses. And then share and answers jump together. (On another
 # processor, the numbers may differ.)
 #
-# Does our guess see it coming? Look at g: training makes U larger. But look at rms(1 − h²), too:
-# many states move close to −1 or 1, where the tanh is flat (the units *saturate*). So the product
-# of the two stays near 0.3 until the jump. At step 800, it does not fall to 0.22, as the measured
-# factor does, because the gradient is not spread evenly any more: at the question mark, most of it
-# sits in saturated units. At step 1,200, it says 0.41 where we measure 0.66, because the gradient
-# now points in a direction that Uᵀ lengthens by more than g. (The end of answer 6 measures both.)
+# Does our guess see it coming? No. Training makes U larger, and g grows. But many numbers of the
+# states move close to −1 or 1, where the tanh is flat (the units *saturate*), so rms(1 − h²) falls,
+# and the product of the two stays near 0.3 until the jump. At step 800, the measured factor is down
+# to 0.22, but the guess is 0.29. It assumes that the gradient is spread evenly, and now most of it
+# sits in saturated units, at the question mark. At step 1,200, we measure 0.66, but the guess is
+# 0.41: the gradient now points in a direction that Uᵀ lengthens by more than g. (The end of answer
+# 6 measures both.)
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
