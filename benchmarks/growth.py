@@ -59,10 +59,10 @@ CURVES = {
 def measured(names, options):
     """Measure, print and record a line per point, with the seconds of each round on both sides."""
     lines = []
-    batch = {"batch": options.batch} if options.batch else {}
     other = Side("theirs", "sides.ours", options.against.resolve()) if options.against else SIDES[1]
     for name in names:
         values = CURVES[name].values
+        batch = {"batch": options.batch} if options.batch and name != "batch" else {}
         for value in values[:2] if options.quick else values:
             for threads in THREADS:
                 _, seconds = measure([SIDES[0], other], CURVES[name].size(value) | batch,
@@ -131,7 +131,7 @@ def main(arguments=None):
                         help=f"comma-separated: {', '.join(CURVES)}")
     parser.add_argument("--quick", action="store_true", help="two points per curve, two rounds")
     parser.add_argument("--json", help="append one JSON line per point to this file")
-    parser.add_argument("--batch", type=int, metavar="B", help="rows of a batch in each curve")
+    parser.add_argument("--batch", type=int, metavar="B", help="rows, except in the curve batch")
     parser.add_argument("--against", type=Path, metavar="PATH",
                         help="time another checkout of this package instead of PyTorch")
     parser.add_argument("--measured", type=Path, metavar="FILE",

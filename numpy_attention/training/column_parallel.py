@@ -1,7 +1,7 @@
 """Column-parallel products: each process of a pool computes some columns of x W for all rows.
 
 Usually each process computes some rows of the batch, so each reads the whole recurrent matrix U at
-every time step. If U does not fit into a processor's own cache, reading it takes most of the time.
+every time step. If U does not fit into a processor's own cache, reading it takes much of the time.
 Here a process reads only its own columns of U, and multiplies the rows of all processes by them, as
 in the column-parallel layers of Shoeybi et al. 2019 (Megatron-LM, section 3).
 """
@@ -70,8 +70,7 @@ class ProcessGroup:
 
     @property
     def is_alone(self) -> bool:
-        """Whether to compute alone: after `leave`, and in processes or threads that a task starts.
-        """
+        """Whether to compute alone: after `leave`, and in processes or threads of the task."""
         own = self._owner == (os.getpid(), threading.get_ident())
         return self._alone[self.rank] == self.number or not own
 
