@@ -25,8 +25,8 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (Pairs, answered, check_same, draw_answers, draw_cosines, draw_cuts,
-                         draw_ten_seeds, label, possible, print_cosines, print_cuts, print_lengths,
-                         print_ten_seeds, print_wikitext, terms_of, text_of, train_pairs)
+                         draw_ten_seeds, label, possible, print_cosines, print_ten_seeds,
+                         print_wikitext, terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -616,23 +616,33 @@ for name in ("query key value | predict", "key value predict | query", "query va
 
 # %% [markdown]
 # With some of the cuts, the three seeds differ widely, so ten seeds must decide. (Recorded before;
-# the code is in answer 3.) Here are the means of all seven cuts, with one column for each pair of
-# suspects:
+# the code is in answer 3.)
+#
+# The figure also shows what happens without a cut, because there is still the other question: did
+# the parts help because they separate the roles, or because they make the state longer? One vector
+# of 16 is as long as two parts of 8, but it has more parameters, because its matrices read the
+# whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than two
+# parts of 8 (3,422). Guess: will it beat some of the cuts, or all?
 
 # %% tags=["training"]
-print_cuts()
+print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
+print_ten_seeds()
+show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# Each number in the second table is the mean of the cuts that fit its row and its column:
+# *Key and value are guilty:* they should not share 8 numbers. Each cut that separates them (82 to 93
+# % on average) beats each cut that does not (7 to 63 %).
 #
-# - *Key and value: guilty,* with parts of 8. In every column, the cuts that separate them are far
-#   above those that do not. (A difference of ten points may be chance: answer 3.)
-# - *Query and predict, query and key: not guilty,* once key and value are apart. In that row, all
-#   four means are nearly equal.
+# *The other two pairs are not guilty,* once key and value are apart. Four cuts into two parts
+# separate key and value. Whether they also separate another pair makes no difference:
 #
-# If key and value are together, the other pairs do seem to matter: then separating query and key
-# helps (54 % against 7 %), and separating query and predict does harm (26 % against 63 %). But that
-# row has only three cuts, and the worst of them, *predict alone*, is a puzzle of its own (below).
+# | mean of each cut, in % | this pair is apart, too | this pair is together |
+# |---|---|---|
+# | query · predict | query with value 93, query with key 83 | value alone 93, key alone 82 |
+# | query · key | query with value 93, key alone 82 | value alone 93, query with key 83 |
+#
+# (The difference of ten points between single cuts may be chance: answer 3. While key and value are
+# together, the other pairs may matter, but three cuts are too few to tell.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
@@ -642,44 +652,15 @@ print_cuts()
 #
 # ## The verdict: separation or length?
 #
-# Now to the other question: did the parts help because they separate the roles, or because they
-# make the state longer? Two comparisons are fairer: states of equal length, and models with equally
-# many parameters.
+# At equal length, one vector of 16 beats every cut. With fewer parameters, one vector of 13 beats
+# every cut on average, too. (The best cut, *query with value*, is as good or better with eight of
+# the ten seeds, but one seed pulls its mean down.) So, on this task:
 #
-# First, equal length: 8, 16 or 26 numbers, as one uncut vector, or cut into two parts of 4, 8 or
-# 13. (Means of ten seeds, recorded before; the code is in answer 4. *Value alone* and *key alone*
-# were only trained with 16 numbers.) Guess: how many numbers must a part have so that key and value
-# can share it without harm?
-
-# %% tags=["training"]
-print_lengths()
-
-# %% [markdown]
-# At each length, none of these cuts beats the uncut vector. (With parts of 4, none of them gets
-# above the 8 to 9 % of the tanh layer, which has no attention.) So at equal length, separating the
-# roles does not help. A longer state does. And with parts of 13, key and value can share a part
-# without harm, except in *predict alone*.
-#
-# Second, equally many parameters. At equal length, an uncut vector needs more of them, because its
-# matrices read the whole vector. So we take one vector of 13, the longest that has fewer parameters
-# (3,245) than two parts of 8 (3,422). Guess: will it beat these cuts? The figure has ten seeds for
-# each model.
-
-# %% tags=["training"]
-print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
-print_ten_seeds()
-show(draw_ten_seeds(), "12_ten_seeds")
-
-# %% [markdown]
-# On average, the vector of 13 does beat these cuts. The best cut, *query with value*, is as good or
-# better with eight of the ten seeds, but one seed that fails (below 70 %) pulls its mean down. So,
-# on this task:
-#
-# 1. **No cut is needed.** With 16 numbers, one vector is better than every cut with parts of 8.
-#    With 13, it is as good as the best cut, and none of its seeds fails. So if you cut a state,
-#    compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** With parts of 8, keep key and value apart: the means are
-#    then 82 to 93 %, and otherwise 7 to 63 %.
+# 1. **No cut is needed.** The parts helped because they make the state longer. In a vector that is
+#    long enough, one and the same vector serves as key and value. So if you cut a state, compare it
+#    with an uncut vector that has as many parameters.
+# 2. **If you cut, it matters where.** 8 numbers are too few for key and value together. (13 are
+#    enough: question 4.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # And here is what we do not know:
@@ -755,7 +736,7 @@ print("the 4-gram: outputs and gradients equal the library's")
 
 # %% [markdown]
 # On pairs, the 4-gram hardly has a chance: the answer is nearly always further back than two steps
-# (question 7).
+# (question 8).
 #
 # ### Real text
 #
@@ -780,10 +761,10 @@ print_wikitext()
 # also end in a tanh. So does the 4-gram, yet with two of the three seeds it is close to the LSTM.
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
-# (Their state is longer, too: 291 numbers instead of 103.) But with two of the three seeds, the
-# 4-gram, which has no attention, beats them. (With the third, it is worse than the tanh layer.) So
-# on this text, attention does not pay. The paper's text and models were larger, so this does not
-# refute it.
+# (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
+# beats them with two of the three seeds. (With the third, it does so badly that three parts win by
+# 2 points on average.) And both are behind the LSTM on average. So on this text, attention does not
+# pay. The paper's text and models were larger, so this does not refute it.
 
 # %% [markdown]
 # ## What others call it
@@ -824,24 +805,25 @@ print_wikitext()
 # 3. The order of the parts in the state should not matter. Does it? With the seeds 1 and 2, train
 #    `query predict | key value` written as `key value | query predict`. What does this say about
 #    differences of ten points between cuts?
-# 4. The cut *predict alone* answers fewer questions than one vector of 8, although it has 8 numbers
-#    more. Why? Try two experiments: take predict away from one vector of 8
-#    (`without_predict` in `roles_parts`), and train the cut four times as long.
-# 5. Three questions on directions. (a) Are strong conflicts of key and value hidden behind their
-#    mean cosine? Compare the mean *size* of their cosines, without the signs, with that of two
-#    random directions. (b) Do two roles use the same directions of the state? Let D (T · B, n) be
-#    all gradients of a role, one per row, and G = Dᵀ D. The *overlap* of two roles is ΣΣ G₁ ∘ G₂ /
-#    (‖G₁‖ ‖G₂‖), the cosine of their matrices G: 1 if both use the same directions equally, and 0
-#    if they share none. Take n = 2, two roles and two states, and invent the four gradients so that
-#    the mean cosine is 0 but the overlap is 1. (c) Measure the overlaps in the trained vectors of 8
-#    and 16. In the vector of 16, which role shares hardly any direction with the others?
-# 6. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
+# 4. (a) The cut *predict alone* answers fewer questions than one vector of 8, although it has 8
+#    numbers more. Why? Try two experiments: take predict away from one vector of 8
+#    (`without_predict` in `roles_parts`), and train the cut four times as long. (b) Cut states of 8
+#    and of 26 numbers in half. With parts of which length can key and value share one?
+# 5. Are strong conflicts of key and value hidden behind their mean cosine? Compare the mean *size*
+#    of their cosines, without the signs, with that of two random directions.
+# 6. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
+#    one per row, and G = Dᵀ D. The *overlap* of two roles is ΣΣ G₁ ∘ G₂ / (‖G₁‖ ‖G₂‖), the cosine
+#    of their matrices G: 1 if both use the same directions equally, and 0 if they share none. (a)
+#    Take n = 2, two roles and two states, and invent the four gradients so that the mean cosine is
+#    0 but the overlap is 1. (b) Measure the overlaps in the trained vectors of 8 and 16. In the
+#    vector of 16, which role shares hardly any direction with the others?
+# 7. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
-# 7. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
+# 8. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
 #    predict *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was
 #    written while *u* was read? And with five pairs, how many steps back can the answer be, at
 #    most?
-# 8. (Part B) The Bible in a minute: train five models (*tanh layer*, *4-gram*, *one vector*, *two
+# 9. (Part B) The Bible in a minute: train five models (*tanh layer*, *4-gram*, *one vector*, *two
 #    parts*, *three parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
 #    `largest_state` are in `roles_parts.py`.) Who wins? Where does attention look? What does a
 #    window of 1 cost the trained models? Which roles disagree?
