@@ -630,8 +630,8 @@ print_ten_seeds()
 show(draw_ten_seeds(), "12_ten_seeds")
 
 # %% [markdown]
-# *Key and value are guilty:* they should not share 8 numbers. Each cut that separates them (82 to 93
-# % on average) beats each cut that does not (7 to 63 %).
+# *Key and value are guilty:* they should not share 8 numbers. Each cut that separates them beats
+# each cut that does not, with 82 to 93 % on average against 7 to 63 %.
 #
 # *The other two pairs are not guilty,* once key and value are apart. Four cuts into two parts
 # separate key and value. Whether they also separate another pair makes no difference:
