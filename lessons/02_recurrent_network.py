@@ -394,7 +394,7 @@ for h in (0.1, 0.9):
 #     dh_{T−k} = dh_T J_T J_{T−1} … J_{T−k+1}
 #
 # (diag(s) is a matrix with s on its diagonal, and zeros elsewhere.) Such a product, too, usually
-# shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). Can we guess how fast,
+# shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). Can we say how fast,
 # without multiplying a single matrix? We look at the two operations one at a time, and begin with
 # U.
 #
@@ -436,7 +436,7 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 # The factor is the rms of the slopes, because the gradient is equally large in both units. The same
 # holds for H units: if the gradient is spread evenly over all of them, the tanh changes its length
 # by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ changes its
-# length by about g. We multiply the two. So this is our guess for one step back:
+# length by about g. We multiply the two. So this is our *estimate* of one step back:
 #
 #     factor = g · rms(1 − h²)
 #
@@ -454,9 +454,12 @@ untrained, _ = recall_model(8, is_orthogonal=False)
 print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 
 # %% [markdown]
-# Does the guess hold? To measure the share, an untrained network reads 200 sequences. The gradient
-# starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we follow it back
-# to the state after the first symbol.
+# Does the estimate hold? To measure the share, an untrained network reads 200 sequences. The
+# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
+# follow it back to the state after the first symbol.
+#
+# (The second function is bookkeeping, so you may skip it: it takes the arrays out of the library's
+# model.)
 
 
 # %% tags=["training"]
@@ -478,7 +481,7 @@ def gradient_back(cell, xs, start, dlast):
 
 # %% tags=["training"]
 def share_at_first(model, n):
-    """→ the share left at the first symbol, guessed and measured; the tanh's factors, likewise."""
+    """→ the share left at the first symbol, estimated and measured; the tanh's factors, too."""
     model = model.astype(float)
     task = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     xs, _ = model.embedding.forward(task.inputs)                # (n + 2, 200, 16)
@@ -489,24 +492,24 @@ def share_at_first(model, n):
     _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
     share, by_tanh, hs = gradient_back(cell, xs, start, dlast)
     slopes = 1 - hs[:0:-1]**2                                   # on the path; h_1 is its end
-    guess = (gain(cell.U) * rms(slopes)) ** (n + 1)
-    return guess, share[n + 1], [rms(one) for one in slopes], by_tanh[:n + 1]
+    estimate = (gain(cell.U) * rms(slopes)) ** (n + 1)
+    return estimate, share[n + 1], [rms(one) for one in slopes], by_tanh[:n + 1]
 
 
 # %% tags=["training"]
 arrived = {"U small": {}, "U orthogonal": {}}       # the measured share for each n
 print("U small   share before training     right answers")
-print("           guessed    measured     after training")
+print("         estimated    measured     after training")
 for n, right in zip(DISTANCES, small):
-    guess, share, *_ = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
-    print(f"n = {n:<5} {guess:8.1g} {share:11.1g} {right:18.2f}")
+    estimate, share, *_ = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
+    print(f"n = {n:<5} {estimate:8.1g} {share:11.1g} {right:18.2f}")
     arrived["U small"][n] = share
-    assert np.isclose(guess ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
+    assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
 # So there is a warning before any training. At n = 4, where this network learns, a few thousandths
 # of the gradient arrive. At n = 8, where it fails, less than a ten-thousandth arrives. (Per step,
-# our guess is right within a tenth. But small errors multiply: after 33 steps, it is off by a
+# our estimate is right within a tenth. But small errors multiply: after 33 steps, it is off by a
 # factor of five.)
 #
 # ## A better start
@@ -521,14 +524,14 @@ for n, right in zip(DISTANCES, small):
 # %% tags=["training"]
 orthogonal = []
 print("U orthogonal   share before training     right answers")
-print("                guessed    measured     after training")
+print("              estimated    measured     after training")
 for n in DISTANCES:
     model, rng = recall_model(n, is_orthogonal=True)
-    guess, share, *_ = share_at_first(model, n)
+    estimate, share, *_ = share_at_first(model, n)
     arrived["U orthogonal"][n] = share
-    assert np.isclose(guess, share, rtol=0.1)
+    assert np.isclose(estimate, share, rtol=0.1)
     orthogonal.append(train_recall(model, n, rng))
-    print(f"n = {n:<10} {guess:8.2f} {share:11.2f} {orthogonal[-1]:18.2f}", flush=True)
+    print(f"n = {n:<10} {estimate:8.2f} {share:11.2f} {orthogonal[-1]:18.2f}", flush=True)
 
 # %% tags=["training"]
 far = max(n for n, right in zip(DISTANCES, orthogonal) if right > 0.9)
@@ -543,7 +546,7 @@ show(draw_recall(LEARNT, arrived), "02_recall")
 assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
-# At n = 8, more than half of the gradient arrives, and our guess now agrees with the measured
+# At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
 # share. Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8,
 # 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
@@ -575,13 +578,12 @@ watch_recall(share_at_first, gain)
 # 1,000, while the answers are still guesses. And then share and answers jump together. (On another
 # processor, the numbers may differ.)
 #
-# Does our guess see it coming? No. Training makes U larger, and g grows. But many numbers of the
+# Does our estimate see it coming? No. Training makes U larger, so g grows. But many numbers of the
 # states move close to −1 or 1, where the tanh is flat (the units *saturate*), so rms(1 − h²) falls,
-# and the product of the two stays near 0.3 until the jump. At step 800, the measured factor is down
-# to 0.22, but the guess is 0.29. It assumes that the gradient is spread evenly, and now most of it
-# sits in saturated units, at the question mark. At step 1,200, we measure 0.66, but the guess is
-# 0.41: the gradient now points in a direction that Uᵀ lengthens by more than g. (The end of answer
-# 6 measures both.)
+# and the estimate stays near 0.3 until the jump. The measured factor does not: it is 0.22 at step
+# 800, and 0.66 at step 1,200, where the estimate is 0.41. What does the estimate miss? At step 800,
+# most of the gradient is not spread evenly, but sits in saturated units. At step 1,200, it points
+# in a special direction, which Uᵀ lengthens by more than g. (Question 6 (b) measures both.)
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -705,7 +707,7 @@ assert network < pairs - 0.9
 # ### What becomes of its gradient
 #
 # The model's windows let the gradient go back up to 50 steps. What is left of it on the way? The
-# factor per step, we guessed, is g · rms(1 − h²). What has training done to g?
+# factor per step, we estimated, is g · rms(1 − h²). What has training done to g?
 
 # %% tags=["training"]
 trained = model.cells.cells[0]
@@ -771,7 +773,7 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
 # flat and the slope 1 − h² is small. This is the single unit with u = 1.8 and h = 0.9 again.
 #
-# In the recall task, our guess did not survive training. Does it here? We test it on the trained
+# In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
 # same letters through the trained embedding. They have no output layer and so no loss: their
 # gradient begins as a random vector.
@@ -788,22 +790,22 @@ curves = {}
 
 
 def compare(name, cell, dlast):
-    """Print the guessed factor per step and the measured one; keep the curve; → their ratio."""
+    """Print the estimated factor per step and the measured one; keep the curve; → their ratio."""
     share, by_tanh, hs = measure(cell, dlast)
     curves[name] = share
     slope = rms(1 - hs**2)
-    guessed = gain(cell.U) * slope
+    estimated = gain(cell.U) * slope
     measured = share[T] ** (1 / T)
     tanh = by_tanh.prod() ** (1 / T)
     a = read[T + 1:] @ cell.W + hs[:-1] @ cell.U + cell.b
     print(f"{name:<16} {rms(a):5.2f} {measured / tanh:5.2f} {slope:11.2f} {tanh:8.2f} "
-          f"{guessed:8.2f} {measured:8.2f} ", *(f"{one:7.0e}" for one in share[places]))
-    return guessed / measured
+          f"{estimated:9.2f} {measured:8.2f} ", *(f"{one:7.0e}" for one in share[places]))
+    return estimated / measured
 
 
 # %% tags=["training"]
-print("                   rms    Uᵀ      tanh per step      both per step   share of gradient left")
-print("                  of a        rms(1 − h²) measured  guessed measured ",
+print("                   rms    Uᵀ      tanh per step       both per step   share that is left")
+print("                  of a        rms(1 − h²) measured estimated measured ",
       *(f"{f'{d} back':>7}" for d in places))
 for g in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
@@ -822,7 +824,7 @@ show(ax, "02_gradient_flow")
 
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
-# guess is right within a tenth for all five factors *per step*, and so are its two parts, g and
+# estimate is right within a tenth for all five factors *per step*, and so are its two parts, g and
 # rms(1 − h²). In part A it failed during training, so check it each time.
 #
 # Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
@@ -846,9 +848,10 @@ show(ax, "02_gradient_flow")
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
-# A gradient that has vanished cannot be repaired by scaling the whole gradient up. Take dU: it is a
-# sum over all steps. Scaling makes all its terms grow by the same factor, so the distant ones
-# remain as small a part of dU as before.
+# A gradient that has vanished cannot be repaired by scaling the whole gradient up. Take the recall
+# task, with its one loss at the end: dU is a sum over all steps, and the terms of the distant steps
+# are tiny. Scaling makes all terms grow by the same factor, so the distant ones remain as small a
+# part of dU as before.
 
 # %% [markdown]
 # ## What others call it
@@ -891,12 +894,14 @@ show(ax, "02_gradient_flow")
 #    this, on the same letters, with `TextBatches(text, batch_size=16, steps=1)`. What does the
 #    model lose?
 # 4. (Part B) Let the random networks read numbers that are ten times larger, `read = 10 * read`.
-#    Which curves are lower then, and which of the two factors of J_t is the cause? Does the guess g
-#    · rms(1 − h²) still hold?
+#    Which curves are lower then, and which of the two factors of J_t is the cause? Does the
+#    estimate g · rms(1 − h²) still hold?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
-# 6. At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get them
-#    with `recall_model(16, True, seed)`.) How many training steps does each of them need?
+# 6. (a) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get them
+#    with `recall_model(16, True, seed)`.) How many training steps does each of them need? (b) Watch
+#    the network that wakes up, with `watch_recall(share_at_first, gain, details=True)`. Which part of
+#    the estimate fails, and at which of the steps back?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number of W, U and b,
 #    it keeps m, a running mean of the gradient, and v, a running mean of its square. It subtracts
 #    the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first

@@ -113,7 +113,7 @@ def train_recall(model, n, rng, steps=400, optimizer=None):
 def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000, details=False):
     """Train a network with U small, and print what happens until nearly all answers are right.
 
-    share_of(model, n): the share of the gradient that arrives, guessed and measured, and for each
+    share_of(model, n): the share of the gradient that arrives, estimated and measured, and for each
     step back, the rms of the slopes and the factor of the tanh. Which networks learn depends on the
     processor. If one does not, the next seed follows. details: also print the factors of Uᵀ and of
     the tanh, and the tanh's factor at each step back.
@@ -126,8 +126,8 @@ def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000, d
             print("           Uᵀ per step            tanh per step")
             print("  step      g  measured  rms(1 − h²)  measured")
         else:
-            print("                            factor per step     share of      right")
-            print("  step      g  rms(1 − h²)  guessed  measured   gradient    answers")
+            print("                             factor per step      share of      right")
+            print("  step      g  rms(1 − h²)  estimated  measured   gradient    answers")
         rows = [report_recall(trainer, share_of, gain, n, details)]
         while rows[-1][-1] < 0.9 and trainer.step < most:
             trainer.train = Recall(n, every, rng)           # new sequences
@@ -150,14 +150,15 @@ def report_recall(trainer, share_of, gain, n, details):
     test = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     h, _, _ = model.forward(test)
     right = (model.output.logits(h[-1]).argmax(1) == test.targets[-1]).mean()
-    guess, share, slopes, by_tanh = share_of(model, n)
+    estimate, share, slopes, by_tanh = share_of(model, n)
     g = gain(model.cells.cells[0].U)
-    guessed, measured, tanh = (np.power(one, 1 / (n + 1)) for one in (guess, share, by_tanh.prod()))
+    estimated, measured, tanh = (np.power(one, 1 / (n + 1))
+                                 for one in (estimate, share, by_tanh.prod()))
     if details:
-        print(f"{trainer.step:>6,} {g:>6.2f} {measured / tanh:>9.2f} {guessed / g:>12.2f} "
+        print(f"{trainer.step:>6,} {g:>6.2f} {measured / tanh:>9.2f} {estimated / g:>12.2f} "
               f"{tanh:>9.2f}", flush=True)
     else:
-        print(f"{trainer.step:>6,} {g:>6.2f} {guessed / g:>12.2f} {guessed:>8.2f} "
+        print(f"{trainer.step:>6,} {g:>6.2f} {estimated / g:>12.2f} {estimated:>10.2f} "
               f"{measured:>9.2f} {share:>10.1g} {right:>10.2f}", flush=True)
     return share, trainer.step, slopes, by_tanh, right
 
