@@ -900,8 +900,8 @@ show(ax, "02_gradient_flow")
 #    task harder?
 # 6. (a) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get them
 #    with `recall_model(16, True, seed)`.) How many training steps does each of them need? (b) Watch
-#    the network that wakes up, with `watch_recall(share_at_first, gain, details=True)`. Which part of
-#    the estimate fails, and at which of the steps back?
+#    the network that wakes up, with `watch_recall(share_at_first, gain, details=True)`. Which part
+#    of the estimate fails, and at which of the steps back?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number of W, U and b,
 #    it keeps m, a running mean of the gradient, and v, a running mean of its square. It subtracts
 #    the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first
