@@ -180,7 +180,7 @@ def check_gradient(name, ours, loss, array):
 da2 = r2 * (1 - h2**2)
 dh1 = r1 + da2 @ U.T
 da1 = dh1 * (1 - h1**2)
-more = np.zeros(3)
+more = np.zeros(3)              # the nudge: numeric_gradient changes it in place
 check_gradient("da_2", da2, lambda: loss(a2_more=more), more)
 check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
@@ -518,7 +518,7 @@ for n, right in zip(DISTANCES, small):
 # 2014): it leaves the length of every vector unchanged, so its gain is 1, and only the slopes
 # 1 − h² shrink the gradient. Guess: what is the largest n at which the network learns the task now?
 #
-# (One thing more changes: the training sequences. Drawing an orthogonal U uses up more random
+# (One more thing changes: the training sequences. Drawing an orthogonal U uses up more random
 # numbers, so the same generator then draws other sequences.)
 
 # %% tags=["training"]
@@ -578,12 +578,15 @@ watch_recall(share_at_first, gain)
 # 1,000, while the answers are still guesses. And then share and answers jump together. (On another
 # processor, the numbers may differ.)
 #
-# Does our estimate see it coming? No. Training makes U larger, so g grows. But many numbers of the
-# states move close to −1 or 1, where the tanh is flat (the units *saturate*), so rms(1 − h²) falls,
-# and the estimate stays near 0.3 until the jump. The measured factor does not: it is 0.22 at step
-# 800, and 0.66 at step 1,200, where the estimate is 0.41. What does the estimate miss? At step 800,
-# most of the gradient is not spread evenly, but sits in saturated units. At step 1,200, it points
-# in a special direction, which Uᵀ lengthens by more than g. (Question 6 (b) measures both.)
+# Does our estimate see it coming? No. Before the jump, it stays near 0.3, because two changes
+# nearly cancel. Training makes U larger, so g grows. But many numbers of the states move close to
+# −1 or 1, where the tanh is flat (the units *saturate*), so rms(1 − h²) falls. The measured factor
+# sinks to 0.22 after 800 training steps, and jumps to 0.66 after 1,200, where the estimate is only
+# 0.41.
+#
+# What does the estimate miss? After 800 training steps, the gradient is not spread evenly: at the
+# question mark, most of it sits in saturated units. After 1,200, it points in a special direction,
+# which Uᵀ lengthens by more than g. (Question 6 (b) measures both.)
 #
 # Is that typical? The figure shows this network and four others, recorded before. (These are the
 # first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -593,16 +596,18 @@ show(draw_wait(), "02_wait")
 print_wait()
 
 # %% [markdown]
-# (The dashed line is guessing. In the lower panel, the curves differ in width, so that you can see
-# those that coincide.)
+# (The dashed line is guessing. A curve ends when its network has learnt the task. In the lower
+# panel, the curves differ in width, so that you can see those that coincide.)
 #
 # Three networks learn the task, and the other two learn to tell some of the four symbols apart. So
-# a network can get out of a vanished gradient. Look at the order. At first, the share falls. While
-# the answers are still guesses, it climbs again: with three seeds more than 500-fold from its
-# lowest point, with the other two 20-fold and 31-fold. Then, in four of the five networks, share
-# and answers jump within the same 200 training steps. (With seed 13, the answers get better while
-# the share falls: answer 6.) Why does the share climb? Adam has a part in it (question 8), but we
-# do not know the whole answer.
+# a network can get out of a vanished gradient. In all five, the share first falls and then climbs,
+# while the answers are still guesses. Then, in four of the five, share and answers jump within the
+# same 200 training steps. (With seed 13, the answers get better while the share falls: answer 6.)
+#
+# Is it the climb, then, that wakes a network up? It cannot be the size of the share alone. With
+# three of the five seeds, the last share before the jump is still *smaller* than the share before
+# training, when the network did not learn. So during training, too, shares mislead. Adam has a part
+# in waking the networks (question 8), but we do not know the whole answer.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -635,6 +640,10 @@ arrows += [(f"h{t + 1}", f"h{t}", "", -0.5, True) for t in (1, 2, 4, 5)]
 arrows.append(("h4", "cut", "", 0, True))
 show(plotting.diagram(boxes, arrows, title="The state crosses the border, but the gradient "
                                            "(dashed) does not"), "02_truncated")
+
+# %% [markdown]
+# (The two colours are the two windows. `full` has the results of one pass over all six steps, from
+# the section "Check".)
 
 # %%
 nothing = np.zeros((3, 5))                      # no gradient enters the first window
@@ -714,8 +723,9 @@ trained = model.cells.cells[0]
 print(f"gain of U: {gain(first_U):.2f} before training, {gain(trained.U):.1f} after it")
 
 # %% [markdown]
-# So the trained U *lengthens* a typical vector, nearly twofold. (The 0.66 is twice the 0.32 of part
-# A, because g grows with √H, and H is 128, not 32.) Guess: does its gradient vanish or explode?
+# Before training, g is twice the 0.32 of part A, because it grows with √H, and H is 128, not 32.
+# After it, U *lengthens* a typical vector, nearly twofold. Guess: does the gradient of the trained
+# model vanish or explode?
 #
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
 # more, along which the gradient goes back. The gradient starts as ∂L/∂h of the last state, where L
@@ -823,7 +833,8 @@ ax.set(xlabel="steps back", ylabel="share of the last state's gradient (log scal
 show(ax, "02_gradient_flow")
 
 # %% [markdown]
-# The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
+# (In the table, *Uᵀ* is measured, too: compare it with g.) The lines are nearly straight on a log
+# scale: the gradient shrinks or grows exponentially. Our
 # estimate is right within a tenth for all five factors *per step*, and so are its two parts, g and
 # rms(1 − h²). In part A it failed during training, so check it each time.
 #
@@ -833,10 +844,10 @@ show(ax, "02_gradient_flow")
 # unit, the matrix U alone does not decide: the states do, too. (For one unit with u = 1.8 and h =
 # 0.9, the factor was 0.34. Here it is 0.67, because not all units are saturated.)
 #
-# So the window is not the only obstacle to learning from far back. A second one is much closer: the
-# window lets the gradient go back 50 letters, but long before that, almost nothing of it is left.
-# (It vanished before training, too: g was 0.66, and no slope exceeds 1. So no more than about
-# 0.66²⁰ = 1/4,000 was left after 20 letters. We did not measure it during training.)
+# So the window is not the only limit to learning from far back. The window lets the gradient go
+# back 50 letters, but long before that, almost nothing of it is left. (It vanished before training,
+# too: g was 0.66, and no slope exceeds 1. So no more than about 0.66²⁰ = 1/4,000 was left after 20
+# letters. We did not measure it during training.)
 #
 # ### Clipping
 #

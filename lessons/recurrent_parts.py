@@ -126,7 +126,7 @@ def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000, d
             print("           Uᵀ per step            tanh per step")
             print("  step      g  measured  rms(1 − h²)  measured")
         else:
-            print("                             factor per step      share of      right")
+            print("training                  factor per step back  share of      right")
             print("  step      g  rms(1 − h²)  estimated  measured   gradient    answers")
         rows = [report_recall(trainer, share_of, gain, n, details)]
         while rows[-1][-1] < 0.9 and trainer.step < most:
@@ -212,13 +212,13 @@ RIGHT = {
 
 
 def print_wait():
-    """Print how SHARES grow while the answers are guesses."""
-    print("growth of the share from its lowest point, while the answers are guesses:")
-    growth = []
+    """Print the first, the lowest and the last of the SHARES until the answers improve."""
+    print("share of the gradient that arrives, until the answers improve:")
+    print("          before training   lowest   last")
     for seed, shares in SHARES.items():
         first = next(place for place, right in enumerate(RIGHT[seed]) if right > 0.3)
-        growth.append(f"seed {seed} {shares[first - 1] / min(shares[:first]):,.0f}-fold")
-    print(" ", ", ".join(growth))
+        print(f"  seed {seed:<2} {shares[0]:>16.0e} {min(shares[:first]):>8.0e} "
+              f"{shares[first - 1]:>6.0e}")
 
 
 def draw_wait():
