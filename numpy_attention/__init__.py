@@ -16,7 +16,7 @@ Every layer and model has `create`, `forward` and `backward`. `na.gradcheck` com
 pass with central differences and, if it can trace the code, names the first wrong line. Names are
 imported when they are first used.
 
-Conventions: vectors are rows, so that the paper's `W q` is `q @ W`, and a batch of B vectors is an
+Conventions: vectors are rows, so that a paper's `W q` is `q @ W`, and a batch of B vectors is an
 array (B, Q). Sequences are time-major (T, B, I). The memory of an attention is
 batch-major (B, S, D). A mask is boolean and True where there is a token. `dx` is ∂L/∂x. The
 gradient of a model is a model of the same structure, in which `grads.W` is ∂L/∂W.
@@ -35,14 +35,14 @@ Shapes in comments, docstrings and errors use one table of letters:
     G  gates · H, all pre-activations of a cell side by side
     D  values that attention averages, annotations; the size of a Transformer
     Q  query
-    A  the layer to which query and key are projected
-    P  the layer in which local-p predicts its position
+    A  hidden layer of a score, to which query and key are projected
+    P  hidden layer from which local-p predicts a position
     K  input of the output layer
     M  states that a language model carries on to the next batch
     L  layers
 
-`…` stands for any leading axes. If a file uses a paper's letter in another sense, such as `l` in
-Bahdanau's maxout, it explains the letter there.
+`…` stands for any leading axes. A file that uses a paper's letter in another sense, such as `l` in
+Bahdanau's maxout, explains that letter.
 """
 
 from numpy_attention import moved  # noqa: F401  registers the module paths of version 1.0

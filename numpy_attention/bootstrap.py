@@ -29,10 +29,10 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     """Return Σ totals / Σ counts over the units of a text, with its bootstrap interval.
 
     totals (U,): the total of each unit (a sentence or a block), such as its loss in nats.
-    counts (U,): the number of tokens of each unit. rng draws `draws` samples, each of U units with
-    replacement. The interval leaves out a share (1 − level) / 2 of the means of these samples on
-    either side. To compare two models on one text, pass the differences of their totals, which
-    makes the bootstrap paired (Koehn 2004).
+    counts (U,): the number of tokens of each unit. draws: the number of samples of U units that rng
+    draws with replacement. level: the fraction of the means of these samples that the interval
+    contains; half of the others lie below it, and half above. To compare two models on one text,
+    pass the differences of their totals, which makes the bootstrap paired (Koehn 2004).
 
     Raises ValueError if there are no units or all counts are 0, and TypeError if rng is not a
     Generator.
@@ -59,7 +59,7 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 def ends(draws: Array | Sequence[float], level: float = LEVEL) -> tuple[float, float]:
     """Return the numbers (low, high) between which a fraction `level` of `draws` lies.
 
-    draws: one number per bootstrap sample; NaN is ignored. An equal share is left out on each side.
+    draws: one number per bootstrap sample; NaN is ignored. As many are below low as above high.
     """
     outside = (1 - level) / 2
     low, high = np.nanquantile(draws, [outside, 1 - outside])

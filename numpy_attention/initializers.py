@@ -86,7 +86,7 @@ def initial_values(init, paper):
 
 
 def check_initial(rng, dtype, *inits):
-    """Check the arguments that `create` methods draw with: a Generator, a dtype and initializers.
+    """Check the arguments with which `create` draws weights: a Generator, a dtype, initializers.
 
     Raises TypeError if rng is not a Generator, the dtype is neither float32 nor float64, or an
     initializer is not a function.

@@ -10,8 +10,8 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
                                                                 Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
 
-    package: its name. modules: {public name: "module"}, with modules relative to the package. If
-    the module has the object under another name, the value is "module:name".
+    package: the package's name. modules: {public name: "module"}, with modules relative to the
+    package, or {public name: "module:name"} if the module uses another name for the object.
     """
     namespace = vars(sys.modules[package])
 

@@ -80,8 +80,8 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     splits strings at white space. "13a", "intl", "zh", "char" … are tokenizers of sacreBLEU, which
     split untokenized strings; token lists are first joined with spaces. Scores are only comparable
     if their signatures are the same. If no translation, or no reference, has four tokens, BLEU is 0
-    for any quality, and the note of the Score says so. rng: a generator that draws a bootstrap
-    interval. Without rng there is no interval.
+    for any quality, and the note of the Score says so. rng: the generator for the samples of a
+    bootstrap interval; None: no interval.
     """
     check_name("tokenize", tokenize, BLEU.TOKENIZERS)
     hypotheses, references = _lists(hypotheses, references)
@@ -122,7 +122,7 @@ def bleu_by_length(hypotheses: Iterable[Sentence], references: Iterable[Sentence
     lengths: one number per sentence, usually the length of the source
     edges: ascending numbers; for example, (1, 10, 20, math.inf) makes the buckets 1 ≤ length < 10,
         10 ≤ length < 20 and 20 ≤ length
-    rng: draws an interval for each bucket from its sentences; None: no intervals
+    rng: the generator for a bootstrap interval of each bucket; None: no intervals
 
     Raises ValueError for a length outside all buckets.
     """
@@ -179,8 +179,8 @@ def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Return the share of sure links (i, j) whose target word j attends most to source word i.
 
     weights: a matrix for each pair. If a target word has two sure links, at most one of them counts
-    as correct. If several weights of a row are the largest, the leftmost counts. A row of zeros (a
-    window past the end of the sentence) has no largest weight and is wrong.
+    as correct. If several weights of a row are the largest, the leftmost counts. The links of a
+    row of zeros (a window past the end of the source sentence) count as wrong.
     """
     pairs = _pairs(pairs)
     return _share_of_sure_links(_largest(weights, pairs), pairs)
@@ -189,9 +189,9 @@ def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
 def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> float:
     """Return `pointing_accuracy` along the diagonal, the baseline that attention has to beat.
 
-    rule="proportional": word j of T points at source word j·(S−1)/(T−1) of S, rounded, halves up
-                         (source word 0 if T = 1)
-    rule="same":         word j points at source word j, or at the last source word if S ≤ j
+    rule="proportional": target word j of T points at source word j·(S−1)/(T−1) of S, rounded,
+                         with halves rounded up (source word 0 if T = 1)
+    rule="same":         target word j points at source word j, or at the last one if S ≤ j
     """
     check_name("rule", rule, ("proportional", "same"))
     pairs = _pairs(pairs)
@@ -347,10 +347,7 @@ def _score(name: str, metric: BLEU | CHRF, hypotheses: Sequence[Sentence],
 
 def _short_texts(metric: BLEU, hypotheses: Sequence[Sentence],
                  references: Sequence[Sentence]) -> str:
-    """Return a note for the user if no translation, or no reference, has four tokens, else "".
-
-    Without a group of four tokens, BLEU is 0 for any quality.
-    """
+    """Return a note for the user if no translation, or no reference, has four tokens, else ""."""
     for name, sentences in (("translation", hypotheses), ("reference", references)):
         texts = [_text(sentence) for sentence in sentences]
         if not any(texts):

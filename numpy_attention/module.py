@@ -112,10 +112,7 @@ class Module:
         return self.__dict__["_vector"]
 
     def _pack(self):
-        """Move all parameters into one vector, make the fields views of it, and close the model.
-
-        `__setattr__` checks what the fields of a closed model accept.
-        """
+        """Move all parameters into one vector, make the fields views of it, and close the model."""
         self._check_parts_of_its_own()
         arrays = [array for _, array in self.named_parameters()]
         size = sum(array.size for array in arrays)
@@ -183,7 +180,7 @@ class Module:
     def zeros_like(self, vector=None):
         """Return a packed model of zeros for the gradients, with the same structure and ties.
 
-        vector: the flat array for its parameters; None: a new one.
+        vector: the flat array for the gradients; None: a new array.
         """
         grads = _rebuilt(self, np.zeros_like, {})
         if vector is None:
@@ -219,7 +216,7 @@ class Module:
         """Set the parameters from {dotted name: array}.
 
         Raises ValueError if the names or shapes are not those of this model, and TypeError if
-        `parameters` is not a mapping or a value is not an array of real numbers.
+        `parameters` is not a mapping or a value is not a float32 or float64 array.
         """
         check_kind("parameters", parameters, Mapping, "a dict of arrays by dotted name")
         own = dict(self.named_parameters())
@@ -259,7 +256,7 @@ def join(prefix, name):
 
 
 def _parts(name, value):
-    """Yield (name, module) for each Module in a field's value: a Module, list or tuple."""
+    """Yield (name, module) for each Module in `value`, also if it is nested in lists or tuples."""
     if isinstance(value, Module):
         yield name, value
     elif isinstance(value, (list, tuple)):

@@ -1,7 +1,7 @@
 """Matrix products with few rows at the speed of products with many rows.
 
-For every product x W, OpenBLAS first copies W into the order in which its kernels read W. With ten
-rows, as in a step of a recurrent network, that copy takes most of the time. If a product needs at
+For every product x W, OpenBLAS first copies W into the order in which its kernels read W. If x has
+ten rows, as in a step of a recurrent network, this takes most of the time. If a product needs at
 most SMALL multiplications, the AVX-512 kernels of OpenBLAS read W in place. `Panels` divides one
 product into several such small products. It lays out blocks of W contiguously, once for many
 products. Lesson 14 measures the difference.
@@ -51,8 +51,8 @@ def has_small_kernels():
 def fixed_weights():
     """Context manager that caches the weight layouts computed by `few_rows`.
 
-    Weights must not change inside the block. Nested blocks share the cache, and so do threads that
-    run in a copy of the context.
+    Weights must not change inside the `with` block. Nested blocks share the cache, and so do
+    threads that run in a copy of the block's context (`contextvars`).
     """
     token = _laid_out.set({} if _laid_out.get() is None else _laid_out.get())
     try:
@@ -63,10 +63,10 @@ def fixed_weights():
 
 @contextmanager
 def divided_rows(shares, group=None):
-    """Context manager in which the rows of `few_rows` are one of the `shares` of a batch.
+    """Context manager in which `few_rows` lays out weights for one share of a batch.
 
-    group: the ProcessGroup that computes the shares, or None. Results do not depend on it, if every
-    W holds the same numbers in all processes.
+    shares: the number of shares. group: the ProcessGroup that computes them, one per process, or
+    None. Products do not depend on `group` if every W holds the same numbers in all processes.
     """
     token = _division.set((shares, group))
     try:
@@ -79,9 +79,9 @@ def divided_rows(shares, group=None):
 def few_rows(W, rows, steps=1):
     """Return weights W (K, N), laid out for `steps` products x @ W with x (rows, K).
 
-    The result multiplies like W. It is a Panels object if that is faster. Otherwise it is W itself
-    if `steps` is too small to pay for a copy, and a contiguous array if not. A product with a view
-    such as W.T takes up to twice as long as with a contiguous copy.
+    The result multiplies like W. It is a Panels or ColumnParallel object if that is faster.
+    Otherwise it is a contiguous array or, if `steps` is too small for a copy to pay off, W itself.
+    A product with a view such as W.T takes up to twice as long as with a contiguous copy.
     """
     laid_out = _laid_out.get()
     copied = rows * W.size > SMALL and 1 < rows <= ROWS[-1]         # by OpenBLAS, at every product

@@ -119,7 +119,7 @@ def is_custom_code(value):
 
 
 def resolve(what, name, table):
-    """Return the entry for `name` in a table, which is a class or None.
+    """Return the class that a table has for `name`, or None if the entry is None.
 
     A class with `create`, instead of a name, is returned unchanged. what: the kind of name, for the
     error message. Raises ValueError for a name that is neither in the table nor in ALIASES.

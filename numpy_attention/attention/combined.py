@@ -26,7 +26,7 @@ class Combined(HistoryAttention):
         e_ti = v · tanh(W_s k_i + W_q q_t)
 
     Salton et al. 2017 call this score `combined`; it has no biases here. Daniluk et al. 2017 use it
-    in equations 2 and 3: M = tanh(W^Y Y + W^h h_t), α = softmax(wᵀ M).
+    in equations 2 and 3 for keys Y and query h_t: M = tanh(W^Y Y + W^h h_t), α = softmax(wᵀ M).
     """
 
     W_s: Array  # (K, A)

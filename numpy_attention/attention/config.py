@@ -62,10 +62,10 @@ class AttentionConfig:
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention for queries (B, query_size) and values (B, S, value_size).
 
-        init: the initializer of the weights. others: extra arguments for the `create` of the score
-        and of the window. An argument that neither accepts is ignored.
-        Raises ValueError if a size is below 1, if the query of "dot" does not have the size of a
-        value, or if `heads` does not divide the alignment size.
+        init: the initializer of the weights. others: extra arguments for the score's `create` and
+        the window's `create`, each of which receives those in its signature.
+        Raises ValueError if a size is below 1, if query_size and value_size differ with "dot", or
+        if `heads` does not divide the alignment size.
         """
         score = resolve("attention", self.attention, SCORES)
         window = resolve("window", self.window, WINDOWS)

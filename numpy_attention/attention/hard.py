@@ -17,11 +17,11 @@ SOFT_STEP = 2**31       # no target word has this number
 
 @dataclass
 class SampledMemory(Memory):
-    """A Memory for training, with random numbers hashed from a key, the row's id and the step.
+    """A Memory for training, with random numbers hashed from a key, a sentence's id and the step.
 
-    A row samples the same positions however a batch is split. key: a random integer. row_ids: the
-    ids of the sentences in the training data. `take`, which decoding calls, returns a plain Memory,
-    from which no positions are sampled.
+    The positions sampled for a sentence do not depend on how a batch is split. key: a random
+    integer. row_ids: the ids of the sentences in the training data. `take`, which decoding calls,
+    returns a plain Memory, from which no positions are sampled.
     """
 
     key: int = 0
@@ -51,7 +51,7 @@ class HardAttention(Module):
         c   = h_j
 
     The choice has no derivative. For a loss L that is a sum over words, the score-function
-    estimator (Williams 1992; Xu et al. 2015, equation 11) of ∂E[L]/∂e is
+    estimator (Williams 1992; Xu et al. 2015, equation 11) of ∂E[L]/∂e, where e are the scores, is
 
         (R − b) ∂log α_j/∂e = (R − b) (onehot(j) − α)
 
@@ -103,7 +103,7 @@ class HardAttention(Module):
         return memory.uniform(SOFT_STEP) < self.soft
 
     def choose(self, weights, memory, t):
-        """Sample from a SampledMemory, else take the argmax.   weights (B, S) → positions (B,)."""
+        """Sample positions; with a plain Memory, take argmax.   weights (B, S) → positions (B,)."""
         if not isinstance(memory, SampledMemory):
             return weights.argmax(1)
         totals = weights.cumsum(1)                                              # (B, S)
@@ -113,8 +113,8 @@ class HardAttention(Module):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D) → dquery (B, Q), or None if dweights is None.
 
-        dweights (B, S) is R − b at the chosen position and 0 elsewhere. If dweights is None, the
-        choices and weights are treated as constants, and only the values have a gradient.
+        dweights (B, S) is R − b (see the class) at the chosen position and 0 elsewhere. If dweights
+        is None, choices and weights are treated as constants, and only the values have a gradient.
         """
         memory, weights, chosen, soft, scored = cache
         # c = Σ_j chosen_j h_j

@@ -45,10 +45,11 @@ class KeyValueReadout(HistoryReadout):
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh
 
-    In Daniluk et al. 2017, roles=1 is the attention model (equations 2 to 6), roles=2 the key-value
-    model (7 to 9), and roles=3 the key-value-predict model (10 to 12); none of them has b. With
-    roles=1, b and no window, this is the attentive model of Salton et al. 2017, with either of its
-    scores. Their W_c [h_t; c_t] is W_x h_t + W_r r_t here.
+    k is the key, v the value, and p the part for the prediction. In Daniluk et al. 2017, roles=1 is
+    the attention model (equations 2 to 6), roles=2 the key-value model (7 to 9), and roles=3 the
+    key-value-predict model (10 to 12); none of them has b. With roles=1, b and no window, this is
+    the attentive model of Salton et al. 2017, whose score is "single" or "combined". Their
+    W_c [h_t; c_t] is W_x h_t + W_r r_t here.
 
     A chunk of text is the steps of one batch. Attention reads the states of the current chunk and
     up to `carried` states of earlier chunks, which the memory holds.
@@ -72,10 +73,10 @@ class KeyValueReadout(HistoryReadout):
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
         """Build a readout that maps states (T, B, hidden) to outputs (T, B, outputs).
 
-        The class describes roles, window, carried and activation. score: a name of
-        `registry.HISTORY_SCORES`, or a class. The score's hidden layer has the size of one part of
-        a state, hidden / roles. bias: whether there is a b. Raises ValueError if roles does not
-        divide hidden, if score or activation is unknown, or if window or carried is out of range.
+        The class describes roles, window, carried and activation. score: a HistoryAttention class
+        or a name of `registry.HISTORY_SCORES`. The score's hidden layer has the size of a part of a
+        state, hidden / roles. bias: whether to add b. Raises ValueError if roles does not divide
+        hidden, if score or activation is unknown, or if window or carried is out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -121,8 +122,8 @@ class KeyValueReadout(HistoryReadout):
     def forward(self, h, mask, memory=None, keep=None):
         """Map h (T, B, H), mask (T, B) → y (T, B, O), new memory, weights (T, B, M + T), cache.
 
-        memory: the memory of earlier chunks, as in `HistoryReadout`. keep: the size of the new
-        memory, by default `carried`.
+        memory: M states of earlier chunks, as in `HistoryReadout`. keep: the number of states in
+        the new memory, by default `carried`.
         """
         states, known = self.remember(h, mask, memory)
         keys, values = self._part(states, "key"), self._part(states, "value")

@@ -101,7 +101,7 @@ class LocalPredictive(Window):
 
     Only the weights of the wrapped attention are used, so its context must be Σ_s a_s h_s.
     Multi-head attention mixes several such sums, so wrapping it raises ValueError. The gradient
-    reaches p only through the Gaussian. When p is exactly `width` away from a position, the set of
+    reaches p only through g_s. When p is exactly `width` away from a position, the set of
     positions in the window changes abruptly, and the derivative does not exist.
     """
 

@@ -36,7 +36,7 @@ class LocationAttention(SoftmaxAttention):
     def read(self, values, mask):
         """Store the values and the mask in a Memory without keys.   values (B, S, D), mask (B, S).
 
-        Raises ValueError if S > S_max.
+        Raises ValueError if S exceeds S_max, the number of columns of W_a.
         """
         memory = super().read(values, mask)
         S = values.shape[1]

@@ -71,16 +71,16 @@ class MemoryGradient:
 
     @cached_property
     def wrapped(self):
-        """A separate MemoryGradient for the attention that local-p wraps, made at the first use."""
+        """A separate MemoryGradient for the attention that local-p wraps, made on first access."""
         return MemoryGradient(self)
 
     def defer(self, name, *factors):
         """Store the factors of one product of a step, each (B, size), until `read_backward`.
 
-        name: "values" or a matrix of the attention, such as "W_a". Its gradient is the sum of all
-        products with this name. Raises TypeError if a factor is not an array, and ValueError if its
-        shape is wrong or its size differs from an earlier step. These checks are made here, so that
-        the traceback shows the wrong line of a user-defined score.
+        name: "values" or a matrix of the attention, such as "W_a", whose gradient is the sum of all
+        products with this name. Raises TypeError if a factor is not an array, and ValueError if a
+        factor has a wrong shape, or another size than in earlier steps. The factors are checked
+        here, so that the traceback shows the faulty line of a user-defined score.
         """
         earlier = self.pending.get(name, [()])[0]
         sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)
@@ -95,7 +95,7 @@ class MemoryGradient:
     later = defer       # its name in version 1.0, which users' files may call
 
     def stacked(self, name):
-        """Return the tuple of factors deferred under `name`, each (N, B, size), last step first."""
+        """Return the factors deferred N times under `name`, each (N, B, size), last step first."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))
 
 
@@ -113,7 +113,7 @@ def dot_scores(query, memory):
 def sum_of_values(weights, memory):
     """Return Σ_j w_j h_j, a sum over positions.   weights (B, S) → (B, D).
 
-    With w = α the sum is the context. With w = de it is ∂L/∂q for the scores e_j = q · h_j.
+    With w = α the sum is the context. With w = ∂L/∂e for scores e_j = q · h_j, it is ∂L/∂q.
     """
     total = np.empty((len(weights), memory.values.shape[2]), weights.dtype)  # (B, D)
     kernels.weighted_sum(weights, memory.values, total)
@@ -124,7 +124,7 @@ def sum_over_steps(factors, rows):
     """Return Σ_n f_nj x_n for each sentence.   factors f (N, B, S), rows x (N, B, D) → (B, S, D).
 
     With n as the step, the sum is ∂L/∂h_j, both for contexts c_t = Σ_j α_tj h_j (f = α, x = dc) and
-    for scores e_tj = q_t · h_j (f = de, x = q). If the factors of both are deferred under one
-    name, n runs over the steps twice, and the result is the sum of both gradients.
+    for scores e_tj = q_t · h_j (f = de, x = q). If contexts and scores defer factors under
+    the same name, N is twice the number of steps, and the result is the sum of the two gradients.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -66,7 +66,7 @@ class MultiHeadAttention(Module):
 
         By default, A and O are query_size. A decoder that expects contexts of the same size as the
         annotations, such as RNNSearch, needs outputs = value_size. scaled: whether scores are
-        divided by √d_k. Raises ValueError if heads does not divide A, or a size is below 1.
+        divided by √(A / heads). Raises ValueError if heads does not divide A, or a size is below 1.
         """
         check_sizes(query_size=query_size, value_size=value_size, heads=heads)
         at_least(1, size=size, outputs=outputs)
@@ -99,7 +99,7 @@ class MultiHeadAttention(Module):
         return dqueries, self.keys_and_values_backward(dkeys_and_values, values, grads)
 
     def keys_and_values(self, values):
-        """Compute [k; v] of all heads, side by side: values h (B, S, D) → (B, S, 2A)."""
+        """Compute the keys and values [k; v] of all heads: values h (B, S, D) → (B, S, 2A)."""
         rows = as_rows(values)
         k = rows @ self.W_k
         v = rows @ self.W_v + self.b_v

@@ -26,11 +26,11 @@ class NGramReadout(HistoryReadout):
         h   = [h^1; …; h^{N−1}]
         y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])
 
-    This is equation 13. N is the field `order`. Every state is split into N − 1 parts. Part i of
-    h_t is used at step t + i − 1. The first steps of a chunk of text (the steps of one batch) use
-    zeros or, with carried=True, the last states of the previous chunk. activation "linear"
-    omits tanh. With order 2 no earlier state is used, and y_t = tanh(W h_t) is one layer between
-    state and words. Other readouts have such a layer in addition to their attention.
+    This is equation 13. N is the field `order`, W^N the field `W`. Every state is split into N − 1
+    parts. Part i of h_t is used at step t + i − 1. The states before a chunk of text (the steps of
+    one batch) are zeros or, with carried=True, the last states of the previous chunk. activation
+    "linear" omits tanh. With order 2 no earlier state is used, and y_t = tanh(W h_t) is one layer
+    between state and words. Other readouts have such a layer in addition to their attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -111,7 +111,7 @@ class NGramReadout(HistoryReadout):
     def _columns(self):
         """Return a list of pairs (steps, columns), one for each part of a state.
 
-        columns: the slice of a state that is the part. steps: how many steps later it is used.
+        columns: the slice of a state for the part. steps: how many steps later the part is used.
         """
         n = len(self.W) // (self.order - 1)
         return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

@@ -17,7 +17,7 @@ class Attention(Protocol):
             dquery = attention.step_backward(dcontext, dweights, cache, dmemory, grads)
         dvalues = attention.read_backward(memory, dmemory, grads)
 
-    A mechanism is a Module. `grads` is a Module like it, to which the weight gradients are added.
+    A mechanism is a Module. `grads`, a Module of the same class, collects the weight gradients.
     """
 
     def read(self, values: Array, mask: Array) -> Memory:

@@ -25,8 +25,8 @@ class HistoryReadout(Module):
     def remember(self, h, mask, memory, size=None):
         """Append h to the states in memory → states (B, M + T, H), known (B, M + T).
 
-        known is True where a state exists. h, mask, memory: as in `forward`. size: the number
-        of zero states to start with if memory is None, with known = False; by default 0.
+        known is True where a state exists. h, mask, memory: as in `forward`. size: if memory
+        is None, the number of zero states to start with, where known is False; by default 0.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T
@@ -46,7 +46,7 @@ def activate(a, activation):
 
 
 def activate_backward(dy, y, activation):
-    """Return ∂L/∂a from dy = ∂L/∂y, where y is the output of `activate`."""
+    """Return ∂L/∂a from dy = ∂L/∂y, where y = activate(a, activation)."""
     return dy * (1 - y * y) if activation == "tanh" else dy
 
 

@@ -30,8 +30,8 @@ class SoftmaxAttention(Module):
         scores, cache = score(query, memory)                                    e (B, S)
         dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q)
 
-    If a gradient is a sum over steps, `score_backward` defers its factors, and `read_backward`
-    computes the sum in one product:
+    If a gradient is a sum of products, one for each step, `score_backward` defers the factors of
+    its step, and `read_backward` computes the sum in one product:
 
         dmemory.defer("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
         dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a with a field W_a
@@ -86,8 +86,8 @@ class SoftmaxAttention(Module):
     def read_backward(self, memory, dmemory, grads):
         """Compute the gradient of the values → dvalues (B, S, D).
 
-        Adds the deferred gradients of matrices to grads. Raises ValueError if a deferred product
-        does not fit the matrix with its name.
+        Adds the deferred gradients of matrices to grads. Raises ValueError if a product
+        does not fit the matrix under whose name it was deferred.
         """
         for name in dmemory.pending:
             if name != "values":

@@ -116,12 +116,12 @@ class Cell(Module):
         return a.reshape(xs.shape[:2] + a.shape[1:])
 
     def project_backward(self, da, xs, grads):
-        """Return dxs = da Wᵀ; add xsᵀ da to ∂L/∂W and Σ da to ∂L/∂b."""
+        """Return dxs = da Wᵀ; add xsᵀ da and Σ da, the gradients of W and b, to grads."""
         self._weights_backward(da, xs, grads)
         return (as_rows(da) @ self.W.T).reshape(xs.shape)
 
     def _weights_backward(self, da, xs, grads):
-        """Add the gradients of W and b to grads. A stack calls this if it already has dxs."""
+        """Add the gradients of W and b to grads, without computing the gradient of xs."""
         check_returned(self.end_backward, da, "da", (*xs.shape[:2], len(self.b)), "(T, B, G)")
         grads.W += as_rows(xs).T @ as_rows(da)
         grads.b += as_rows(da).sum(0)
@@ -182,7 +182,7 @@ class Cell(Module):
     def step_backward(self, t, dy, dstate, steps, dsteps):
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy (B, H): ∂L/∂h_t from the layers above. dstate: the state's gradient from later steps.
+        dy (B, H): ∂L/∂h_t from the layers above. dstate: ∂L/∂(state after step t) from later steps.
         """
         dbefore = self._step_backward(t, dy, dstate, steps, dsteps)
         others = ["dc"] * (len(arrays(dstate)) - 1)
@@ -197,7 +197,7 @@ class Cell(Module):
         return dbefore
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da, the gradient of the `a` passed to `begin`; add Σ_t h_{t−1}ᵀ du_t to ∂L/∂U."""
+        """Return da, the gradient of the `a` passed to `begin`; add the gradient of U to grads."""
         grads.U += as_rows(steps.hs[:-1]).T @ as_rows(dsteps.u)
         return dsteps.a
 

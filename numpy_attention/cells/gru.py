@@ -106,7 +106,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(t == 0)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Allocate the StepGradients. If reset="after", ∂L/∂a and ∂L/∂u are separate arrays."""
+        """Allocate the StepGradients. If reset="after", ∂L/∂(h U) is separate from ∂L/∂a."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))

@@ -6,14 +6,14 @@ from numpy_attention.module import Array
 
 
 class StepsOfCell(Protocol):
-    """The part of a cell's steps that a decoder reads, or adds to.
+    """The arrays of a cell's steps that a decoder reads or adds to.
 
     Step t is at index t, and the state after step t is at index t + 1.
     """
 
     @property
     def a(self) -> Array:
-        """The pre-activations (T, B, G) without h U. Decoders add to a[t] before step t."""
+        """Pre-activations (T, B, G) without the part h U. Decoders add to a[t] before step t."""
 
     @property
     def hs(self) -> Array:
@@ -21,7 +21,7 @@ class StepsOfCell(Protocol):
 
 
 class GradientsOfSteps(Protocol):
-    """The part of a cell's gradients that a decoder's backward pass reads."""
+    """The array of a cell's gradients that a decoder's backward pass reads."""
 
     @property
     def a(self) -> Array:
@@ -91,9 +91,9 @@ class RecurrentCell(Protocol):
     def step_backward(self, t: int, dy: Array, dstate: Any, steps: Any, dsteps: Any) -> Any:
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
-        dy is the part of the gradient of h_t (B, H) that comes from the layers that read it. dstate
-        is the part of the gradient of the state after step t that comes from later steps. The
-        gradient of h_t is the sum of dy and dstate's h.
+        dy: the gradient of h_t (B, H) from the layers that read h_t. dstate: the gradient of the
+        state after step t from later steps. The whole gradient of h_t is the sum of dy and the
+        array h in dstate.
         """
 
     def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:

@@ -173,7 +173,7 @@ class Stacked(Module):
     # ---- a whole sequence -------------------------------------------------------------------
 
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
-        """Run all layers: xs (T, B, I) → ys (T, B, H) of the top layer, all last states, cache.
+        """Run all layers: xs (T, B, I) → ys (T, B, H) of the top layer, last states, cache.
 
         Without rng there is no dropout. Raises ValueError for a wrong number of states.
         """
@@ -200,7 +200,7 @@ class Stacked(Module):
         return dys, tuple(reversed(dfirst))
 
     def _states(self, state):
-        """Return a tuple with the state of each layer: `state` itself, or Nones if it is None.
+        """Return the states of the layers as a tuple: `state`, or Nones if `state` is None.
 
         Raises ValueError if `state` is anything but a tuple with one state for each layer.
         """

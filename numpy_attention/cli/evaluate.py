@@ -57,7 +57,7 @@ def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]
 def own_pairs(options: Namespace, run: Any) -> list[Pair]:
     """Read the pairs of --source and --target, with the links of --alignments if given.
 
-    With --alignments, `options.count_from` is set to the value that was used.
+    With --alignments, set `options.count_from` to the number (0 or 1) of a sentence's first word.
     """
     pairs = run.selection().form().pairs(options.source, target_of(options), options.columns,
                                          options.skip_blank)
@@ -213,7 +213,7 @@ def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
     """Return cloze questions, the name of their corpus or file, and the split.
 
-    The questions are read from the file of --questions, or made from a text.
+    The questions are read from the file of --questions, or made from the text of `data_to_measure`.
     """
     if options.questions:
         lowercase = run.selection().form(options.lowercase).lowercase

@@ -68,7 +68,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
 
 
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
-    """Return the tokens of each sentence that the user typed; warn of words unknown to the run.
+    """Return the tokens of each sentence that the user typed; warn about words unknown to the run.
 
     fewest: the smallest number of sentences. Raises ValueError if there are too few or too many, or
     if a sentence is empty.

@@ -112,7 +112,7 @@ def held() -> float:
 def text_of(error: Exception) -> str:
     """Return the message of an error that a user can cause. Raises any other error again.
 
-    If user-defined code raised the error, the message contains the line of this code.
+    If user-defined code raised the error, the message names the line of this code.
     """
     custom = sys.modules.get("numpy_attention.custom.code")     # not imported if no code was run
     if custom:

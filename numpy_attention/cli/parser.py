@@ -27,7 +27,7 @@ class Option:
 
     kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional".
     needs: {other option: values}; this option has an effect only with these values. excludes:
-    {other option: values}; it has no effect with these. An empty tuple means any value.
+    {other option: values}; it has no effect with these values. An empty tuple means any value.
     """
 
     name: str                               # in Python; max_length becomes --max-length
@@ -157,9 +157,8 @@ def file(name: str, help: str, **more: Any) -> Option:
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return {name: value} for every option: the given value, or else the default.
 
-    If an option has no effect because of another option that it needs, its value is None. If
-    another option excludes it, it keeps its default. Raises ValueError if the user gave a value for
-    an option without effect.
+    An option whose `needs` are not met gets the value None. An option that another one excludes
+    keeps its default. Raises ValueError if the user gave a value for an option without effect.
     """
     known = {option.name: option for option in options}
     values = dict(given)

@@ -11,7 +11,7 @@ def prepare() -> None:
     """Make every standard stream accept any text. Replace a closed stream with the null device.
 
     Without the null device, a file that is opened later would get the number of the closed stream,
-    and receive what is printed. Files and pipes get UTF-8 in any locale.
+    and receive what is printed. Streams to files and pipes use UTF-8 in any locale.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -57,7 +57,7 @@ def text(word: str) -> str:
 
 def several(expected: str, once: bool = False,
             paths: bool = False) -> Callable[[str], tuple[str, ...]]:
-    """Return a parser of comma-separated words. expected: examples, for the message.
+    """Return a parser of comma-separated words. expected: examples, for the error message.
 
     paths: whether the words are paths; a path that exists may contain commas. The parser raises
     ValueError if a word is empty or, if `once`, repeated.
@@ -72,7 +72,7 @@ def several(expected: str, once: bool = False,
 
 
 def paths_in(text: str) -> list[str]:
-    """Split a text such as "a.py,my,folder/b.py" into paths. Existing paths may contain commas."""
+    """Split a text at commas, except those in a path that exists, such as "my,folder/b.py"."""
     found = []
     words = text.split(",")
     while words:
@@ -99,8 +99,8 @@ names = several("names such as weights,dx")
 def writable(*endings: str) -> Callable[[str], str]:
     """Return a parser for the name of an output file, which must have one of these endings.
 
-    The parser raises ValueError for other names, or if the folder does not exist. A command then
-    fails before it has done its work.
+    The parser raises ValueError for other names, or if the folder does not exist, so that a command
+    fails at once and not after its work.
     """
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:

@@ -136,7 +136,7 @@ def _custom_class(name: str, code: Code) -> CustomClass:
 
 
 def _reduced(code: Code, one: Module) -> tuple[Any, ...]:
-    """Return what pickle and copy.deepcopy need to rebuild an instance of a class of `code`."""
+    """Return what pickle and copy.deepcopy need to rebuild `one`, whose class `code` defines."""
     return _instance, (code, type(one).__name__), one.__getstate__()
 
 
@@ -147,8 +147,8 @@ def _instance(code: Code, name: str) -> Any:
 def read(path: str | Path) -> Code:
     """Read a Python file into a Code without running it.
 
-    Raises OSError if the file cannot be read. Raises ValueError if its name does not end in .py or
-    has characters that are not allowed, or if it has more than MOST bytes.
+    Raises OSError if the file cannot be read. Raises ValueError if the file's name does not end in
+    .py or has characters that are not allowed, or if the file has more than MOST bytes.
     """
     file = existing_file(as_path(path))
     if file.suffix != ".py":
@@ -243,8 +243,8 @@ def places_called(error: BaseException, frame: FrameType | None,
                   line: int) -> Iterator[tuple[CodeType, int]]:
     """Yield (code, line) for each function outside this package that a failed line calls.
 
-    frame, line: the line of this package that failed. The yielded line is the function's `def` if
-    the call had wrong arguments, otherwise its return.
+    frame, line: where in this package the call failed. The yielded line is the function's `def` if
+    the call had wrong arguments, otherwise the line from `place_of_return`.
     """
     if frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
         return

@@ -80,7 +80,7 @@ def lacking(has: dict[str, list[str]]) -> str:
 def check_part(one: type, kind: str) -> None:
     """Raise ValueError unless `one` is a Module and a dataclass, so that its arrays are parameters.
 
-    kind: the kind of the class. The method `create` is also checked, if the library calls it.
+    kind: the kind of the class. For a kind in OFFERED, the method `create` is also checked.
     """
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "

@@ -1,14 +1,14 @@
 """Read gold word alignments of the user's text: a file of links for its sentence pairs.
 
-Pharaoh       line k has the links of pair k, source position first; it may be blank:
+Pharaoh       line k, which may be blank, has the links of pair k, source position first:
               `0-0 1-2`, all sure, or with possible links, `1-1 2p3` or `1-1 2?3`
-NAACL         a link per line, with the number of its pair from 1 (Mihalcea & Pedersen 2003):
+NAACL         a link per line, after the number of its pair, from 1 (Mihalcea & Pedersen 2003):
               `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
 
 Words are counted from 0 or from 1. If `count_from` is None, the content decides. A Pharaoh file
-counts from 0, unless it contains no 0 and its links are all inside their pairs only if counted from
-1. A NAACL file counts from 1, unless it contains a 0 and all links are inside their pairs if
-counted from 0. In a NAACL file that counts from 1, a 0 is the empty word. Links to it are left out.
+counts from 0, unless its links fit into their sentences only if counted from 1. A NAACL file counts
+from 1, unless it contains a 0 and its links fit into their sentences if counted from 0. In a NAACL
+file that counts from 1, position 0 is the empty word, and links to the empty word are left out.
 """
 
 import re
@@ -29,7 +29,7 @@ SHOWN = 8           # words of a sentence in a message
 
 
 class Link(NamedTuple):
-    """A word link. line: its line in the file, from 1. pair: the index of its sentence pair."""
+    """A link in a file. line: its line number, from 1. pair: the index of its sentence pair."""
 
     line: int
     pair: int
@@ -43,9 +43,9 @@ def read_alignments(path: str | Path, pairs: Sequence[Pair],
     """Read the links of `pairs` from a file; return (copies of the pairs with links, count_from).
 
     count_from: the number of a sentence's first word, 0 or 1. With None, the content decides, as
-    the module's docstring describes. Raises ValueError with file and line for a line in neither
-    format and for a link outside its pair. Also raises ValueError for a file without sure links,
-    and for a file in Pharaoh's format that does not have one line for each pair.
+    the module's docstring describes. Raises ValueError with file and line for a line that is not in
+    Pharaoh or NAACL format, and for a link to a word that does not exist. Also raises ValueError
+    for a file without sure links, and for a Pharaoh file without one line for each pair.
     """
     check_pairs(pairs)
     if count_from is not None:

@@ -1,7 +1,7 @@
 """Cloze questions in the form of the Children's Book Test: a gap, and ten words that may fill it.
 
 F. Hill, A. Bordes, S. Chopra and J. Weston, "The Goldilocks Principle: Reading Children's Books
-with Explicit Memory Representations", ICLR 2016. A file of their test contains such questions, with
+with Explicit Memory Representations", ICLR 2016. A file of this test contains such questions, with
 a blank line after each:
 
     1 the river was high in the spring .
@@ -95,17 +95,17 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
                    ) -> list[Question]:
     """Draw `number` different questions from a text of words.
 
-    A question has `sentences` consecutive sentences of an article, without blank ones, and the next
-    sentence as its query. A text without articles is one article. A word can be a gap if it is in
-    the vocabulary, consists of letters, and is not the numeral `N`. The `frequent` most frequent
-    words of the vocabulary are excluded, because they would test grammar. The tokens of the
-    vocabulary must be in the order of their frequency, as `Vocabulary.build` returns them.
+    The context of a question is `sentences` consecutive sentences of an article, not counting blank
+    ones. Its query is the next sentence. A text without articles is one article. A word can be a
+    gap if it is in the vocabulary, consists of letters, and is not the numeral `N`. The `frequent`
+    most frequent words of the vocabulary are excluded, because they would test grammar. The tokens
+    of the vocabulary must be in the order of their frequency, as in `Vocabulary.build`.
 
     The candidates are words that can be a gap, that occur in the context, and that do not occur in
     the rest of the query. Either all candidates begin with a capital or none does. The candidates
-    are neighbours when all such words are sorted by frequency. The position of the answer among
-    them is random, so the most frequent candidate is correct as often as any other. Grammar alone
-    still rules out many candidates, because their parts of speech are not known here.
+    are neighbours in the list of all these words, sorted by frequency. The rank of the answer among
+    the candidates is random, so the most frequent candidate is correct as often as any other.
+    Grammar alone still rules out many candidates, because parts of speech are not known here.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
     characters, sizes out of range, or a text with fewer than `number` questions.

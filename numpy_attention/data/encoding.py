@@ -95,7 +95,7 @@ MARKUP = (
 
 
 def lines_of(data: bytes, name: str) -> list[str]:
-    """Decode UTF-8 text, and return its lines without line ends and byte order marks.
+    """Decode UTF-8 text, and return its lines without line endings or byte order marks.
 
     name: the name of the file, for messages. A newline, with or without carriage returns, ends a
     line. In a text without newlines, a carriage return ends a line. Raises ValueError if the bytes
@@ -205,7 +205,7 @@ def is_wide(data: bytes, encoding: str) -> bool:
 
 
 def cut_letter(data: bytes, name: str) -> str:
-    """Return an error message if data are UTF-8 text cut within a character; "" if not certain."""
+    """Return an error message if data are UTF-8 text cut within a character, "" if unsure."""
     first = re.match(rb"[\x80-\xbf]{0,3}", data)
     half = rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})?\Z"
     last = re.compile(half).search(data, max(len(data) - 3, 0))

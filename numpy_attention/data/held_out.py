@@ -16,7 +16,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
                    share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
     """Split pairs at random into training and validation pairs; return (training, validation).
 
-    share: the fraction of pairs for validation; there is at least one. Pairs with the same source
+    share: the fraction of pairs for validation, at least one pair. Pairs with the same source
     sentence stay together. Raises ValueError without at least two different source sentences.
     """
     check_pairs(pairs)
@@ -43,8 +43,8 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     """Split off the end of a Text; return (training, validation).
 
-    share: the fraction of the sentences or, in a text of characters, of the characters. At least
-    one sentence or character is split off. Raises ValueError if the Text has fewer than two.
+    share: the fraction of the sentences (in a text of characters, of the characters) to split off,
+    at least one. Raises ValueError if the Text has fewer than two sentences or characters.
     """
     check_kind("text", text, Text, "a Text")
     check_number("share", share, 0, 1, "a fraction from 0 to 1")

@@ -23,8 +23,8 @@ class Pair:
     """A source sentence, its translation, and the links between their words.
 
     source, target: tuples of tokens. sure, possible: frozensets of (source position, target
-    position). `possible` always contains `sure`. Raises ValueError for a link outside either
-    sentence, and TypeError for a sentence that is one string.
+    position). `possible` always contains `sure`. Raises ValueError for a position that is not
+    in its sentence, and TypeError for a sentence that is one string.
     """
 
     source: tuple[str, ...]
@@ -51,7 +51,7 @@ class Pair:
 
 
 def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
-    """Return links as a frozenset of tuples. Raises TypeError unless each has two integers."""
+    """Return links as a frozenset of tuples. Raises TypeError for a link without two integers."""
     if not isinstance(links, (set, frozenset)):
         links = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
                  for link in as_list(name, links, "links")]
@@ -67,7 +67,7 @@ def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
 
 
 def check_links(name: str, links: Iterable[tuple[int, int]], S: int, T: int) -> None:
-    """Raise ValueError unless all links are in sentences of S and T tokens. name: for messages."""
+    """Raise ValueError for a link outside S source and T target tokens. name: for messages."""
     for i, j in links:
         if not (0 <= i < S and 0 <= j < T):
             side, place, size = ("target", j, T) if 0 <= i < S else ("source", i, S)

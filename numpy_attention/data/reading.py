@@ -29,7 +29,7 @@ COMPRESSED = {
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a UTF-8 text file, plain or compressed, without their line ends.
+    """Return the lines of a UTF-8 text file, plain or compressed, without line endings.
 
     Raises the errors of `existing_file` and `lines_of`, and ValueError for damaged compressed data.
     """
@@ -160,7 +160,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
 
 
 def _cut(line: str, tokens: Tokens) -> tuple[str, ...]:
-    """Split a line with the function `tokens`. Raises TypeError unless it returns tokens."""
+    """Split a line with the function `tokens`. Raises TypeError if the result is not tokens."""
     check_function("tokens", tokens, "a function that cuts a line into a list of tokens, such as "
                    "str.split")
     cut = tokens(line)

@@ -27,10 +27,10 @@ class Text:
     """A running text. articles: lists of sentences, which are lists of tokens.
 
     unit: "words" or "characters". In a text of words, </s> ends every sentence. In a text of
-    characters, a "sentence" is any stretch of text, line ends included, and no </s> is added.
-    has_articles: whether the text itself is divided into articles, so that a state can be reset
-    between two of them. Raises TypeError unless the articles are lists of lists of tokens, and
-    ValueError for another unit.
+    characters, a "sentence" is any stretch of text with its newlines, and no </s> is added.
+    has_articles: whether the text itself is divided into articles, so that a model's state can be
+    reset between two articles. Raises TypeError unless the articles are lists of lists of tokens,
+    and ValueError for another unit.
     """
 
     articles: list[list[Sentence]]
@@ -57,16 +57,16 @@ class Text:
         return sum(map(len, sentences)) + len(sentences) * (self.unit == "words")
 
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
-        """Return </s> and the ids of the text, so that a model predicts each token of the text."""
+        """Return </s> and the ids of the text, so that a model can predict even the first token."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
     def documents(self, vocabulary: AnyVocabulary, state: str,
                   cut: int | None = None) -> list[list[int]]:
-        """Return lists of ids, each beginning with </s>. The state is reset between them.
+        """Return lists of ids, each beginning with </s>. A state is not carried between lists.
 
         state: "article" for a list per article, or "sentence" for a list per sentence that is not
-        blank. cut: predict at most this many ids of each list. Raises ValueError for another state,
-        or if the text is not divided into articles or sentences.
+        blank. cut: the maximum number of ids in a list after </s>. Raises ValueError for another
+        state, or if the text is not divided into articles or sentences.
         """
         check_name("state", state, STATES[1:])
         at_least(1, cut=cut)
@@ -85,7 +85,7 @@ class Text:
         return [([EOS] + self._ids(part, vocabulary))[:end] for part in parts]
 
     def as_characters(self) -> "Text":
-        """Convert a text of words to a text of characters, with spaces and line ends."""
+        """Convert a text of words to a text of characters, with spaces and newlines."""
         if self.unit == "characters":
             return self
         texts = [
@@ -109,7 +109,7 @@ def load(name: str, split: str) -> Text:
 def read(path: str | Path, form: TextForm) -> Text:
     """Read a text file and tokenize it with a TextForm; return a Text.
 
-    Blank lines are left out, except from a text of characters. Raises ValueError without any text.
+    Blank lines are left out, but not from a text of characters. Raises ValueError for a blank file.
     """
     check_kind("form", form, TextForm, "a TextForm")
     if form.tokenizer != "characters":

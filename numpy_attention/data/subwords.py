@@ -127,7 +127,7 @@ class Subwords:
         return [n for n, word in enumerate(words) for _ in self._ids(word)]
 
     def token(self, id: int) -> str:
-        """Return the piece with this id. Raises ValueError for an id outside 0 … V − 1."""
+        """Return the piece with this id. Raises ValueError for an id outside the vocabulary."""
         check_id(id, self)
         return self._model.id_to_piece(int(id))
 

@@ -58,7 +58,7 @@ def is_word(token: str) -> bool:
 def visible(token: str) -> str:
     """Return a token with invisible characters escaped, such as \\u200b.
 
-    Joiners, marks and variation selectors are part of the character before them.
+    Joiners, marks and variation selectors are escaped only if no character precedes them.
     """
     return "".join(
         character.encode("unicode_escape").decode() if _unseen(character, before) else character
@@ -123,7 +123,7 @@ class TextForm:
         return self if lowercase is None else replace(self, lowercase=lowercase)
 
     def tokens(self, text: str) -> list[str]:
-        """Return the tokens of raw text. With the tokenizer "characters", a line end is a token."""
+        """Return the tokens of raw text. With the tokenizer "characters", a newline is a token."""
         check_kind("text", text, str, "a string")
         text = composed(lowered(text) if self.lowercase else text)
         return TOKENIZERS[self.tokenizer](text)

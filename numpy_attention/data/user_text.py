@@ -107,7 +107,7 @@ class UserFiles:
     def _found(self) -> dict[str, Path]:
         """Find the files with the digest of the run; return {field: path}.
 
-        Each file is searched for at its path and near the run. Swapped files are also found.
+        Each file is searched for at its path and near the run, even if files have swapped names.
         Raises FileNotFoundError if a file is missing, and ValueError if a file has changed.
         """
         saved = self._paths()
@@ -197,7 +197,7 @@ class UserPairs(UserFiles):
     held_out_seed: the seed that chooses the held-out pairs, and the random pairs if `drawn` is set
     max_length: the largest number of tokens of either sentence
     count: the largest number of pairs of a split; None: all
-    drawn: use random pairs, instead of the first `count` pairs
+    drawn: use `count` random pairs instead of the first `count` pairs
     columns: the columns of source and target in tab-separated files, from 1
     skip_blank: leave out pairs with an empty line
 
@@ -256,7 +256,7 @@ class UserText(UserFiles):
     """A file of running text with one sentence per line, and optionally a validation file.
 
     If valid_text is None, the end of the text is held out. characters: whether both files are read
-    as characters. Raises ValueError for characters together with tokenize.
+    as characters. Raises ValueError if characters and tokenize are both set.
     """
 
     FILES = ("text", "valid_text")

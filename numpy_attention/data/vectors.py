@@ -1,10 +1,10 @@
 """Read pretrained word vectors from text files of GloVe, word2vec and fastText, plain or gzipped.
 
 A line has a word and its numbers, separated by spaces. word2vec and fastText begin with a line of
-two numbers, the number of words and the size. Real files have some irregularities. A word may
-contain spaces (`. . .` in GloVe 840B), so lines are read from the right. If a word occurs twice,
-the first line counts. A word that is not UTF-8 is skipped. If a file has a word only in another
-case ("London" for "london"), the vector of that form is used.
+two numbers, the number of words and the size of a vector. Real files have some irregularities. A
+word may contain spaces (`. . .` in GloVe 840B), so lines are read from the right. If a word occurs
+twice, the first line counts. A word that is not UTF-8 is skipped. If a file has a word only in
+another case ("London" for "london"), the vector of "London" is used.
 """
 
 import gzip
@@ -33,11 +33,11 @@ BINARY = ("is not UTF-8 text. If this is a binary word2vec file, convert it with
 class Vectors:
     """The vectors of N words.
 
-    array (N, D): float32; the row of a word that is not in the file is 0
+    array (N, D): float32, with vectors of size D; the row of a word that is not in the file is 0
     found (N,): whether each word is in the file
     other_case: how many of the words found are in the file only in another case
     skipped: how many words of the file were skipped because they are not UTF-8
-    digest: the first hexadecimal digits of the SHA-256 of the lines
+    digest: the first hexadecimal digits of the SHA-256 of the file's lines
     """
 
     array: Array

@@ -2,7 +2,7 @@
 
 Four ids are the same in every vocabulary: 0 `<pad>` fills up short sentences, 1 `<s>` begins a
 target sentence, 2 `</s>` ends a sentence, and 3 `<unk>` replaces every token that is not in the
-table. Ordinary tokens are numbered from 4.
+vocabulary. Ordinary tokens are numbered from 4.
 """
 
 from collections import Counter
@@ -114,7 +114,7 @@ class Vocabulary:
         return [self._ids.get(token, UNK) for token in tokens]
 
     def token(self, id: int) -> str:
-        """Return the token of an id. Raises ValueError for an id outside 0 … V − 1."""
+        """Return the token of an id. Raises ValueError for an id outside the vocabulary."""
         check_id(id, self)
         if id < len(SPECIAL_TOKENS):
             return SPECIAL_TOKENS[id]
@@ -154,7 +154,7 @@ class Vocabulary:
     # ----------------------------------------------------------------------------------------------
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the fraction of the tokens that are not in the table, from 0 to 1.
+        """Return the fraction of the tokens that are not in the vocabulary, from 0 to 1.
 
         Raises ValueError if there are no tokens.
         """

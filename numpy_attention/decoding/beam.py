@@ -29,7 +29,7 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
                 length_penalty: float = 1.0,
                 max_length: int | None = None,
                 never: Sequence[int] = ()) -> list[list[Hypothesis]]:
-    """Translate a batch of sentences; return a list of Hypothesis for each, best first.
+    """Translate a batch of sentences; return a list of hypotheses for each, best first.
 
     source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. For
     each sentence, the search keeps the `beam` most probable prefixes. A prefix that ends in </s> is

@@ -1,4 +1,4 @@
-"""Methods that decoding needs. Any object with these methods can be searched or sampled from."""
+"""Methods that decoding needs. Any object with these methods can be used for decoding."""
 
 from typing import Any, Protocol
 
@@ -36,5 +36,5 @@ class LanguageModel(Protocol):
 
         tokens: the last token of each text. state: what the previous step returned, or None at the
         first step. The weights are over the S states in memory, oldest first, or None without
-        attention. If the first state comes from a translator's `start`, they are over the source.
+        attention. With the state from a translator's `start`, the weights are over the source.
         """

@@ -37,7 +37,7 @@ class Choice(NamedTuple):
 
 
 def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading:
-    """Read ids with a model, from `state` or the initial state, and return the Reading.
+    """Feed ids to a model, starting from `state` (None: the initial state); return a Reading.
 
     The first id of a text is usually </s>. Raises ValueError if ids is empty.
     """
@@ -63,7 +63,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
     whose probabilities add up to at least `top_p` (Holtzman et al. 2020, section 3.1).
     Temperature 0 takes the most probable token. <pad>, <s> and the ids in `never` are never chosen.
 
-    Sampling ends after `length` tokens, or once </s> was chosen `sentences` times. reset: clear
+    Sampling ends after `length` tokens, or after the `sentences`-th </s>. reset: clear
     the state after each </s>, for a model that was trained on single sentences. Each step draws one
     random number from rng.
 

@@ -43,7 +43,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name such as "luong-dot-local-m", without "global", or "additive" for rnnsearch."""
+    """Return a name such as "luong-dot-local-m"; omit "global", and "additive" for rnnsearch."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])
@@ -54,7 +54,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a string for a folder name: the name of a class, or a string's alias if it has one."""
+    """Return a short name for a class or string: the class's name, or the string's alias if any."""
     if isinstance(choice, type):
         return choice.__name__
     return {old: alias for alias, old in registry.ALIASES.items()}.get(choice, choice)
@@ -67,7 +67,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
 
     attention: the readout of the history, or "none"
     hidden, embedding: the sizes of the model; if only one is given, it determines the other, and if
-        neither is given, the embedding has SIZE
+        neither is given, the embedding has the size SIZE
     parameters: if given, choose the largest sizes with at most this many parameters; `text` and
         `training` are used only then, for the size of the vocabulary
     settings: other arguments of the model's `create`

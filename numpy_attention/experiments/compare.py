@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One training of a recipe with a seed. name: for messages. drawn: whether plots show it."""
+    """One training of a recipe with a seed. name: for messages. drawn: whether to plot it."""
 
     recipe: Recipe
     seed: int

@@ -1,7 +1,7 @@
 """Check a hand-written backward pass against central differences, and report the wrong lines.
 
     check.py    the check, which uses `differences`, `kinks`, `harness` and `faults`
-    laws/       properties of the two passes that central differences cannot test
+    laws/       properties of the forward and backward passes that central differences cannot test
     locate/     the search for the first wrong line: both passes run with instrumented code, and
                 every intermediate gradient is compared with central differences
     edits/      small edits of the code, each tried to see whether it makes all gradients correct

@@ -1,4 +1,4 @@
-"""Functions on trees of arrays. Inputs and outputs may be tuples, such as an LSTM's state."""
+"""Functions on trees of arrays. A tree is an array or a tuple of trees, such as an LSTM's state."""
 
 import numpy as np
 

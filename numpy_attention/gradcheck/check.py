@@ -13,8 +13,7 @@ A layer passes when every element of every gradient has a relative error
 
 An absolute error up to the rounding error of the difference, about 1e-15 |L| / ε, is also allowed.
 All gradients are compared. If some are wrong, `locate.search` looks for the line that causes the
-error. Both passes must also have the properties in `laws`, called laws. Their tests take about a
-dozen passes in total.
+error. The forward and backward must also obey the laws in `laws`, which need other tests.
 """
 
 import contextlib
@@ -56,7 +55,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
     target: a Module with float64 parameters, or None for a function without parameters
     inputs: the arguments of `forward`; float64 arrays are checked, also within tuples
-    rng: the generator of the upstream gradients
+    rng: the random generator that draws the upstream gradients
     forward: forward(*inputs) returns (output, …, cache), where outputs are arrays, tuples of
         arrays, or None; the default is target.forward
     backward: backward(doutput, …, cache, grads) returns the gradient of the input; for several
@@ -65,27 +64,27 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     tolerance: the largest relative error that is allowed
     epsilon: the step of the differences
     title: the name of the check in messages
-    causal: the time axis of the first input, or None if outputs may depend on later steps; if an
-        output has as many steps along this axis as the input, no step of the output may depend on a
-        later step of the input
+    causal: the time axis, if no step of an output may depend on a later step of the first input;
+        otherwise None. Only outputs with as many steps as this input are tested
 
-    Both passes must draw the same random numbers at every call. If an attention has no forward and
-    backward, its methods `read` and `step` are checked. The inputs are then queries (T, B, Q) and
-    unpadded values (B, S, D).
+    Both passes must draw the same random numbers at every call. If the target is an attention with
+    `read` and `step`, the inputs may be queries (T, B, Q) and unpadded values (B, S, D). Unless
+    forward or backward is given, both passes then come from `gradcheck.protocol`.
 
-    An element on a kink, such as 0 for max(x, 0), has no gradient to compare with. It is reported
-    by a warning (NotChecked), but its gradient must still lie between the slopes on both sides.
+    Elements at a kink of the loss, such as 0 for max(x, 0), cannot be compared with differences,
+    and a warning (NotChecked) reports them. Their gradients must still lie between the slopes of
+    the loss on the left and on the right.
 
     Raises GradientError if gradients are wrong. The message lists the correct and the wrong
     gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
     GradientError is also raised if user code raises an exception, or breaks a law that central
-    differences cannot test, such as that no pass changes its inputs. The attribute report.laws of
-    the error then has the law and the line.
-    Raises TypeError if an array is not float64, the forward computes in float32, or the target
-    lacks one of the two passes. Raises ValueError if an array has no elements or contains NaN,
-    outputs are not finite, or no gradient can be measured. Warns (NotAParameter) if the forward of
-    a user-defined Module computes with a float field. Warns (NotFloat32) if a Module's passes
-    return float64 although parameters and inputs are float32.
+    differences cannot test, such as that no pass changes its inputs. The broken laws and their
+    lines are in the attribute report.laws of the error.
+    Raises TypeError if a parameter or float input is not float64, the forward computes in float32,
+    or the forward or backward is missing. Raises ValueError if a parameter or input has no elements
+    or contains NaN, outputs are not finite, or all numeric gradients are 0 up to rounding or at
+    kinks. Warns (NotAParameter) if the forward of a user-defined Module computes with a float
+    field. Warns (NotFloat32) if a Module's passes return float64 for float32 parameters and inputs.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
@@ -136,7 +135,7 @@ ALONE = "argument changed", "mask forward", "future", "unwritten"
 
 @dataclass
 class Check:
-    """One gradient check: the two passes, their inputs, and the upstream gradients of outputs."""
+    """One gradient check: forward and backward, the inputs, and the gradients of the outputs."""
 
     target: object
     inputs: list
@@ -201,8 +200,8 @@ class Check:
     def gradients(self, upstream=None):
         """Run both passes; return ({name: gradient of a parameter or a float input}, grads).
 
-        grads holds the gradients of the parameters, or is None if the check has no model.
-        upstream: the gradients of the outputs. The default is the gradients drawn by `draw`.
+        grads holds the gradients of the parameters, or is None if the target is not a Module.
+        upstream: the gradients of the outputs, by default those that `draw` has drawn.
         """
         *_, cache = outputs_of(self.forward, self.inputs)
         grads = None if self.model is None else self.model.zeros_like()
@@ -217,7 +216,7 @@ class Check:
     def named(self, what):
         """Context manager that replaces an exception in user code with a GradientError.
 
-        The message has the innermost line in a user's file. An exception without such a line is not
+        The message gives the innermost line of user code. Without such a line, the exception is not
         replaced. what: the pass that runs, "forward" or "backward".
         """
         try:

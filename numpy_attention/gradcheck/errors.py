@@ -24,7 +24,7 @@ class NotAParameter(UserWarning):
 
 
 class NotChecked(UserWarning):
-    """Warning that elements are not checked because the loss has a kink or a jump there."""
+    """Warning about elements that are not compared because the loss has a kink or a jump there."""
 
 
 class NotFloat32(UserWarning):

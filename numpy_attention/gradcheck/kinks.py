@@ -3,9 +3,9 @@
 The central difference at a kink is the mean of the two slopes, for instance 0.5 for max(x, 0) at 0.
 This mean is not a gradient: a backward pass may return any number between the two slopes. An
 element whose gradient disagrees with the central difference is therefore measured again with
-smaller steps. Smaller steps do not reach a kink next to the element. At the kink itself, the slopes
-still differ, and the gradient must lie between them. If the loss jumps, the difference grows as
-1/ε. Elements at kinks and jumps are reported instead of compared.
+smaller steps. If the kink is only near the element, a small enough step does not cross it, and the
+two slopes then agree. At the kink itself, the slopes differ at every step, and the gradient must
+lie between them. A jump of the loss is recognized by differences that grow as 1/ε.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ WHAT = {"kink": "the function has a kink", "jump": "the function jumps",
 
 @dataclass(frozen=True)
 class Kink:
-    """The reason why an element is not checked, and the slopes of the loss on its two sides."""
+    """The kind of kink at an element, and the slopes of the loss on the left and on the right."""
 
     what: str       # "kink", "jump", "steep" or "edge", explained in WHAT
     left: float
@@ -37,7 +37,7 @@ class Kink:
 
 
 def resolve(check, report, bends, middle):
-    """Measure doubtful elements again with smaller steps; update report.numeric and report.kinks.
+    """Measure doubtful elements again with smaller steps; update the report's gradients and kinks.
 
     bends: {name: array}, how much the slopes around each element differ (`differences.bend`).
     middle: the loss without a step.
@@ -69,11 +69,11 @@ def resolve(check, report, bends, middle):
 
 
 def doubtful(report, name, bends):
-    """Return an array of booleans, True for elements that may lie on a kink or next to a kink.
+    """Return an array of booleans, True for elements that may lie on a kink or near a kink.
 
-    bends: how much the slopes around each element differ (`differences.bend`). If the slopes differ
-    enough, a kink can explain why an element is wrong. An element that agrees with the difference
-    may also lie on a kink: for |x| at 0, both the central difference and sign(0) are 0.
+    bends: how much the slopes around each element differ (`differences.bend`). An element with a
+    wrong gradient may lie on a kink if its bend can explain the error, any other element if its
+    bend is large. For |x| at 0, for instance, both the central difference and sign(0) are 0.
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
@@ -86,12 +86,12 @@ def doubtful(report, name, bends):
 def measured(check, flat, i, analytic, middle, wrong):
     """Measure one element again with smaller steps; return (gradient, Kink or None), or None.
 
-    At a kink, `at_kink` chooses the gradient. If a kink is only next to the element, the gradient
-    is the central difference of a smaller step, without a Kink. The result is None if the first
-    difference remains valid.
+    At a kink, `at_kink` chooses the gradient. If the kink is only near the element, the gradient is
+    the central difference of a smaller step, without a Kink. The result is None if the difference
+    of the full step ε remains valid.
 
     flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
-    backward. middle: the loss without a step. wrong: whether the first difference disagrees.
+    backward. middle: the loss without a step. wrong: whether `analytic` is wrong at the full step.
     """
     found = []
     for factor in FACTORS:
@@ -112,9 +112,9 @@ def at_kink(found, analytic, middle):
     """Return (gradient, Kink) for an element at a kink, or None if the loss is smooth there.
 
     The gradient is the number between the one-sided slopes that is closest to `analytic`, the
-    gradient from backward. If the slope is infinite, the gradient is `analytic`. found: [(step,
-    losses, bend)] for three decreasing steps, where `losses_around` returned the losses and `bend`
-    measures how much the slopes differ. middle: the loss without a step.
+    gradient from backward. If the slope is infinite, the gradient is `analytic`. found: for three
+    decreasing steps, tuples of the step and of what `losses_around` and `bend` return for it.
+    middle: the loss without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))

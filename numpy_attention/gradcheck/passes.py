@@ -1,4 +1,4 @@
-"""Run both passes of a check to test the properties in `laws`, and describe broken laws."""
+"""Run the forward and backward of a Check to test the laws in `laws`; describe broken laws."""
 
 import functools
 import inspect
@@ -45,7 +45,7 @@ def source_line(place):
 
 
 class Unjudged(Exception):
-    """Raised if a law cannot be tested, because user code raises on the unusual inputs."""
+    """Raised if a law cannot be tested, because user code raises an exception in the test."""
 
 
 # ---- one run ------------------------------------------------------------------------------------
@@ -120,9 +120,9 @@ def copy_values(arrays):
 def differing(found, wanted, tolerance):
     """Return the names of the arrays in the dict `found` that differ from those in `wanted`.
 
-    `tolerance` is relative to the largest element of the wanted array. For a wanted array that is 0
-    up to rounding, 1e-12 of the largest element of all arrays is allowed. Two elements that are not
-    finite, such as slopes of √x at 0, count as equal.
+    `tolerance` is relative to the largest element of the wanted array. Differences up to 1e-12 of
+    the largest element of all wanted arrays are also allowed, because an array may be 0 up to
+    rounding. Two elements that are not finite, such as slopes of √x at 0, count as equal.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:

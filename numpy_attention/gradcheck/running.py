@@ -1,7 +1,7 @@
 """Run named gradient checks and print a line for each; user code runs in a separate process.
 
 An endless loop, a call to sys.exit or a crash of compiled code in user code is reported in one
-line. The process has its own exit statuses; any other status means that user code ended it.
+line. The separate process ends with an exit status from 40 to 43 unless user code ends it first.
 """
 
 import faulthandler
@@ -68,7 +68,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 
     seed: the seed of the random generator. full: whether to print the full report. Raises
     ValueError if the user's code raises, TimeoutError if the code takes longer than `seconds`,
-    ChildProcessError if the code ends the process, and BrokenPipeError if the output has no reader.
+    ChildProcessError if the code ends the process, and BrokenPipeError if stdout is a closed pipe.
     """
     file, _ = parted(name)
     read(file)                                      # raises before a process is started

@@ -21,9 +21,9 @@ FLAGS = {"contract", "nsz", "arcp"}
 
 
 def compiled(fastmath):
-    """Return numba's njit as a decorator with these fastmath flags.
+    """Return numba's njit as a decorator with the given fastmath flags.
 
-    Compiled code is cached on disk. If no folder is writable, a RuntimeWarning says so.
+    Compiled code is cached on disk. If no folder for it is writable, a RuntimeWarning says so.
     """
     how = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
 
@@ -153,11 +153,10 @@ def _sigmoid(x):
 
 @kernel
 def row_max(row):
-    """Return max_j row_j. A NaN may be ignored here, but later results of the row are NaN.
+    """Return max_j row_j. A NaN may be ignored, but the softmax of such a row is NaN.
 
-    LLVM does not vectorize the maximum of one row, but it does vectorize the elementwise maximum of
-    two rows. So the row is cut into blocks of LANES columns. The result is the maximum of the
-    elementwise maximum of these blocks.
+    LLVM does not vectorize the maximum of one row, only the elementwise maximum of two rows. So the
+    row is cut into blocks of LANES columns, which are first compared with each other.
     """
     tops = row[:LANES].copy()
     for start in range(LANES, row.shape[0], LANES):

@@ -1,7 +1,7 @@
 """The guard of a kernel: a check of its arguments, because compiled code does not check bounds.
 
 A kernel would read and write past the end of an array that is too small. The memory order needs no
-check, because a kernel is compiled for the order of its arguments.
+check, because a kernel is compiled for the memory order of its arguments.
 """
 
 from functools import update_wrapper
@@ -15,10 +15,10 @@ REAL = (np.dtype(np.float32), np.dtype(np.float64))
 def guarded(**axes):
     """Return a decorator that checks a kernel's arrays against axes such as a="B 4H", h="B H".
 
-    axes: {name of an argument: its axes}. A letter has the same size in all arrays. All arrays must
-    have the same dtype, float32 or float64, except those whose axes end in a dtype, as in
-    "B S bool", "N int" and "N float64". "N int < V" is an array (N,) of indices into the axis V. If
-    an array does not fit, a call to the kernel raises ValueError.
+    axes: {argument: its axes}. A letter is the same size in all arrays; "4H" is four times H.
+    All arrays must have the same dtype, float32 or float64, except those whose axes end in a dtype,
+    as in "B S bool", "N int" and "N float64". "N int < V" is an array (N,) of indices into the axis
+    V. If an array does not fit, a call to the kernel raises ValueError.
     """
     return lambda kernel: Guarded(kernel, axes)
 

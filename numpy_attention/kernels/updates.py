@@ -84,7 +84,7 @@ def momentum(w, g, velocity, rate, mu, factor):
 @guarded(w="N", g="N")
 @kernel
 def sgd(w, g, rate):
-    """Update w −= rate g, where rate includes `factor`."""
+    """Update w −= rate g, and set g = 0. rate: the learning rate times the clipping factor."""
     zero = w.dtype.type(0)
     for start in range(0, w.shape[0], BLOCK):
         ws = w[start:start + BLOCK]
@@ -100,7 +100,7 @@ def sgd(w, g, rate):
 def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
     """Update m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²,  w −= rate m / (√v / root2 + ε).
 
-    rate includes 1 / (1 − β₁ᵗ), and root2 is √(1 − β₂ᵗ): the bias corrections.
+    rate includes 1 / (1 − β₁ᵗ), and root2 is √(1 − β₂ᵗ): the bias corrections of step t.
     """
     zero = w.dtype.type(0)
     one = w.dtype.type(1)

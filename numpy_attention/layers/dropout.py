@@ -38,7 +38,7 @@ class Dropout(Module):
     def draw(self, rng):
         """Draw the key of a mask from rng; return None if rng is None or the rate is 0.
 
-        All calls to `apply` with the same key use the same mask.
+        Calls to `apply` with the same key and row_ids use the same mask.
         """
         if rng is None or self.rate == 0:
             return None
@@ -47,8 +47,8 @@ class Dropout(Module):
     def forward(self, x, rng, row_ids=None):
         """Return y and a cache. If rng is None, y is x.
 
-        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … Each id determines the mask
-        of its row, for a given key.
+        row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … In one call, rows with the
+        same id have the same mask.
         """
         return self.apply(x, self.draw(rng), row_ids)
 

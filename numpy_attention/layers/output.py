@@ -80,7 +80,7 @@ class Output(Module):
             loss = Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v]
 
         This is the only layer that does not return a cache. A cache of all logits would be the
-        largest array of the program, so one block of rows after another goes forward and backward.
+        largest array of the program, so each block of rows is run forward and then backward.
         """
         loss = 0.0
         dx = np.empty_like(x)                                               # (N, K)
@@ -96,7 +96,7 @@ class Output(Module):
         return float(loss), dx
 
     def _blocks(self, x, targets, scale, smoothing=0.0):
-        """Yield (rows, dlogits, losses) for each block of rows, where rows is a slice.
+        """Yield (rows, dlogits, losses) for each block of rows: rows is a slice, ε is `smoothing`.
 
             dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
         """

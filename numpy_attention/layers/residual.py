@@ -22,8 +22,8 @@ class Residual(Module):
         y = LayerNorm(x + dropout(f(x)))        post-norm, Vaswani et al. 2017, section 3.1
         y = x + dropout(f(LayerNorm(x)))        pre_norm=True, Xiong et al. 2020
 
-    Pre-norm also trains without a warm-up. The caller computes f between two calls: `pre` returns
-    the input of f, and `post` takes its output.
+    Pre-norm also trains without a warm-up of the learning rate. The caller computes f between two
+    calls: `pre` returns the input of f, and `post` takes the output of f.
     """
 
     norm: LayerNorm
@@ -31,7 +31,7 @@ class Residual(Module):
     pre_norm: bool = False
 
     def pre(self, x):
-        """Compute the input of f, LayerNorm(x) or x: x (…, D) → input (…, D), cache."""
+        """Return f's input: LayerNorm(x) if pre_norm, else x.   x (…, D) → input (…, D), cache."""
         if self.pre_norm:
             return self.norm.forward(x)
         return x, None

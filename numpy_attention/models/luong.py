@@ -189,7 +189,7 @@ class LuongTranslator(TeacherForced):
     def forward(self, batch, rng=None):
         """Run the model with teacher forcing → read_out (N, K), weights (T, B, S), cache.
 
-        read_out has a row for each of the N target words that are not padding.
+        read_out: the output layer's input, a row for each of the N target words except padding.
         """
         check_batch(batch, PAIRS)
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)
@@ -271,7 +271,7 @@ class LuongTranslator(TeacherForced):
         self.encode_backward(dmemory, dstates, encoded, grads)
 
     def _query_states(self, states):
-        """Select the queries of c_1 … c_T: states (T + 1, B, H) → a view (T, B, H).
+        """Select the queries for c_1 … c_T: states (T + 1, B, H) → a view (T, B, H).
 
         states: h_0 … h_T.
         """

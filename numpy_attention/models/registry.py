@@ -36,9 +36,9 @@ def build(name, rng, *vocabularies, **settings):
 
 
 def check_settings(name, settings):
-    """Raise ValueError for a setting that is not an argument of the `create` of the model `name`.
+    """Raise ValueError for a setting that the `create` of the model `name` does not accept.
 
-    The message lists the arguments. If `create` has ** arguments, it checks other names itself.
+    The message lists the arguments. If `create` has ** arguments, `create` checks other names.
     """
     known = [*settings_of(name), "dtype"]
     parameters = create_parameters(model_of(name))

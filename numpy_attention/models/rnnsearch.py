@@ -78,8 +78,8 @@ class RNNSearch(TeacherForced):
     W_o is output.words.E. Any `attention.protocol.Attention` can be used. Unlike the paper's model,
     this one has biases everywhere. Its options also go beyond the paper: dropout (on both
     embeddings, between layers and on t), label smoothing, other initial values, other GRU
-    conventions, and several layers. With several layers, s is the state of the top layer, and W_s
-    has a block of columns for the first state of each layer.
+    conventions, and several layers. With several layers, s is the state of the top layer, and the
+    array W_s, used as ←h_1 W_s, has a block of columns for the first state of each layer.
 
     A source is an array (S, B) of ids, in which each sentence ends in </s>. Targets are (T, B).
     """

@@ -44,7 +44,7 @@ class TeacherForced(Module):
         model.backward(dx, dweights, cache, grads)
 
     x has a row for each of the N target words that are not padding; the weights are (T, B, S).
-    A translator carries no state between batches, but Trainer passes it the argument `state`.
+    A translator carries no state between batches: the argument `state` of its methods is unused.
     """
 
     smoothing = 0.0     # of the labels, in training

@@ -20,7 +20,7 @@ from numpy_attention.validation.arrays import as_rows, at_least, check_integers,
 
 @dataclass
 class DecoderState:
-    """State between two target words: each layer's keys and values of source and prefix."""
+    """State between two target words: each layer's keys and values for source and prefix."""
 
     source: tuple       # of arrays (B, S, 2A)
     mask: Array         # (B, S)
@@ -161,7 +161,7 @@ class Transformer(TeacherForced):
     def forward(self, batch, rng=None):
         """Run the model with teacher forcing → read_out (N, D), weights (T, B, S), cache.
 
-        read_out has a row for each of the N target words that are not padding.
+        read_out: the output layer's input, a row for each of the N target words except padding.
         """
         check_batch(batch, PAIRS)
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

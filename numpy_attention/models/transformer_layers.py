@@ -36,7 +36,7 @@ class DecoderCache(NamedTuple):
 class EncoderLayer(Module):
     """Encoder layer of a Transformer: self-attention, then a feed-forward network.
 
-    x (B, S, D), visible (B, S, S) → (B, S, D). visible[b, i, j]: whether step i may attend to j.
+    x (B, S, D), visible (B, S, S) → (B, S, D). visible[b, i, j]: whether word i may attend to j.
     """
 
     attention: MultiHeadAttention
@@ -148,8 +148,8 @@ class DecoderLayer(Module):
 
         y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
         y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
-        written: a key and a value of size A for each earlier position; the result also has those
-        of the new position. source: the keys and values of the source.
+        written: a key and a value of size A for each earlier position; the result adds those of
+        the new position. source: the keys and values of the source.
         """
         inside, _ = self.around_attention.pre(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)

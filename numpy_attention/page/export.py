@@ -61,7 +61,7 @@ def exported(
     learned: facts about the training text, from `runs.text_facts`
     script: JavaScript that adds user-defined parts to the engine
 
-    Raises ValueError for an unknown precision, and for a model that is too large or cannot run.
+    Raises ValueError for an unknown precision, or if a page cannot run or hold the model.
     """
     check_name("precision", precision, PRECISIONS)
     vocabularies = vocabularies_of(trained)

@@ -45,12 +45,12 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     precision: how the weights are stored, as in `exported`
     corpus, split: where the examples come from, by default the last split of the first run's corpus
     count: the number of examples
-    checkpoints: earlier checkpoints, if there is only one run
+    checkpoints: paths of earlier checkpoints of the run; `folders` must then have only one
     code: user-defined files, as in `Trained.load`; for a run that uses such files, the weights of
         the examples are recorded
     script: a JavaScript file that adds user-defined classes to the engine of the page
 
-    Raises ValueError for runs of two kinds, and for several runs with checkpoints.
+    Raises ValueError for translators mixed with language models, or checkpoints of several runs.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints are given for {len(folders)} runs; expected one run only. "
@@ -102,9 +102,9 @@ def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None
 
 
 def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Array]]:
-    """Load earlier checkpoints of a run. Return {"epoch 2, step 400": arrays, …} in this order.
+    """Load checkpoints of a run. Return {"epoch 2, step 400": arrays, …} in the order of `paths`.
 
-    Raises ValueError for a checkpoint of another model, and for two checkpoints of one step.
+    Raises ValueError for a checkpoint of another run, and for two checkpoints of the same step.
     """
     found = {}
     for name in paths:

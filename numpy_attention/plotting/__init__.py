@@ -1,10 +1,11 @@
 """Plots of attention weights and of training and evaluation curves, and diagrams.
 
-Every function draws into the Axes that are passed to it, or into a new figure, and returns the
-Axes; `save` writes the figure to a file. No display is needed. In a notebook, or if pyplot has been
-imported, a new figure belongs to pyplot, so it shows inline and with `plt.show()`. Otherwise the
-figure exists as long as some variable refers to the figure. Colour-blind readers can distinguish
-the colours, also in print. matplotlib is imported when one of these functions is first used.
+A function draws into the Axes that are passed to it, or into a new figure, and returns the Axes.
+`gradient_heatmap` and `heatmap_grid` always draw a new Figure, and return it. `save` writes a
+figure to a file. No display is needed. In a notebook, or if pyplot has been imported, a new figure
+belongs to pyplot, so it shows inline and with `plt.show()`. Otherwise the figure exists as long as
+some variable refers to the figure. Colour-blind readers can distinguish the colours, also in print.
+matplotlib is imported when one of these functions is first used.
 """
 
 import logging

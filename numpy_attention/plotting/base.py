@@ -47,11 +47,10 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def tokens_by_keyword(function: Draw) -> Draw:
-    """Decorate a function so that it also takes keyword-only arguments by position, with a warning.
+    """Let a function also take keyword-only arguments by position, with a DeprecationWarning.
 
     By position, source tokens come first, as in version 1.0, although the axes of the weights are
     (T, S). If the weights are square, swapped tokens cannot be detected, so pass them by keyword.
-    Positional tokens give a DeprecationWarning.
     """
     parameters = inspect.signature(function).parameters.values()
     first = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
@@ -174,7 +173,7 @@ def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
 
 def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
                       outside: bool = False) -> None:
-    """Add a legend for lines. names: one text for each line. outside: put it right of the Axes.
+    """Add a legend with a name for each line. outside: put the legend to the right of the Axes.
 
     In contrast to matplotlib, names that begin with _ are not left out.
     """

@@ -55,9 +55,9 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     """Plot the norm of the gradient at earlier states on a log scale, one curve per model.
 
     curves: name → norms, with norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in
-    length. Norms below 1e-300 leave a gap. The legend shows the distance from which there are only
-    gaps. Raises ValueError for a curve that is empty, not one-dimensional, negative or not finite,
-    and if there are only gaps.
+    length. Norms below 1e-300 leave a gap. If a curve ends in a gap, the legend gives the d at
+    which this gap starts, as in "GRU (0 from 80 back)". Raises ValueError for a curve that is
+    empty, not one-dimensional, negative or not finite, and if all norms are below 1e-300.
     """
     check_axes(ax, title)
     labelled = {}

@@ -19,15 +19,15 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
                     vmax: float | None = None) -> Axes:
     """Plot a language model's attention over its history, with a column for each remembered word.
 
-    weights (T, S): row t holds the weights after a token has been read, and column s belongs to the
-    state after tokens[s]. The T rows belong to the last T of the S tokens. T = S for a whole
-    sentence; T < S if a prompt or an earlier window is in memory but has no rows. predicted: the T
-    tokens that the states predict, usually `tokens[1:] + ["</s>"]`. They label the rows. Without
-    `predicted`, the rows are labelled with the tokens read.
+    weights (T, S): row t holds the weights after tokens[S − T + t] has been read, and column s
+    belongs to the state after tokens[s]. T = S for a whole sentence; T < S if a prompt or an
+    earlier window is in memory but has no rows. predicted: labels for the rows, namely the T
+    tokens that the states predict, usually `tokens[1:] + ["</s>"]`. Without `predicted`, the rows
+    are labelled with the tokens read.
 
     A cell that is not in the memory is hatched; a weight of 0 has a colour. visible: booleans (T,
-    S), False for hatched cells. Without `visible`, NaN weights are hatched. Without NaN weights, a
-    row sees every token before its own. Scale and labels are those of `attention_heatmap`.
+    S), False for hatched cells. Without `visible`, the cells with NaN are hatched or, if no weight
+    is NaN, the cells from the token read on. Scale and labels are those of `attention_heatmap`.
 
     Raises ValueError for shapes that do not match, for a weight that is negative or infinite, or
     NaN in a visible cell, and for a weight other than 0 in a cell that is not visible.
@@ -62,7 +62,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 def _visible(weights: Array) -> Array:
     """Return booleans (T, S), True for visible cells: those whose weights are not NaN.
 
-    Without NaN weights, the cells of the tokens before a row's own token are visible.
+    If no weight is NaN, the cells of the tokens before the token read are visible.
     """
     T, S = weights.shape
     missing = np.isnan(weights)

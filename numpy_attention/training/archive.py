@@ -2,7 +2,7 @@
 
 Only files that `numpy.savez` could have written from arrays of numbers are read: the members of the
 file are uncompressed, occur once, and are as long as their headers say. So nothing is unpickled or
-unpacked, and no more memory is allocated than the size of the file.
+decompressed, and no array needs more memory than the size of the file.
 """
 
 import io
@@ -69,7 +69,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
 
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
-    """Return the array of a member of an `.npz` file. Raises ValueError for wrong data or size."""
+    """Return the array in a member of an `.npz` file. Raises ValueError if the array is invalid."""
     name = member.filename.removesuffix(".npy")
     file = io.BytesIO(archive.read(member))
     try:

@@ -102,7 +102,7 @@ def parameters(model: Model, prefix: str = "parameters") -> dict[str, Array]:
 def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") -> None:
     """Load the arrays whose names start with `prefix` into a model.
 
-    Raises ValueError unless their names and shapes are those of the model's parameters.
+    Raises ValueError unless these arrays have the names and shapes of the model's parameters.
     """
     prefix += "/"
     model.load({name[len(prefix):]: array

@@ -24,19 +24,19 @@ BARRIERS = 1 << 32      # exceeds the number of barriers in one task
 
 
 class ProcessGroup:
-    """`count` processes that compute products together, and the memory that they share for them.
+    """`count` processes that compute products x W together, in memory that they share.
 
-    They work on one task after another, such as the gradient of a batch. As long as they ask for
-    the same products, with equal shapes and in the same order, they compute them together. If they
-    do not, or if one of them ends, each computes the rest of the task alone, with bit-identical
-    results. A matrix must hold the same numbers in all processes, as parameters do.
+    The processes work on one task after another, such as the gradient of a batch. As long as all
+    processes ask for the same products, with equal shapes and in the same order, each computes some
+    columns of every product. If a process asks for another product, or ends, each process computes
+    the rest of the task alone, with bit-identical results. W must hold the same numbers in all
+    processes, as parameters do.
 
     shared_zeros: like `np.zeros_like` for flat arrays, but in memory that forked processes share.
-    pipes: a list of the pipes to other processes. One that can be read means that a process has
-    finished its work, or has ended.
+    pipes: the pipes to other processes; a process makes its pipe readable when it finishes or ends.
 
-    Only the kernels for which `Panels` exist are used here. They exist only on x86, where a process
-    sees the writes of another in the order in which they were made.
+    Requires an x86 processor, on which a process sees the writes of another in the order in which
+    they were made. `few_rows` uses this class only with BLAS kernels that exist only on x86.
     """
 
     def __init__(self, count: int, shared_zeros: Callable[[Array], Array],
@@ -55,7 +55,7 @@ class ProcessGroup:
 
     @contextmanager
     def task(self) -> Iterator[None]:
-        """Context manager for a task, which begins when all processes have ended the last one."""
+        """Context manager for a task. All processes must have ended the previous task."""
         self.number += 1
         self.barrier = self.number * BARRIERS
         self._owner = os.getpid(), threading.get_ident()
@@ -65,17 +65,17 @@ class ProcessGroup:
             self.leave()
 
     def leave(self) -> None:
-        """Compute alone until the next task. The others notice, and do so too."""
+        """Compute alone until the next task. The other processes notice this and leave, too."""
         self._alone[self.rank] = self.number
 
     @property
     def is_alone(self) -> bool:
-        """Whether to compute alone: after `leave`, and in processes or threads of the task."""
+        """Whether this task has called `leave`, or has started this process or thread."""
         own = self._owner == (os.getpid(), threading.get_ident())
         return self._alone[self.rank] == self.number or not own
 
     def agrees(self, *key: object) -> bool:
-        """Wait for all processes at a barrier, and return whether all of them pass the same key."""
+        """Wait until all processes call this, or one leaves. Return whether all pass equal keys."""
         self.barrier += 1
         hashes = self._hashes[self.barrier % 2]
         hashes[self.rank] = hash(key)
@@ -87,7 +87,7 @@ class ProcessGroup:
         return not self.is_alone
 
     def _wait(self, numbers: memoryview) -> bool:
-        """Wait until the numbers of all processes are `barrier`; leave if one of them has left."""
+        """Wait until all `numbers` reach `barrier`. Leave and return False if one has left."""
         spins = 0
         while min(numbers) < self.barrier:
             spins += 1
@@ -102,7 +102,7 @@ class ProcessGroup:
     def lay_out(self, W: Array, rows: int, most: int) -> "Panels | ColumnParallel":
         """Return W as ColumnParallel if all processes ask for it, and as Panels otherwise.
 
-        rows: the number of rows of each process. most: the argument `rows` of Panels.
+        rows: the number of rows of x in each process. most: the argument `rows` of Panels.
         """
         can = most * max(W.shape) * 8 <= SIZE and W.shape[1] >= self.count * WIDTH
         if can and not self.is_alone and self.agrees(W.ctypes.data, W.strides, W.shape, rows):
@@ -110,7 +110,7 @@ class ProcessGroup:
         return Panels(W, most)
 
     def product(self, x: Array, one: "ColumnParallel") -> Array | None:
-        """Return x @ one, or None if this process must compute it alone."""
+        """Return x @ one, or None if this process must compute the product alone."""
         K, N = one.W.shape
         if x.shape[1:] != (K,):
             self.leave()        # the product alone raises the error
@@ -131,7 +131,7 @@ class ProcessGroup:
 class ColumnParallel:
     """A matrix W for products x @ W that the processes of a group compute together.
 
-    rows: the argument of Panels.
+    rows: the largest number of rows of x in all processes together.
     """
 
     __array_ufunc__ = None      # so that x @ W calls __rmatmul__

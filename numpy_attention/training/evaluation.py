@@ -21,7 +21,7 @@ from numpy_attention.validation.arguments import check_methods
 class Evaluation:
     """Total loss in nats, and the number of predicted tokens, which includes ends of sentence.
 
-    rows: two arrays, the loss and the number of tokens of each row of each batch, or None if
+    rows: two arrays, with the loss and the token count of each row of each batch, or None if
     `evaluate` was called without by_row.
     """
 
@@ -54,7 +54,7 @@ class Evaluation:
         """Return this evaluation with the loss of `part` subtracted.
 
         part: the evaluation of some of the tokens. The number of tokens is not reduced. If both
-        evaluations have rows, they must be for the same sequences in the same order.
+        evaluations have `rows`, these must belong to the same sequences in the same order.
         """
         rows = None
         if self.rows is not None and part.rows is not None:

@@ -3,11 +3,11 @@
     slots = optimizer.slots             names of the vectors that the optimizer needs
     optimizer.update(weights, gradient, vectors, step, rate, factor)
 
-vectors is {slot: vector}; each vector is as long as the weights, and starts at 0. `update`
-multiplies the gradient by `factor` (clipping), and sets it to 0 at the end. step counts from 1.
-rate is the number that the schedule returns. In the equations below, η = learning_rate · rate is
-the step size, and g = factor · gradient. The kernels check that all vectors have the same shape and
-dtype.
+vectors is {slot: vector}; each vector is as long as the weights, and starts at 0. step counts from
+1. rate is the number that the schedule returns. `update` multiplies the gradient by `factor`
+(clipping), and at the end sets the gradient to 0. All vectors must have the same shape and dtype.
+In the equations below, t is the step, η = learning_rate · rate is the step size, and g = factor ·
+gradient.
 """
 
 import math
@@ -63,7 +63,7 @@ class SGD:
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam (Kingma & Ba 2015, algorithm 1).
+    """Adam (Kingma & Ba 2015, algorithm 1), at step t ≥ 1.
 
         m = β₁ m + (1 − β₁) g
         v = β₂ v + (1 − β₂) g²

@@ -37,7 +37,7 @@ ENDED = EOFError, ConnectionError       # what a pipe raises if the process at i
 
 
 class Left(Exception):
-    """Raised in a worker process when the first process has left the `with` body."""
+    """Raised in a worker process when the first process has left the `with` block of the pool."""
 
 
 class Failed:
@@ -60,12 +60,12 @@ class Processes(Threads):
 
     On entry, this process forks count − 1 worker processes, and all processes run the body of the
     `with` statement. This process has rank 0. The workers exit at the end of the body. Processes
-    share only the arrays that `shared_copy` returns, and `group`; other data is private to each.
-    `map(f)` calls f(rank) in every process, waits for all of them, and returns the list of all
-    results in every process.
+    share only `group` and the arrays that `shared_copy` and `shared_zeros` return. `map(f)` calls
+    f(rank) in every process, waits for all calls, and returns the list of all results in every
+    process.
 
-    If f fails in a worker, `map` raises the error in the process with rank 0. If a worker is
-    killed, `map` raises ChildProcessError there. Raises MemoryError if processes cannot be started.
+    In the process with rank 0, `map` raises the error of an f that fails in a worker, and
+    ChildProcessError if a worker is killed. Raises MemoryError if processes cannot be started.
     """
 
     rank = 0
@@ -150,7 +150,7 @@ class Processes(Threads):
         self._sent[0] += 1
 
     def told(self) -> tuple[Any, ...]:
-        """Return the next message of rank 0. Raises Left if rank 0 has left its `with` body."""
+        """Return the next message of rank 0. Raises Left if rank 0 has left its `with` block."""
         try:
             return self._next(0, self._pipes[0])
         except ENDED:
@@ -186,7 +186,7 @@ class Processes(Threads):
         return pipe.recv()
 
     def _raise_ended(self, child: int, pipe: Connection) -> NoReturn:
-        """Raise the error that an ended process has sent, or ChildProcessError if there is none."""
+        """Raise the error that an ended process has sent, or ChildProcessError if it sent none."""
         with suppress(*ENDED):
             while True:
                 last = pipe.recv()
@@ -234,8 +234,8 @@ def shared_zeros(like: Array) -> Array:
 def shared_memory(model: Model, vectors: dict[str, Array], count: int) -> Iterator[list[Model]]:
     """Context manager in which a model and the vectors of its optimizer are in shared memory.
 
-    Yields a list of `count` models for the gradients. Their parameters are 0, and in shared memory
-    too. On exit, the model and the vectors move to private memory, and the list is emptied.
+    Yields a list of `count` models for the gradients, whose parameters are 0 and in shared memory.
+    On exit, the model and the vectors move to private memory, and the list is emptied.
     """
     before = weakref.ref(model.vector)
     grads: list[Model] = []

@@ -18,7 +18,7 @@ Schedule = Callable[[int, int], float]
 
 
 class Model(Protocol):
-    """A Module whose loss is a sum over rows and steps, so losses of parts of a batch add up."""
+    """A model whose loss is a sum over rows and steps, so losses of parts of a batch add up."""
 
     @property
     def size(self) -> int: ...

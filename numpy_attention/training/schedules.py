@@ -19,7 +19,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """Learning-rate factor of 1 for `full_epochs` epochs, then divided by `divisor` every epoch.
+    """Learning-rate factor: 1 for `full_epochs` epochs, then divided by `divisor` in every epoch.
 
     This is the schedule of Zaremba et al. 2014.
     """
@@ -52,10 +52,10 @@ class LinearDecay:
 
 @dataclass(frozen=True)
 class Warmup:
-    """Linear warm-up over w steps, then decay with 1 / √step: min(t / w, √(w / t)).
+    """Linear warm-up over `steps` steps, then decay: min(step / steps, √(steps / step)).
 
-    w is `steps`, and t is the step. This is Vaswani et al. 2017, equation 3, if the learning rate
-    is (D w)^−0.5.
+    This is Vaswani et al. 2017, equation 3, if the learning rate is (size · steps)^−0.5 for the
+    `size` of the Transformer.
     """
 
     steps: int

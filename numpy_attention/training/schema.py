@@ -1,4 +1,4 @@
-"""Check the JSON text of a checkpoint against a schema before it is used.
+"""Check the JSON text of a checkpoint against a schema, before the checkpoint is used.
 
 A schema is made of
 
@@ -8,10 +8,10 @@ A schema is made of
     Fields({name: schema}, …)    a dict that has these names
 
 Two more arguments of Fields describe names that the dict may have. `optional` is a dict {name:
-schema}. `others` is one schema for the values of all other names, or None if they may be anything.
+schema}. `others` is one schema for the values of all other names, or None to accept any value.
 
 HEADER is the schema of every checkpoint. TRAINING is the schema of the part that a trainer writes.
-`runs.saved` has the schema of the parts that a run adds.
+`experiments.runs.saved` has the schema of the parts that a run adds.
 """
 
 import json
@@ -144,7 +144,7 @@ def _expect(holds: bool, value: Any, expected: str, where: str) -> None:
 
 
 def short_json(value: Any) -> str:
-    """Return a JSON value as text, cut to SHOWN characters."""
+    """Return a JSON value as text, with … after SHOWN characters if it is longer."""
     return cut(json.dumps(value, ensure_ascii=False), SHOWN)
 
 

@@ -4,7 +4,7 @@
 
     field.name, field.default
     field.metadata["values"]       the accepted Values; a default of None is accepted too
-    field.metadata["help"]         its purpose, for `--help`, which adds the default
+    field.metadata["help"]         the setting's purpose, for `--help`, which adds the default
     field.metadata["of"]           {other setting: the choices with which the option has an effect};
                                    {}: the option always has an effect
     field.metadata["offered"]      False: the command line does not have the option
@@ -28,7 +28,7 @@ MOST_COUNTED = 10_000       # epochs of a linear schedule
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a type (int, float, str, bool) that `holds` accepts.
+    """The values of type `kind` (int, float, str or bool) that `holds` accepts.
 
     expected: a description of these values, for messages. choices: the values, if they are names.
     """
@@ -56,7 +56,7 @@ class Values:
 
 
 def whole(low: int, high: int = 10**9) -> Values:
-    """Return the Values of integers from low to high. The default 10⁹ fits in an int32."""
+    """Return the Values of integers from low to high. The default of high fits in an int32."""
     most = "10⁹" if high == 10**9 else f"{high:,}"
     return Values(int, f"an integer from {low} to {most}",
                   lambda value: low <= value <= high)
@@ -90,10 +90,10 @@ def option(
 
 @dataclass
 class Training:
-    """Training settings. A result depends only on the settings, the data and the model.
+    """Training settings. Without `minutes`, results depend only on them, data, model and threads.
 
     schedule: "constant"; "decay", which divides the rate by `divisor` in every epoch after
-    `full_epochs`; "linear", which decreases the rate to 0 at the end of the last epoch; or
+    the first `full_epochs`; "linear", which decreases the rate to 0 at the end of training; or
     "warmup", which increases the rate over `warmup` steps and then decreases it with 1 / √step.
     Raises ValueError if the value of a setting is not allowed.
     """
@@ -177,7 +177,7 @@ class TranslatorTraining(Training):
 class LanguageModelTraining(Training):
     """Training settings of a language model.
 
-    state: how long the state is carried: through the whole text ("carried", the method of Zaremba
+    state: how long cells keep their state: through the whole text ("carried", the method of Zaremba
     et al. 2014), an article ("article") or a sentence ("sentence"). unit: the unit of the training
     Text. frequencies: initialize the output bias with word frequencies, which models otherwise have
     to learn first.

@@ -34,9 +34,9 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
     """Call work(k, part, state), which returns (loss, new state), in each thread k.
 
     part: the thread's share of the batch. state: the state of this share after the previous batch.
-    states: a list of these states, or None for no state. Returns a list of the losses of the shares
-    of all ranks, and a list of the new states of this rank's shares. If a batch has fewer rows than
-    there are threads, some threads have no work.
+    states: a list of these states, or None for no state. Returns two lists: the losses of the
+    shares of all ranks, and the new states of the shares of this rank. If a batch has fewer rows
+    than there are threads, some threads have no work.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -85,8 +85,8 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     """Add up the gradients of all threads and ranks; return the norm of the sum.
 
     grads: the gradients of the threads of this rank. The first becomes the sum; the others become
-    0. Gradients are added in pairs, as in `tree`. For the norm, the vector is divided into
-    one slice per thread of all ranks, and the squares of each slice are summed. The norm of 2 ranks
+    0. Gradients are added in pairs, as in `tree`. For the norm, the sum is divided into one
+    slice per thread of all ranks, and the squares of each slice are added up. The norm of 2 ranks
     with 2 threads each is therefore bit-identical to that of 1 rank with 4 threads.
     """
     vectors = [one.vector for one in grads]

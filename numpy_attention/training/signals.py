@@ -13,11 +13,11 @@ SOON = 0.01         # seconds until a signal that Python had to ignore is sent a
 
 
 class Signals:
-    """Context manager in which the first of SIGNALS raises Stopped, so that files are cleaned up.
+    """Context manager in which the first signal raises Stopped, so that files are cleaned up.
 
-    Later signals are ignored until everything is cleaned up and reported. A signal that is ignored,
-    as under `nohup`, stays ignored. Python ignores exceptions in a finalizer, so a Stopped that was
-    raised in a finalizer is raised again later.
+    It handles SIGNALS. Later signals are ignored until everything is cleaned up and reported. A
+    signal that is ignored, as under `nohup`, stays ignored. Python ignores exceptions in a
+    finalizer, so a Stopped that was raised in a finalizer is raised again later.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Signals:
             raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
     def _repeat(self, ignored: Any) -> None:
-        """Send a signal again, and print nothing, if Python has ignored its exception Stopped.
+        """Send a signal again, and print nothing, if Python has ignored the Stopped that it raised.
 
         ignored: the argument of sys.unraisablehook. Other exceptions are printed as usual.
         """

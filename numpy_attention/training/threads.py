@@ -69,7 +69,7 @@ class Threads:
         """Do nothing. `Processes.tell` sends the message to the other processes."""
 
     def map(self, f: Callable[[int], Any], to_all: bool = True) -> list[Any]:
-        """Call f in all workers and return the results.
+        """Call f(k) in each worker k; return the results in this order.
 
         to_all: in a pool of processes, whether every process returns the results. Otherwise only
         the first process does, and the others return [].
@@ -97,9 +97,9 @@ def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
     """Return how many threads all ranks together should use.
 
-    If steps are small, this is one thread per rank. Otherwise it is one for each processor that a
-    rank may use, with the same number on all ranks. work: the number of parameters times the number
-    of tokens of a step.
+    If steps are small, this is one thread per rank. Otherwise each rank has one thread per
+    processor, counted on the rank that may use the fewest. work: the number of parameters times the
+    number of tokens of a step.
     """
     small = SMALL_STEP_OF_PROCESSES if can_fork(ranks) else SMALL_STEP
     mine = available(ranks) if work > small else 1
@@ -201,7 +201,7 @@ def keep_freed_memory() -> None:
 
 
 def release_freed_memory() -> None:
-    """Ask the C library to return the memory of freed arrays to the system, where it can."""
+    """Ask the C library to return the memory of freed arrays to the system, if possible."""
     trim = _of_the_c_library("malloc_trim")
     if trim is not None:
         trim(0)

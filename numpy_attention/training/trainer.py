@@ -216,14 +216,14 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the arguments of `train.batch` in an epoch, in an order that `seed` determines."""
+        """Return the arguments with which an epoch calls `train.batch`, in the order for `seed`."""
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save if any rank has received a signal or a warning. Raise Stopped if it was a signal.
+        """Save after a signal on any rank, or a SIGCONT announcing one. Raise Stopped for a signal.
 
         saved: whether the checkpoint of this step is already written.
         """
@@ -408,7 +408,7 @@ class Trainer:
     def resume(self) -> bool:
         """Continue from the checkpoint at `path`, if any; return whether there was a checkpoint.
 
-        Raises ValueError if the model, optimizer or settings are not those of the checkpoint, and
+        Raises ValueError if the checkpoint does not fit this trainer (see `snapshot.read`), and
         BlockingIOError as `alone` does.
         """
         path = self.path
@@ -420,7 +420,7 @@ class Trainer:
 
 
 def frozen_spans(model: Model, names: Sequence[str]) -> list[slice]:
-    """Return these parameters' slices of the flat vector. Raises ValueError for unknown names."""
+    """Return the flat vector's slice for each of `names`. Raises ValueError for an unknown name."""
     spans = {}
     start = 0
     for name, array in model.named_parameters():

@@ -138,8 +138,8 @@ def as_integers(name: str, values: Any) -> np.ndarray:
         raise TypeError(f"{name} has {array.ndim} dimensions; expected a list of integers")
     if array.dtype.kind not in "iu" and len(values):
         bad = [one for one in values if not isinstance(one, (int, np.integer))] or [array.max()]
-        raise TypeError(f"{name} contains {short_repr(bad[0])}; expected 64-bit integers. Convert "
-                        "floats with np.array(…, np.int64) and tokens with vocabulary.encode(…)")
+        raise TypeError(f"{name} contains {short_repr(bad[0])}; expected 64-bit integers. Round "
+                        "floats, and use np.array(…, np.int64), or vocabulary.encode(…) for tokens")
     return array
 
 

@@ -88,8 +88,9 @@ def check_real(name, array):
     if not array.ndim:
         raise TypeError(f"{name} has shape (); expected an array with at least one axis")
     if array.dtype not in DTYPES:
-        raise TypeError(f"{name} has dtype {array.dtype}; expected float32 or float64. "
-                        "Convert it with .astype(np.float32)")
+        is_number = array.dtype.kind in "biuf"
+        advice = ". Convert it with .astype(np.float32)" if is_number else ""
+        raise TypeError(f"{name} has dtype {array.dtype}; expected float32 or float64{advice}")
 
 
 def check_floating(dtype):
@@ -173,8 +174,8 @@ def check_sizes(lowest=1, **sizes):
     for name, size in sizes.items():
         check_whole(name, size, lowest)
         if size > LARGEST:
-            raise ValueError(f"{name} = {short_repr(size)}; expected at most {LARGEST:,}, because "
-                             "larger arrays do not fit in memory")
+            raise ValueError(f"{name} = {short_repr(size)}; expected at most {LARGEST:,}, the "
+                             "largest size that is supported")
 
 
 def check_whole(name, number, low, high=math.inf):
@@ -203,8 +204,8 @@ def check_integers(name, array, shape, axes, advice="check the sizes and order o
 def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type_name(array)
-        raise TypeError(f"{name} is {what}; expected an integer array. Convert whole numbers with "
-                        "np.array(…, np.int64), tokens with np.array(vocabulary.encode(tokens))")
+        raise TypeError(f"{name} is {what}; expected an integer array. Round floats, and use "
+                        "np.array(…, np.int64), or np.array(vocabulary.encode(tokens)) for tokens")
 
 
 def check_ids(name, ids, size):

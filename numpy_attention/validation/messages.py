@@ -25,7 +25,7 @@ def typed_repr(value: Any) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text cut to `most` characters, with … at the end if something is left out."""
+    """Return a text, with … in place of everything after its first `most` characters."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -41,7 +41,7 @@ def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
 
 
 def format_error(error: Exception) -> str:
-    """Return the message of an error. A system error gives the file name and the reason."""
+    """Return the message of an error or, for a system error, the file name and the reason."""
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error.filename or 'the output'}: {os.strerror(error.errno)}"
     return str(error) or type(error).__name__

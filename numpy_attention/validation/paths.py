@@ -140,7 +140,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def short_path(path: str | Path) -> str:
-    """Return a path for a message. If it is long, only its end is kept."""
+    """Return a path for a message. A long path is cut at its beginning."""
     text = str(path)
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 

@@ -101,9 +101,9 @@ def check_deferred(dmemory, name, grads):
 
 
 def place_of_return(method):
-    """Return (code object, last line) of a method, or None if it is not a Python function.
+    """Return (code object, line) of a method, or None if it is not a Python function.
 
-    If the method has several returns, the line is its `def`.
+    The line is the last one of the method or, if the method has several returns, its first.
     """
     code = getattr(method, "__code__", None)
     if code is None:

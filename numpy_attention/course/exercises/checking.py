@@ -41,7 +41,7 @@ class Verdict:
 
     stage: the stage that failed, or "" if everything is correct
     message: why the stage failed
-    mistakes: descriptions of the known mistakes with the same outputs and gradients as the code
+    mistakes: known mistakes that give the same outputs and gradients as the user's code, in words
     place: where in the code these mistakes are, in words, or "" if unknown
     proven: whether the message proves which line causes all the errors
     blank: whether a function that the user has to write is not implemented yet
@@ -343,8 +343,8 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Raise Failed if backward is not the derivative of forward, or if a pass breaks a law.
 
-    hidden: whether the user has to find the wrong line. If so, the message only lists the correct
-    and the wrong gradients. Otherwise the message is the whole report of the gradient check.
+    hidden: whether the user has to find the wrong line. If so, the message lists only the correct
+    and the wrong gradients. If not, it is the whole report of the gradient check.
     """
     if case.backward is None:
         return

@@ -63,7 +63,7 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
     """Return curated mistakes for a line with a factor (1 - x**2), where x is a tanh.
 
-    x: the variable. name: its name in the descriptions of the mistakes, by default the same.
+    x: the variable. name: what the descriptions of the mistakes call the variable, by default `x`.
     """
     name = name or x
     should = f"it should be 1 − {name}², because"
@@ -94,7 +94,7 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
     """Return curated mistakes for a line with array.sum(0), the gradient of a bias.
 
-    array: the variable that is summed over the batch. name: the bias in the descriptions.
+    array: the variable that is summed over the batch. name: what the descriptions call the bias.
     """
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
@@ -109,7 +109,7 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 def set_mistakes(because: str, *lines: str) -> Mistakes:
     """Return two curated mistakes for each line `grads.X += …`.
 
-    The first overwrites the gradient of X instead of adding to it. The second leaves it out.
+    The first overwrites the gradient of X instead of adding to it. The second omits the gradient.
     because: the reason to add the gradient, for the description of the first mistake.
     """
     found: list[tuple[str, str, str]] = []
@@ -125,7 +125,7 @@ def set_mistakes(because: str, *lines: str) -> Mistakes:
 
 
 class Case(NamedTuple):
-    """A test case of an exercise: the passes to compare and their inputs, as for `gradcheck`.
+    """A test case of an exercise: the passes to check and their inputs, as for `gradcheck`.
 
     forward: the function of the forward pass
     inputs: the arguments of `forward`
@@ -162,7 +162,7 @@ class Exercise:
     unseen: a mistake that no gradient check would see
     needs: the names of the exercises to solve before this exercise
     mistakes: the curated mistakes (right, wrong, sentence); `right` occurs once in the solution
-    planted: (right, wrong) of the mistake in the initial file, if the user has to find one
+    planted: if the user has to find a mistake in the initial file, (correct code, wrong code)
     """
 
     name: str

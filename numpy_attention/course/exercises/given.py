@@ -91,9 +91,9 @@ def with_given(message: str, its: Given) -> str:
     """Return the message of a check, reworded so that it does not accuse a correct line.
 
     its: the functions that the exercise provided. The message has a paragraph for each wrong line
-    of code. Only the first of these paragraphs is kept. If the exercise provided this line, or if
-    the line may be correct, the paragraph no longer calls it wrong. Provided functions that the
-    user changed are listed at the end.
+    of code. Only the first of these paragraphs is kept. If the exercise provided the line that the
+    paragraph names, or if this line may be correct, the paragraph no longer calls the line wrong.
+    Provided functions that the user changed are listed at the end.
     """
     lines: list[str] = []
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
@@ -114,9 +114,9 @@ def with_given(message: str, its: Given) -> str:
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
     """Return a message about a recognized mistake without the notes on lines that may be correct.
 
-    place: the line or function of the mistake, or None. If a place is known, notes on other lines
-    are removed. Otherwise only notes on the first line are kept, unless this line may be correct.
-    Notes on how many elements are wrong are always kept.
+    place: the line or function of the mistake, or None. For a line, keep only the notes on it. For
+    a function, keep none. For None, keep only the notes on the first line that the message names,
+    or none if that line may be correct. Notes on how many elements are wrong are always kept.
     """
     lines, is_first = list[str](), True
     for head, *notes in map(str.splitlines, BLOCK.split(message)):

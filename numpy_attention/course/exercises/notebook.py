@@ -26,9 +26,9 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     """Check functions that a notebook or a script defines: check("softmax", softmax_backward).
 
     Prints the same report as `numpy-attention exercise check`, and returns the Verdict. mine: the
-    functions of the exercise, or the class that has its methods. seconds: the time limit. why:
-    print all evidence, not a summary. Raises ValueError if the exercise is unknown or the functions
-    have other names, and TypeError if the source of a function cannot be read.
+    functions that the exercise asks for or, if these are methods, their class. seconds: the time
+    limit. why: print all evidence, not a summary. Raises ValueError if the exercise is unknown or
+    asks for other functions, and TypeError if the source of a function cannot be read.
     """
     exercise = find_exercise(name)
     wanted = list(dict.fromkeys(blank.partition(".")[0] for blank in exercise.blanks))
@@ -125,12 +125,12 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Shorten the lines of a report to at most `most`, followed by warnings of changed functions.
+    """Shorten a report to at most `most` lines, followed by warnings about changed functions.
 
-    If the report names a wrong line of code, this line is kept, with the likely mistake in it and
-    the list of wrong gradients. named: whether a known mistake has been printed; the likely mistake
-    and the gradients are then left out. placed: whether the line of the known mistake has been
-    printed; the wrong line is then left out too.
+    If the report names a wrong line of code, keep this line, the likely mistake in it, and the list
+    of wrong gradients. named: whether a known mistake has been printed. If so, the likely mistake
+    and the gradients are left out. placed: whether the line of the known mistake has been printed.
+    If so, the wrong line is left out too.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
@@ -148,8 +148,8 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 def after(exercise: Exercise, mine: str) -> str:
     """Return the text to print when an exercise is first passed. mine: the user's code.
 
-    The text has a diff with the solution, the reasons for the solution's form, and a mistake that
-    no gradient check would see.
+    The text has a diff from the user's code to the solution, the reasons for the solution's form,
+    and a mistake that no gradient check would see.
     """
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",

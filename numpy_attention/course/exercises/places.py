@@ -22,14 +22,14 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     """Find known mistakes in a user's file; return (mistakes, place, is_certain).
 
     mistakes: the descriptions returned by `recognized`, any of which may fit the user's code. tree:
-    the user's file. first_wrong: the line that is proven to be wrong, or None.
+    the parsed file. first_wrong: the line that is proven to be wrong, or None.
 
     If the file contains the wrong line of a curated mistake, only this mistake is returned, and its
-    place is certain. Otherwise all mistakes are returned, and the place is a guess: the only line
-    that computes the same variable as the mistaken line, or the only line that differs from the
-    solution. The former is not guessed if it reads a variable that the user has added, because it
-    may be only a part of the mistaken line. The place is None if it is unknown, or if first_wrong
-    is another line.
+    place is certain. Otherwise all mistakes are returned, and the place is a guess: the only wrong
+    line that computes the same variable as the mistaken line, the function from which a curated
+    mistake drops a line, or the only line that differs from the solution. The first guess is not
+    made if the line reads a variable that the user has added, because the line may then compute
+    only a part of the result. The place is None if unknown, or if first_wrong is another line.
     """
     mine = list(statements(tree, exercise.blanks))
     solved = list(statements(ast.parse(exercise.solution), exercise.blanks))
@@ -64,10 +64,10 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
-    """Return the variables that the user's statements `others`, except `line`, add to the solution.
+    """Return the variables that the user's code assigns, but that do not occur in the solution.
 
-    solved: the solution's statements. A variable that the user has added may hold a part of what
-    one line of the solution computes.
+    They may hold a part of what one line of the solution computes. solved: the statements of the
+    solution. others: statements of the user, of which `line` is left out.
     """
     stored = [names(target) for node in others if node is not line
               for target in getattr(node, "targets", ())]
@@ -108,7 +108,7 @@ def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements in the functions `blanks` of the code `after` that `before` lacks."""
+    """Return the statements of functions `blanks` that the code `after` has and `before` lacks."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old

@@ -54,11 +54,10 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
                 names: Set[str]) -> list[str]:
     """Return descriptions of the pairs of mistakes whose combined signature is `numbers`.
 
-    Two mistakes with signatures n₁ and n₂ have the combined signature r + (n₁ − r) + (n₂ − r),
-    where r is the signature of the solution. The sum is correct if neither mistake affects the
-    other. If two mistakes change the same number, they must be mutations in different statements,
-    and their changes must not cancel. Only the pairs with the most curated mistakes are returned.
-    names: as in `recognized`.
+    To combine two signatures, add them and subtract the signature of the solution. The result is
+    correct if neither mistake affects the other. Two mistakes that change the same number of the
+    signature must be mutations in different statements, and their changes must not cancel. Only
+    the pairs with the most curated mistakes are returned. names: as in `recognized`.
     """
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
@@ -123,10 +122,11 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """Remove from a mutation's description the names that do not occur in the user's code, `names`.
+    """Remove names that the user's code lacks from a description such as "`dh` instead of `dc`".
 
-    For example, "`dh` instead of `dc`, in the computation of `da`" becomes "the wrong array, in the
-    computation of `da`" if `dh` is not in `names`. Return "" if nothing is left.
+    names: the names in the user's code. For example, "`dh` instead of `dc`, in the computation of
+    `da`" becomes "the wrong array, in the computation of `da`" if `dh` is not in `names`. Return ""
+    if nothing is left.
     """
     place = ELSEWHERE.search(description)
     if place and place[1] not in names:

@@ -62,8 +62,8 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
     """Return the signature of an implementation, such as {"11 output[0]": 2.5, …}.
 
     Each key is the seed of the random inputs, followed by the name of an output or a gradient. The
-    number is a weighted sum over the exercise's test cases. its: the module that contains the
-    functions of the implementation. Exceptions raised by these functions are not caught.
+    number is a weighted sum of the elements of this array in all test cases. its: the module with
+    the functions of the implementation. Exceptions raised by these functions are not caught.
     """
     found: Numbers = {}
     for seed in SEEDS:
@@ -78,8 +78,8 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     """Run a test case; yield (name, array) for its outputs, then for its gradients.
 
-    Names are such as "output[0]", "W", or "input[0]" for the gradient of the first input. seed: the
-    seed of the upstream gradients.
+    The gradient of a parameter has the name of the parameter, such as "W". The gradient of the
+    first input is named "input[0]". seed: the seed of the upstream gradients.
     """
     with np.errstate(all="ignore"):
         outputs = case.forward(*case.inputs)
@@ -143,7 +143,7 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """Compute the signatures of an exercise's known mistakes; return them without duplicates.
+    """Return an exercise's known mistakes without duplicates, after computing their signatures.
 
     A mutation is left out if it raises, runs too long, computes another number of arrays or an
     array without finite numbers, or has the signature of the solution. Raises ValueError if a
@@ -266,7 +266,7 @@ def digest(exercise: Exercise) -> str:
 def outline_of_mutations() -> list[Any]:
     """Return the `outline` of each file that determines the mutations of a solution.
 
-    These are the files of the package `mutations`, and the file of the syntax edits that they use.
+    These are the files of the package `mutations`, and the file of the edits that mutations use.
     """
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))

@@ -41,7 +41,7 @@ class Source:
         """The code of the imports, and a dict {name: code of its definition} in file order.
 
         The code includes decorators and comments. Raises FileNotFoundError if the lessons are
-        missing, and LookupError if the file does not define a name.
+        missing, and LookupError if the file does not define one of `names`.
         """
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} does not exist: exercises are taken from the "

@@ -9,7 +9,7 @@ SECONDS = 0.5       # time limit for a mistake; one with an endless loop cannot 
 
 
 def is_possible() -> bool:
-    """Return whether a time limit can be set: not on Windows, and only in the main thread."""
+    """Return whether a time limit can be set: only in the main thread, and never on Windows."""
     return (hasattr(signal, "setitimer")
             and threading.current_thread() is threading.main_thread())
 

@@ -66,7 +66,7 @@ class RecordedCall(NamedTuple):
 
 @dataclass
 class Reference:
-    """The reference implementation of a lesson, with the recorded calls to both passes, in order.
+    """A lesson's reference implementation, with the recorded calls of its two passes, in order.
 
     name: the name of its class or, without a class, of the first function that was called.
     """
@@ -156,10 +156,10 @@ class Enough(BaseException):
 
 
 def reference_of(lesson: Lesson) -> Reference:
-    """Run a lesson until both passes of its reference implementation have run; return a Reference.
+    """Run a lesson until its reference implementation has run backward; return the Reference.
 
     Raises ValueError if the lesson has no reference implementation, does not call it before the
-    training, or raises an exception.
+    cell tagged `training`, or raises an exception.
     """
     plain = reference_cell(lesson)
     names: dict[str, Any] = {"__file__": str(lesson.path), "__name__": "lesson"}

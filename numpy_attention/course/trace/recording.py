@@ -1,7 +1,7 @@
 """Record a run: every named value, with the line and the loop step that computed the value.
 
 During the run, each function is replaced by a rewritten version, which reports its values to a
-Listener. A gradient check does the same with a backward pass.
+Listener.
 """
 
 import ast
@@ -27,7 +27,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Return a boolean array: False where a float array was not set since np.empty created it."""
+    """Return a boolean array: False where np.empty created a float that has not been set since."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -75,7 +75,7 @@ class Call:
         function is not a method of a Module
     parent: the Call of the caller, or None
     at: the line number of the call in the caller
-    around: for each loop of the caller that contains this line, its current Step
+    around: the current Step of each loop of the caller that contains the call
     given: {argument: shape} for the arguments that are arrays
     turns: {line number of the head of a loop in this function: the current Step of the loop}
     """
@@ -102,8 +102,8 @@ class Call:
 class Entry(NamedTuple):
     """A recorded value and its name.
 
-    place: the Line that computed the value. call: the Call of its function. steps: the Steps of the
-    loops around the Line in this function.
+    place: the Line that computed the value. call: the Call of the function that contains the Line.
+    steps: the Steps of the loops around the Line in this function.
     """
 
     name: str
@@ -279,9 +279,9 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Return `node` with reports, before and after it, of each array that it may fill.
+        """Return `node` with reports, before and after it, of arrays that the statement may fill.
 
-        paths: the code of each array. The two reports show whether `node` has changed the array.
+        paths: the code of each array. The two reports show whether the statement changes the array.
         """
         if not paths:
             return [node]

@@ -72,7 +72,7 @@ class Row:
         return self.norms[-1]
 
     def at(self, step: int) -> "Row | None":
-        """Return the row at `step` of the longest enclosing loop, or None if no step matches."""
+        """Return the row at `step` of the loop with the most steps, or None if no step matches."""
         longest = self.longest()
         if longest is None:
             return None
@@ -261,7 +261,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """Return the Block in `block` of the innermost loop in `steps`. Missing Blocks are added."""
+    """Return the Block of the innermost loop in `steps`, inside `block`. Add missing Blocks."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:

@@ -53,7 +53,7 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
     gradients therefore leaves the gradient of the scores (before the softmax) unchanged.
 
     Raises TypeError if `run` is not a trained run. Raises ValueError if the model has no attention
-    weights, or if its backward pass has no array with the conventional name.
+    weights, or if its backward pass has no array named dalpha or dweights that fits the weights.
     """
     if isinstance(run, LanguageModelRun):
         return of_writer(run, *sentence)

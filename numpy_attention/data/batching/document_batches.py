@@ -19,7 +19,7 @@ class DocumentBatches:
 
     documents: lists of ids; every id except the first is predicted. steps: the number of ids read
     at a time; None reads a whole document at once. Documents of similar length share a batch of
-    batch_size rows. block: documents are sorted by length within this many batches.
+    batch_size rows. block: how many batches form a block, in which documents are sorted by length.
     """
 
     documents: Sequence[Sequence[int]]

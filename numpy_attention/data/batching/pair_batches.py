@@ -17,9 +17,9 @@ from numpy_attention.validation.arrays import check_integers, check_whole
 
 @dataclass
 class PairBatch(Batch):
-    """B sentence pairs, time-major and padded; every sentence ends in </s>.
+    """B sentence pairs, time-major and padded. Each source ends in </s>.
 
-    The decoder reads <s> y_1 … y_n (`target_in`) and predicts y_1 … y_n </s> (`target_out`).
+    The decoder reads <s> and the target (target_in), and predicts the target and </s> (target_out).
     """
 
     source: Array       # (S, B) ids
@@ -47,7 +47,7 @@ class PairBatch(Batch):
         return self.target_mask.sum(0)
 
     def share(self, k: int, n: int) -> "PairBatch":
-        """Divide the rows into n nearly equal batches; return batch k, cut to its longest row."""
+        """Divide the rows into n nearly equal batches; return batch k, without excess padding."""
         rows = share_of(self.size, k, n)
         S = self.source_mask[:, rows].any(1).sum()
         T = self.target_mask[:, rows].any(1).sum()
@@ -63,8 +63,9 @@ def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
                reverse_source: bool = False) -> PairBatch:
     """Return a PairBatch from lists of ids (without </s>).
 
-    reverse_source: reverse the source to x_n … x_1 </s>, as in Sutskever et al. 2014. Raises
-    TypeError unless both are lists of lists of ids, and ValueError for an empty batch or sentence.
+    reverse_source: reverse each source except its </s>, as in Sutskever et al. 2014. Raises
+    TypeError for anything other than lists of ids, and ValueError for an empty batch or sentence,
+    or if there are not as many targets as sources.
     """
     _check(sources, targets, reverse_source)
     for name, sentences in (("sources", sources), ("targets", targets)):
@@ -82,7 +83,7 @@ def pair_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]
 
 
 def _check(sources: Any, targets: Any, reverse_source: Any) -> None:
-    """Raise TypeError or ValueError unless sources and targets are equally long lists of ids."""
+    """Raise TypeError or ValueError unless each source and its target are given as lists of ids."""
     check_flags(reverse_source=reverse_source)
     check_ids_in("sources", sources)
     check_ids_in("targets", targets)
@@ -116,7 +117,7 @@ class PairBatches:
     @classmethod
     def encode(cls, pairs: Sequence[Pair], source_vocabulary: AnyVocabulary,
                target_vocabulary: AnyVocabulary, **settings: Any) -> "PairBatches":
-        """Encode Pairs with the vocabularies of source and target. settings: the other fields."""
+        """Encode Pairs with the two vocabularies. settings: other fields, such as batch_size."""
         check_pairs(pairs)
         check_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
         check_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")

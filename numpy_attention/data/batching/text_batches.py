@@ -90,5 +90,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Return True unless `start` is 0: every batch except the first continues the previous."""
+        """Return `start` > 0: every batch except the first continues the previous one."""
         return start > 0

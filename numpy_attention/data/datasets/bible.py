@@ -100,7 +100,7 @@ def load_bible_en(split: str = "train") -> list[list[list[str]]]:
 def read_shipped(corpus: str, split: str) -> str:
     """Return the text of a shipped file, after checking that its SHA-256 is correct.
 
-    Raises FileNotFoundError if it is missing, ValueError if it is damaged or `split` is unknown.
+    Raises FileNotFoundError for a missing file, ValueError for a damaged file or an unknown split.
     """
     check_name("split", split, SPLITS)
     name = f"{corpus}.{split}.txt.xz"
@@ -119,7 +119,7 @@ def read_shipped(corpus: str, split: str) -> str:
 
 
 def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
-    """Return the pairs of a bible-en-es file whose sentences both have low to high tokens.
+    """Return the pairs of a bible-en-es file whose sentences both have `low` to `high` tokens.
 
     text: the content of the file. part: "clauses" or "verses".
     """
@@ -140,10 +140,9 @@ def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[
                  high: int) -> list[Pair]:
     """Return the clauses of a verse with `low` to `high` tokens in each language, as Pairs.
 
-    source, target: the tokens of the verse. linked: its links, ordered by source position; no link
-    crosses the end of a clause. ends: the ends of its clauses. In a Pair, the positions of links
-    are counted from the start of the clause. In the code, a clause is source[a:c] and target[b:d],
-    and k is the number of links before it.
+    source, target: the tokens of the verse. linked: the links of the verse, ordered by source
+    position; no link crosses the end of a clause. ends: the ends of the verse's clauses. In a Pair,
+    the positions of links are counted from the start of the clause.
     """
     pairs = []
     a = b = k = 0

@@ -126,14 +126,14 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
 
     split: "train", "valid" or "test"; the test split of Multi30k is also called "test_2016_flickr".
     min_length, max_length: the minimum and maximum number of tokens on each side.
-    count: return at most the first `count` pairs. Generated corpora return exactly this many (by
-    default 20,000 / 1,000 / 1,000).
+    count: return at most the first `count` pairs. Generated corpora return exactly this many pairs,
+    by default 20,000 for "train" and 1,000 for each of the other splits.
     part: for bible-en-es, "clauses" (the default), "verses" or "both". For Multi30k, "raw": the
     original text, split by `word_tokens`, instead of the lowercased tokens of the corpus.
-    rng, options: only for generated corpora: a generator (by default one with seed 0) and arguments
-    of the generating function.
+    rng, options: only for generated corpora: a random generator (by default one with seed 0) and
+    arguments of the function that generates the pairs.
 
-    `split_of` assigns each source sentence of a generated corpus, and each date of `dates`, to one
+    `split_of` assigns each source of a generated corpus, or in the corpus "dates" each date, to one
     split, the same for every seed. For copy and reverse, min_length and max_length limit the
     sequences; dates and grammar-en-fr do not accept these limits.
 

@@ -69,7 +69,7 @@ class TextCorpus(Corpus):
 
     read(split) returns articles, which are lists of sentences, which are lists of tokens. A text of
     characters is one article with one sentence. has_articles: whether the text itself is divided
-    into articles, so that a state can be reset between two of them.
+    into articles, so that a model's state can be reset between two articles.
     """
 
     kind: ClassVar[str] = "text"

@@ -52,8 +52,8 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
         year 0–3             each digit to the same digit of the source's year: sure
         day 8–9, and month   two digits in the source: each to the same digit, sure
-          5–6 in digits      one digit in the source: the last to it, sure; the 0 to it, possible
-        month 5–6, in words  both to the first letter of the name, sure; to all letters, possible
+          5–6 in digits      one digit in the source: position 9 or 6 to it, sure; 8 or 5, possible
+        month 5–6, in words  5 and 6 to the name's first letter, sure; to all its letters, possible
 
     Other characters have no links. No single letter determines a month (January, June, July), so
     the sure link to the first letter is a convention. With `sure_months=False`, links to the

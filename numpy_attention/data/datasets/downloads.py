@@ -41,9 +41,9 @@ def folder() -> Path:
 def fetch_file(file: RemoteFile, cache: str | Path | None = None, progress: bool = True) -> Path:
     """Return the local Path of a `RemoteFile` after it has been downloaded and checked.
 
-    cache: a folder to use instead of pooch's. Raises FileNotFoundError or NotADirectoryError if
-    something is missing in NUMPY_ATTENTION_DATA, ValueError for a wrong checksum or a damaged
-    archive, and ConnectionError if a download fails. None of these errors leaves a partial file.
+    cache: a folder to use instead of pooch's. Raises NotADirectoryError if NUMPY_ATTENTION_DATA is
+    not a folder, FileNotFoundError if this folder lacks the file, ValueError for a wrong checksum
+    or a damaged archive, and ConnectionError if a download fails. No error leaves a partial file.
     """
     if os.environ.get(ENVIRONMENT):
         return _local_file(file)

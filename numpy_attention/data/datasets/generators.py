@@ -1,15 +1,14 @@
 """Random sentence pairs whose alignment is known by construction.
 
     generator      example                            alignment
-    copy           3 1 4 → 3 1 4                      k ↔ k
-    reverse        3 1 4 → 4 1 3                      k ↔ S − 1 − k
+    copy           3 1 4 → 3 1 4                      position k ↔ k
+    reverse        3 1 4 → 4 1 3                      position k ↔ k from the end
     dates          March 3rd, 2020 → 2020-03-03       between characters, see `datasets.dates`
     grammar_en_fr  the black cat … → le chat noir …   with changes of word order and agreement,
                                                       see `datasets.grammar`
 
-Each is a function `(rng, count, ..., keep=None)` that returns a list of `Pair` with `count`
-different sources. Pairs for which `keep(pair)` is false are left out. The caller provides the
-random generator.
+Each generator is a function `(rng, count, ..., keep=None)` that returns a list of `Pair` with
+`count` different sources. Pairs for which `keep(pair)` is false are left out.
 """
 
 from collections.abc import Callable

@@ -29,7 +29,7 @@ class Adjective(NamedTuple):
 class Determiner(NamedTuple):
     """The singular and plural forms of a determiner.
 
-    Each is (English, French masculine, French feminine), or () if the determiner has no such form.
+    Each form is (English, French masculine, French feminine), or () if the form does not exist.
     """
 
     singular: tuple[str, ...]

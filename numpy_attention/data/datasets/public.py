@@ -104,13 +104,13 @@ def tinyshakespeare(split: str) -> list[list[list[str]]]:
 
 
 def multi30k(source: str, target: str, split: str) -> list[Pair]:
-    """Return pairs of the tokens that Multi30k provides, lowercased and normalized."""
+    """Return the pairs of a split in Multi30k's own tokenization, lowercased and normalized."""
     files = _multi30k_files(source, target, split)
     return read_pairs(fetch_file(files[0]), fetch_file(files[1]))
 
 
 def multi30k_raw(source: str, target: str, split: str) -> list[Pair]:
-    """Return pairs of the original text of Multi30k, split by `word_tokens`."""
+    """Return the pairs of a split in the original text of Multi30k, tokenized by `word_tokens`."""
     files = _multi30k_files(source, target, split, "{}.{}.gz")
     return read_pairs(fetch_file(files[0]), fetch_file(files[1]), word_tokens)
 

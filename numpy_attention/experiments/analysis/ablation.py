@@ -48,7 +48,7 @@ def sampled(rng: np.random.Generator) -> Weigh:
 
 
 def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
-    """Return weight 1 at each row's chosen position, 0 elsewhere, and 0 if nothing is visible."""
+    """Return weight 1 at each row's chosen position, 0 elsewhere and in rows that see nothing."""
     weights = np.zeros_like(scores)
     some = visible.any(-1, keepdims=True).astype(scores.dtype)
     np.put_along_axis(weights, chosen[..., None], some, -1)
@@ -140,7 +140,7 @@ def _exchange_rows(attention: Any) -> None:
 
 
 class Cost(NamedTuple):
-    """How much a change of the attention increases the loss on one group of words."""
+    """How much (`more`) a change of the attention increases the loss on one group of words."""
 
     change: str
     words: str          # the group of words: "all", or how long ago the words last occurred
@@ -159,7 +159,7 @@ class Ablation:
 
     @property
     def used(self) -> bool:
-        """Whether the interval of the cost of equal weights begins at or above USED nats."""
+        """Whether the cost of equal weights, at the lower end of its interval, is at least USED."""
         return self.cost("equal weights").more.low >= USED
 
     alive = used        # its name before 1.1

@@ -18,10 +18,10 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
     """Return the mean attention weight at each distance. Index 0 is the previous position.
 
     batches: TextBatches or DocumentBatches. longest: the largest distance; by default, the window
-    of the readout, or a quarter of the time steps of the longest batch. Only time steps with at
-    least `longest` positions before them count, because the start of a text would look like a short
-    span. The means add up to 1 if the window is `longest`. Raises ValueError for a model without
-    attention, or if no time step has that many positions before it.
+    of the readout or, without a window, a quarter of the time steps of the longest batch. Only time
+    steps with at least `longest` positions before them count, because the start of a text would
+    look like a short span. The means add up to 1 if the window is `longest`. Raises ValueError for
+    a model without attention, or if no time step has `longest` positions before it.
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
@@ -58,8 +58,8 @@ def gradient_flow(model: Any, batch: TextBatch, state: Any = None, of: str = "h"
     L_T is the loss of the last step of the batch, and h_t is the hidden state of the top layer.
     With of="c", return ‖∂L_T/∂c_t‖ instead. The gradient flows through the recurrence and, in an
     attentive model, through the memory that later steps read. In an LSTM h_t = o_t ∘ tanh(c_t), and
-    ∂L/∂h_t holds c_t fixed, so only ∂L/∂c_t contains the gradient along the cell state. Norms are
-    root mean squares over the sequences of the batch. state: the state before the batch, if any.
+    ∂L_T/∂h_t holds c_t fixed, so only ∂L_T/∂c_t contains the gradient along the cell state. Norms
+    are root mean squares over the sequences of the batch. state: the initial state, if any.
 
     Raises ValueError if a sequence is padded, or if `of` is not a state of the cell.
     """

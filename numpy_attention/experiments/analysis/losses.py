@@ -31,7 +31,7 @@ def name_of(model: Any) -> str:
 
 
 def in_order(batches: Any) -> Iterator[tuple[Any, bool]]:
-    """Yield (batch, carried). carried: whether the batch starts from the previous one's state."""
+    """Yield (batch, carried). carried: whether the batch continues the previous one."""
     for place in batches.order():
         yield batches.batch(place), batches.carried(place)
 

@@ -108,7 +108,7 @@ class Recovery:
     """How much a model's loss increases after words that were replaced, in nats per token.
 
     loss, tokens: the mean loss and the number of measured tokens in the unchanged passages
-    excess: {distance: increase}, where distance 1 is the first token after the replaced words
+    excess: {distance: increase}; the first token after the replaced words has distance 1
     mean: the mean increase over all distances
     rows: the increases, an array with a row for each passage and a column for each distance; NaN
         beyond the end of a passage
@@ -137,8 +137,8 @@ class Recovery:
 def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
     """Evaluate a language model on unchanged and disturbed passages, and compare −log p.
 
-    Only targets after the replaced words are measured; there, both versions of a passage have the
-    same words. The confidence intervals are those of `mean_interval` over passages.
+    Only targets after the replaced words are measured; they are the same in both versions of a
+    passage. The confidence intervals are those of `mean_interval` over passages.
     """
     check_methods("model", model, "a language model", "losses")
     check_kind("passages", passages, Passages, "Passages, as returned by disturbed()")

@@ -28,10 +28,10 @@ PAIRS = tuple(combinations(ROLES, 2))
 class Roles:
     """Sizes and directions of the gradients ∂L/∂h_t of a state through each of its roles.
 
-    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t}. It is None
-    for a role that the state does not have, such as the query of `single`. cosines: {pair of roles:
-    mean cosine of the angle between their gradients}, over the positions where neither gradient is
-    0. It is None if the two roles read different parts of the state or there is no such position.
+    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t, or None if
+    the state does not have this role, such as the query of the readout `single`}. cosines: {pair of
+    roles: mean cosine of the angle between their gradients, over the positions at which neither
+    gradient is 0; None without such a position, or if the roles read different parts of a state}.
     """
 
     norms: dict[str, Interval | None]
@@ -77,7 +77,7 @@ def dots(a: Array, b: Array) -> Array:
 
 
 def _terms(model: Any, batches: Any) -> Any:
-    """For each batch, yield {role: ∂L/∂h (T, B, n) through it} and the mask of words (T, B)."""
+    """For each batch, yield {role: ∂L/∂h (T, B, n) through this role}, mask of words (T, B)."""
     grads = model.zeros_like()
     state = None
     for batch, carried in in_order(batches):

@@ -27,7 +27,7 @@ class Recipe:
     metrics: the figures to record, each as (split, name of a metric that `measure` returns)
     baselines: {figure: (value, source)}, for values that were published or measured elsewhere
     beam: the beam size with which translations are measured
-    train_max_length: the most tokens of a source or target in training; None for no limit
+    train_max_length: the maximum length of a source or target in training; None for no limit
 
     Raises ValueError for a baseline of a figure that is not recorded, and for train_max_length with
     a language model, which is not trained on pairs.
@@ -123,8 +123,8 @@ def run(
     """Train a recipe or resume its run in `folder`, and measure it.
 
     Return dicts to pass to `results.append`. Their "threads" is the number of threads of all ranks.
-    threads: the number of threads of each rank. With None, a resumed run keeps its number, and a
-    new run chooses it by the size of a step.
+    threads: the number of threads of each rank. With None, a resumed run keeps its number of
+    threads, and a new run chooses a number by the size of a step.
 
     Raises ValueError for a folder with another run, or a metric that the corpus does not have.
     """

@@ -1,6 +1,6 @@
 """Metrics of a run on a text, and their 95 % confidence intervals.
 
-Intervals come from a bootstrap over sentences. For BLEU and chrF, `metrics` computes them. An
+Intervals come from a bootstrap over sentences; `metrics` computes those of BLEU and chrF. An
 interval measures the variation between texts of the same kind. To measure the variation between
 trainings, train with several seeds.
 
@@ -56,9 +56,9 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
     """Return the metrics of translations by beam search (`found`) and by greedy search.
 
-    Beam search has the metrics BLEU and chrF, greedy search BLEU and exact matches. If no
-    translation, or no reference, has four tokens, BLEU measures nothing. Then `bleu_empty` is 1,
-    and `empty` is 1 if every translation is empty, otherwise 0.
+    Beam search is measured by BLEU and chrF, greedy search by BLEU and exact matches. If no
+    translation, or no reference, has four tokens, BLEU measures nothing. Then the dict
+    also has "bleu_empty": 1, and "empty": 1 if every translation is empty, or 0 otherwise.
     """
     references = [pair.target for pair in pairs]
     scores = {

@@ -87,7 +87,7 @@ def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
     """Load the user-defined classes of a run from the code that the user passes.
 
-    Return {name: CustomClass}. known: {name of a class: digest of its file at training}. code:
+    Return {name: CustomClass}. known: {name of a class: digest of its file at training time}. code:
     files or classes, or None. folder: the folder of the run, for messages. A file runs only if its
     digest is the one in `known`. Raises ValueError if a file was not passed or has changed.
     """

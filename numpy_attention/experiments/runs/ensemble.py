@@ -33,11 +33,11 @@ def load_ensemble(kind: type[One], folders: Sequence[str | Path],
 
 def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
                code: Sequence[str | Path | type] | None = None) -> list[One]:
-    """Load the runs of these folders, which must have the same vocabularies and READING settings.
+    """Load the runs of these folders, which must read text in the same way.
 
     kind: Translator or LanguageModelRun. done: the purpose, "averaged" or "compared", for messages.
     code: the user-defined code of all runs, as in `kind.load`. Raises ValueError if there are no
-    folders, or if the runs differ in vocabularies or READING; also the errors of `kind.load`.
+    folders, or if runs differ in vocabularies or READING settings; also the errors of `kind.load`.
     """
     check_list("folders", folders, "run folders")
     if not len(folders):

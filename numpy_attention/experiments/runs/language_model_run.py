@@ -190,9 +190,9 @@ class LanguageModelRun(Trained):
     def attend(self, tokens: Sequence[str]) -> Array:
         """Return attention weights (S, S) over a sentence, where S is 1 + the number of tokens.
 
-        Row t is the state after </s> and t tokens, from which the next token is predicted. Column s
-        is the state after </s> and s tokens. Entries are NaN for s ≥ t and outside the model's
-        window. Raises ValueError if there are no tokens, or if the model has no attention.
+        Row t has the weights with which the state after </s> and t tokens attends to earlier
+        states. Column s is the state after </s> and s tokens. Entries are NaN for s ≥ t and outside
+        the model's window. Raises ValueError without tokens, or if the model has no attention.
         """
         self.check_attention()
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)

@@ -1,4 +1,4 @@
-"""Check whether the run in a folder can be resumed, which requires the same kind and settings."""
+"""Check that the run in a folder can be resumed with a given kind, settings, text and threads."""
 
 import dataclasses
 import json
@@ -27,10 +27,10 @@ COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
     """Return whether `folder` holds a run, after checking that this run can be resumed.
 
-    trained: the Translator or LanguageModelRun to train. threads: the number of threads of all
-    ranks, which must be the number that the run used; None: any. Raises NotADirectoryError if
-    `folder` is a file, and ValueError if the run is of another kind, has other settings, or cannot
-    be read by this version.
+    trained: the Translator or LanguageModelRun to train. threads: the total number of threads
+    of all ranks, which must be the number that the run used; None: any. Raises NotADirectoryError
+    if `folder` is a file, and ValueError if the run is of another kind, differs in settings, text
+    or threads, or cannot be read by this version.
     """
     check_methods("`trained`", trained, "a Translator or a LanguageModelRun", "configuration")
     path = as_path(folder, "folder") / CHECKPOINT
@@ -74,7 +74,7 @@ def raise_different(folder: str | Path, what: str) -> NoReturn:
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:
     """Flatten a configuration to one dict, so that two configurations can be compared.
 
-    training: the class of its training settings. A setting that was not saved, because it is new or
+    training: the class of the training settings. A setting that was not saved, because it is new or
     was not given, has its default.
     """
     rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}

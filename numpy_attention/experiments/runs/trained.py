@@ -53,9 +53,9 @@ One = TypeVar("One", bound="Trained")       # Translator methods return a Transl
 class Trained:
     """Base class of `Translator` and `LanguageModelRun`: training, saving, loading.
 
-    A subclass is a dataclass with the fields below. After the model, it has a field for each name
-    in VOCABULARIES. The subclass sets the class variables in capitals, and defines the methods
-    `batches`, which encodes a text, and `sentences`.
+    A subclass is a dataclass with the fields of this class and, after `model`, one for each name in
+    VOCABULARIES. The subclass sets the class variables in capitals, and defines the methods
+    `batches`, which encodes a text, and `sentences`, which returns the token lists of a text.
     """
 
     KIND: ClassVar[str]
@@ -129,8 +129,8 @@ class Trained:
                 ranks: SingleProcess = SINGLE_PROCESS) -> Trainer:
         """Return the Trainer that `fit` uses, for user-defined training loops.
 
-        threads: the number of threads of all ranks. The other arguments are those of `fit`. Raises
-        ValueError if a batch has fewer rows than there are ranks.
+        threads: the total number of threads of all ranks. The other arguments are those of `fit`.
+        Raises ValueError if a batch has fewer rows than there are ranks.
         """
         how = self.training
         if how.batch_size < ranks.count:
@@ -169,10 +169,10 @@ class Trained:
 
         train, valid: a list of Pairs for a translator, a Text for a language model. The model keeps
         the parameters of the best epoch on `valid`, or of the last epoch without `valid` or with
-        the setting keep="last". threads: the number for each rank. progress: whether to print.
+        the setting keep="last". threads: how many each rank uses. progress: whether to print it.
 
-        Raises ValueError if the folder holds a run with other settings, or if ranks differ. Raises
-        BlockingIOError if another training uses the folder.
+        Raises ValueError if the run in the folder differs in kind, settings, text or threads, or if
+        the ranks differ. Raises BlockingIOError if another training uses the folder.
         """
         at_least(1, threads=threads)
         check_rank_consistency(ranks, self, train, valid, threads)

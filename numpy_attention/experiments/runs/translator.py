@@ -261,7 +261,7 @@ class Translator(Trained):
         already. rng: if given, add the ends of each metric's confidence interval, `…_low` and
         `…_high`, as in `runs.confidence`. beam, threads, ranks: as in `translate`. The metrics are
 
-            perplexity, tokens      of the references, and the number of tokens
+            perplexity, tokens      of the references, and their number of tokens
             perplexity_word         per word instead of per token; differs only for subwords
             bleu, chrf              of beam search
             bleu_13a                of beam search, with a tokenizer of sacreBLEU

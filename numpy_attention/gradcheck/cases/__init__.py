@@ -3,10 +3,9 @@
     report = CHECKS["GRU before new"](np.random.default_rng(0))
 
 Equal sizes could hide a missing transpose, and a bias of 0 could hide that the bias is forgotten.
-So parameters, inputs and upstream gradients are random. The sequences of a batch differ in length,
-and words repeat. CASES is {name: build}, where build(rng, dtype) returns a Case: a test case, with
-the arguments of one call to `gradcheck`. The Case in float32 has the same numbers as the Case in
-float64, rounded.
+So parameters, inputs and upstream gradients are random. The sequences in a batch differ in length,
+and words repeat. CASES is {name: build}. Each build(rng, dtype) returns a Case: the arguments of
+one call to `gradcheck`. With the same seed, a float32 Case has the float64 numbers, rounded.
 """
 
 from functools import partial

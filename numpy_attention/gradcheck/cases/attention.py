@@ -99,8 +99,8 @@ def score_cases():
 def title(score, window):
     """Return the title of the gradient check of a score and a window, such as "LocalMonotonic dot".
 
-    Without a window, it is the name of the class. "steps" is added if the class also has a
-    `forward` for all queries at once, because the check calls `read` and `step`.
+    If the window is "global", the title is the name of the score's class. "steps" is added if this
+    class also has a `forward` for all queries at once, because the check calls `read` and `step`.
     """
     kind = resolve("attention", score, SCORES)
     if window != "global":
@@ -121,7 +121,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return the size of a query: Q, or D if `create` requires the size of the values."""
+    """Return the size of a query: Q, or D (that of a value) if create(rng, Q) raises ValueError."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:

@@ -79,9 +79,9 @@ def random_state(rng, dtype, layer):
 def decoder(rng, dtype, kind):
     """Return the Case of a stack of three layers that is called step by step.
 
-        a_t = x_t W + b + h_{t−1} F  in the first layer
+        a_t = x_t W + b + h_{t−1} F
 
-    h_t is the state of the top layer at step t. Step 0 has no term with F.
+    a_t: the first layer's projected input. h_t: the top layer's state. Step 0 lacks the F term.
     """
     stack = randomize(stacked(rng, dtype, kind), rng)
     xs = array(rng, dtype, T, B, I)

@@ -33,8 +33,8 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 def checks_of(one):
     """Return {title: check} for `one`, a user's class or function case(rng).
 
-    Each check is a function check(rng) that returns a Report, or raises ValueError if an argument
-    of the class cannot be guessed. Raises ValueError if the class is incomplete or malformed.
+    Each check is a function check(rng) that returns a Report, or raises ValueError if it cannot
+    guess a required argument of the class. Raises ValueError for an incomplete or malformed class.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check

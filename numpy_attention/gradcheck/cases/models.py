@@ -39,7 +39,7 @@ def translator(rng, dtype, model, **settings):
 
 
 def with_decoder(rng, dtype, model, kind):
-    """Return a tiny RNNSearch with this kind of decoder. For an LSTM, W_s yields both h and c."""
+    """Return a tiny RNNSearch with a decoder of class `kind`. An LSTM's W_s yields both h and c."""
     decoder = kind.create(rng, 2, 4, dtype=dtype)
     parts = {"decoder": decoder, "C": np.empty((8, decoder.gates_size), dtype)}
     if kind is LSTM:
@@ -58,7 +58,7 @@ def luong(rng, dtype, model=LuongTranslator, **settings):
 
 
 def luong_of_sizes(rng, dtype, model, **settings):
-    """Return a LuongTranslator whose h̃_t and h_t have different sizes."""
+    """Return a LuongTranslator whose attentional state h̃_t has another size than its state h_t."""
     model = luong(rng, dtype, model, **settings)
     parts = {"F": (7, model.decoder.gates_size), "C": (4, 7), "W": (4, 7), "b": (7,)}
     parts = {name: np.empty(shape, dtype) for name, shape in parts.items()}

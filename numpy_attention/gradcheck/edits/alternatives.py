@@ -84,14 +84,14 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """Return the names of the other arrays with the same shape as a statement's value."""
+        """Return the names of arrays, except the target, with the shape of a statement's value."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):
-        """Return whether a user may mix up two paths: parameters with the same number of axes."""
+        """Return whether two paths are easily confused: parameters with the same number of axes."""
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 

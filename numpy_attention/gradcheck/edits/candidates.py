@@ -19,12 +19,13 @@ CUTS = {
 
 
 class Written:
-    """Parts of the code of `functions` and `others`, used to build edits. `others` are not edited.
+    """Parts of code from which edits of `functions` are built.
 
+    others: further functions, whose code is also used, but not edited
     names: the names of `functions`
     slices: the syntax trees of all indices
     indices: the indices that are names, such as t
-    entries: the code of entries of dicts, such as step["c"]
+    entries: code that reads an item of a dict, such as step["c"]
     is_softmax: whether one of the functions may compute a softmax
     """
 

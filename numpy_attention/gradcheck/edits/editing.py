@@ -49,7 +49,7 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The added statement, if the edit only adds a statement after another one, or None."""
+        """The statement that the edit adds after the edited one, or None if it changes more."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None
@@ -101,7 +101,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add edits that move a statement such as dx += … out of a loop, to run once after it."""
+        """Add edits that move a statement such as dx += … from a loop to the line after it."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -109,7 +109,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(one, "double", one, one, slot, rest, one)
 
     def parts_of(self, statement):
-        """Add the edits of the expressions and inner statements of a statement."""
+        """Add edits of the expressions in a statement and of the statements in its blocks."""
         before, self.statement = self.statement, statement
         if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
             for name in ("iter", "test"):
@@ -139,7 +139,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(statement, kind, call, other, Slot(statement, "value"), other)
 
     def returns(self):
-        """Add the edits that add `return dX` to a function without a return statement."""
+        """Add an edit that appends `return dX` for each gradient dX that the function assigns."""
         end = ast.copy_location(ast.Pass(), self.tree.body[-1])
         end.lineno = self.tree.end_lineno
         names = {target.id for one in ast.walk(self.tree) if isinstance(one, ast.Assign)
@@ -153,7 +153,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of the parts of the node in `slot`, then of the node itself.
+        """Add the edits of `node`, which is in `slot`: first those of its parts, then its own.
 
         more: additional alternatives to the node, as pairs (kind, expression).
         """

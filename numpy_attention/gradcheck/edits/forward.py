@@ -31,7 +31,7 @@ def norm(gradients):
 
 
 class EditingForward(Editing):
-    """The edits of a forward, except edits that remove a term or a factor.
+    """The edits of a forward pass, except edits that remove a term or a factor.
 
     If the backward forgets a term, removing the term from the forward would make the gradients
     correct. The mistake is in the backward, so such edits would mislead the user.
@@ -106,7 +106,7 @@ class EditingForward(Editing):
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """Yield ("mask forward", np.where(mask, a, c)) for np.where(mask, a, b), unless b is −∞."""
+        """Yield ("mask forward", call) with another b for np.where(mask, a, b), unless b is −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -166,7 +166,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return the result of `off` without an edit, or [] if `off` raises or is not finite."""
+        """Return the result of `off` without an edit, or [] if it raises or returns NaN or ∞."""
         with quiet():
             try:
                 found = self.off()
@@ -187,7 +187,7 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, keep_laws=False):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
-        If laws are broken, an edit after which they hold is preferred. With keep_laws, only such an
+        If laws are broken, an edit after which they hold is preferred. With keep_laws, no other
         edit is returned. Edits of the `accused` line are tried first, and edits that add a new mask
         last. Edits of existing masks are tried from the last line to the first.
         """
@@ -247,7 +247,7 @@ class ForwardRepairs(Repairs):
         """Return the relative errors of the gradients along some random directions.
 
         Return [] if a gradient has the wrong shape or is 0 everywhere. An edit that removes a
-        variable from the forward makes its gradient of 0 correct, but repairs nothing.
+        variable from the forward makes a gradient of 0 for it correct, but repairs nothing.
         """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)

@@ -139,11 +139,11 @@ class Repairs:
     def elsewhere(self, innocent, wrong, reach):
         """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
-        reach: the dict that `reach()` returns. Edits of lines that affect exactly these gradients,
-        or are not in `reach`, come first. Edits of lines that do not affect all these gradients are
-        left out. innocent: {(file, line)} of correct lines; only edits of the kinds in
-        IN_CORRECT_LINES are tried there. Edits with `is_apart` may correct gradients that their
-        line does not affect, so they are never left out.
+        reach: the dict that `reach()` returns. Edits of lines that are not in `reach`, or affect
+        exactly the gradients in `wrong`, come first. Edits of lines in `reach` that do not affect
+        all these gradients are left out. innocent: {(file, line)} of correct lines; only edits of
+        the kinds in IN_CORRECT_LINES are tried there. Edits with `is_apart` may correct gradients
+        that their line does not affect, so they are never left out.
         """
         first, then = [], []
         for edit in self.edits:

@@ -67,7 +67,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield products of shape `wanted`, such as "dy @ W.T", with the gradient `name` as dy."""
+        """Yield the code of products of shape `wanted`, such as "dy @ W.T" if `name` is "dy"."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]

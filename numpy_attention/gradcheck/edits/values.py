@@ -87,7 +87,7 @@ class ValueEdits(Alternatives):
                         f"{text} - {name} * ({name} * {text}).{method}({axis}, keepdims=True)")
 
     def products(self, shape):
-        """Yield products of this shape, such as the code "dy @ W.T", which is dx if y = x @ W."""
+        """Yield code for products of this shape, such as "dy @ W.T", which is dx if y = x @ W."""
         for matrix, (one, *_) in self.names.items():
             if len(one) != 2 or one[:1] != shape[-1:] or is_gradient(matrix):
                 continue
@@ -96,7 +96,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield ("wrong variable", expression) with another name for one that occurs repeatedly.
+        """Yield ("wrong variable", expression), in which a name that occurs repeatedly is replaced.
 
         For example, dy * b * (1 - b) is an alternative to dy * a * (1 - a), if a and b are arrays
         of the same shape.

@@ -103,9 +103,9 @@ def reversed_in(node, numbers):
 
 
 def reduction_variants(node, name):
-    """Yield (kind, expression) for a call to the reduction `name`, such as ("factor", x.mean(0)).
+    """Yield (kind, expression) to replace a reduction, such as ("factor", x.mean(0)) for x.sum(0).
 
-    The expression has another axis or reduction, or no reduction.
+    The expression has another axis or reduction, or no reduction. name: "sum", "mean" or "max".
     """
     for axis in AXES:
         other = with_axis(node, axis)

@@ -12,9 +12,9 @@
     float32                 parameters and inputs give float32 results            `precision`
 
 The last column is the module of the law; laws without an entry are in this module. The gradient
-check calls backward once, with grads of zeros, so it cannot test these laws. Each law is tested by
-a function of a Check, or of a First (one run of both passes). The function returns a list of
-Broken, which is empty if the law holds.
+check calls backward once, with grads of zeros, so it cannot test these laws. Each law has a
+function that takes a Check, or a First (one run of forward and backward). The function returns a
+list of Broken, which is empty if the law holds.
 """
 
 import numpy as np
@@ -77,7 +77,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return a Broken for each parameter in `names`, whose gradient is assigned, not added to."""
+    """Return a Broken for each parameter in `names`: its gradient is assigned with =, not +=."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -146,7 +146,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """Return the list of Broken for the first law that `given` breaks, or [] if all laws hold."""
+    """Return a list of Broken for the first law that `given`, a Check or a First, breaks, or []."""
     for law in laws:
         found = judged(law, given)
         if found:

@@ -1,8 +1,8 @@
 """Find the line of a forward pass that reads words that a mask should hide.
 
-Two forward passes differ only in hidden words. After each line, the arrays (…, B, S, …) of the two
-passes should differ only at hidden words. If an array also differs at a visible word, the line has
-read a hidden word.
+The forward runs on two inputs that differ only in hidden words. After each line, the arrays
+(…, B, S, …) of the two runs should differ only at hidden words. If an array also differs at a
+visible word, the line has read a hidden word.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ def leak(run, other, mask):
     """Return the Place (a line) where a mask is missing, or None if the line is unknown.
 
     run, other: functions that run the forward with inputs that differ only in hidden words. The
-    Place is in the function that has the mask. It is the line that computes the unmasked array or,
-    if no line of this function does, the first line that reads that array.
+    Place is in the function that has the mask. It is the line that computes the array that should
+    be masked or, if another function computes this array, the first line that reads the array.
     """
     found = first_leak(recorded(run), recorded(other), mask)
     if found is None:
@@ -35,7 +35,7 @@ def first_leak(records, others, mask):
     """Return (frame, line, sources) where an array first differs at a visible word, or None.
 
     records, others: the lists that `recorded` returned for the two passes. sources: {frame: the
-    last line at which arrays still differ only in hidden words}.
+    last line that computed an array that differs, but only at hidden words}.
     """
     sources = {}
     known = {}
@@ -62,9 +62,8 @@ def first_leak(records, others, mask):
 def places_of(array, other, shape):
     """Return a boolean array that is True where two arrays differ, or None if they do not differ.
 
-    Arrays of different shapes, or not of floats, are not compared, and the result is None. shape:
-    the shape (B, S) of the mask. The result has this shape if the arrays have the axes B and S. If
-    the arrays lack those axes, the result is the scalar True.
+    Also return None for arrays of different shapes, or not of floats. shape: the shape (B, S) of
+    the mask. The result has this shape or, if the arrays lack the axes B and S, is the scalar True.
     """
     if array.shape != other.shape or array.dtype.kind != "f":
         return None

@@ -29,7 +29,7 @@ def masked_values_unused(check):
     A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of the forward, or a
     variable in its closure (as in the forward from `gradcheck.protocol`). A mask applies to inputs
     whose first two axes have its shape. True may mean hidden or visible. The law counts as broken
-    only if it is broken under both meanings. A mask with two equal axes is not checked.
+    only if it is broken under both meanings. A square mask is not checked.
     """
     found = []
     for mask in masks_of(check):
@@ -43,9 +43,9 @@ def masked_values_unused(check):
 def padding_ignored(check):
     """Check that one more hidden position at the end changes no output at a visible position.
 
-    All masked arrays get this position, with values 0. It is added along the axis of the mask on
-    which hidden positions come last and no sequence is fully hidden. If both axes qualify, nothing
-    is checked, because it is unknown which of them has the positions.
+    All masked arrays are extended by this position, with values 0. The axis of positions is the
+    axis of the mask along which each sequence starts with visible positions, and hidden ones are
+    only at the end. If this holds for both axes, or for neither, nothing is checked.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -106,7 +106,7 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return texts that describe how outputs depend on values where `mask` is False, or []."""
+    """Return messages about outputs that depend on values where `mask` is False, or []."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
@@ -157,7 +157,7 @@ def visible(outputs, mask):
 def at_mask(array, mask):
     """Return the values of an array (B, S, …) or (B, …, S, S) where the mask (B, S) is True.
 
-    In the second case, the mask selects along the last axis but one. Other arrays stay whole.
+    For the latter, the mask selects along the last axis but one. Arrays of other shapes stay whole.
     """
     if array.shape[:2] == mask.shape:
         return array[mask]

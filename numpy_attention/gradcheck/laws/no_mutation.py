@@ -114,8 +114,8 @@ def repeatable(check):
 def first_not_finite(check):
     """Return a text such as ". The first NaN comes from line 3 of mine.py, Mine.forward", or "".
 
-    The line is the first user line that computes NaN, or inf if no user line computes NaN. If both
-    come only from this package, it is the last user line before the first NaN.
+    The line is the first line of user code that computes NaN or, if there is none, inf. If only
+    code of this package computes them, it is the last line of user code before the first NaN.
     """
     counts = {}
     last = None         # the last line of a user's file that ran

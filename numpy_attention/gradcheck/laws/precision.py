@@ -26,8 +26,8 @@ ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64
 def float32_kept(target, inputs, forward, backward):
     """Return a list with a Broken if float32 arguments give a float64 output or gradient, or [].
 
-    target: the Module, or an attention, with float32 parameters. inputs: float32 arrays. An
-    exception in float32 breaks the law only if an earlier line has computed a float64 array.
+    target: the Module, or an attention, with float32 parameters. inputs: float32 arrays. If a pass
+    raises an exception, the law is broken only if an earlier line has computed a float64 array.
     """
     lifted = []
     tracer = FirstLifted(of_package=not users_class(target))
@@ -63,7 +63,7 @@ def float32_inputs(inputs):
 
 
 def wide(value, name):
-    """Return the names of the float64 arrays in a list or tuple, except arrays without axes."""
+    """Return the names of the float64 arrays in a list or tuple, except 0-dimensional arrays."""
     return [label for label, array in float_arrays(list(value), name)
             if array.ndim and array.dtype == np.float64]
 

@@ -21,8 +21,8 @@ SEED = 13
 def unbalanced(derivatives, compared):
     """Return a list with a Broken for the first gradient of scores that does not sum to 0, or [].
 
-    derivatives: the numerical gradients of the forward's values. compared: the Comparison of the
-    gradients of the backward with them. Each of its groups has the gradients from one statement.
+    derivatives: the numerical gradients of the forward's values. compared: the Comparison of
+    backward's gradients with `derivatives`, in one Group for each statement of the backward.
     """
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
@@ -82,7 +82,7 @@ def is_softmax(alpha, e, axis):
 def may_be_shifted(derivatives, number, axis):
     """Return whether adding one number to all values along an axis leaves the loss unchanged.
 
-    Also return False if the loss does not depend on the values, or they are computed too often.
+    Also return False if the values do not affect the loss, or are computed over MOST_TIMES times.
     number: the index, in `derivatives.places`, of the Place that computes the values.
     """
     shapes = derivatives.times(number)

@@ -53,7 +53,10 @@ def not_finite(check, fill, places):
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """In this context, np.empty and np.empty_like in user code fill arrays with fill(place)."""
+    """In this context, np.empty and np.empty_like in user code fill arrays with fill(place).
+
+    place: the line of the call, which is added as a key to the dict `places`.
+    """
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 
     def filling(make):

@@ -8,10 +8,10 @@ The docstrings of this package use these words:
     n, time      Execution n of a place, counted from 0, computes the n-th X.
     use          A use of X is a place in the forward that reads X.
     Value        A `Value` records what one variable of the backward holds until it is reassigned.
-    group        A `Group` has the Values that one statement of the backward computes, one per run.
+    group        A `Group` has a Value for each execution of one statement of the backward.
     wrong        A gradient is wrong if it disagrees with central differences, otherwise correct.
     fits         For each Value of a group, whether it is correct.
-    times        For each Value of a group, the n of its X.
+    times        For each Value of a group, the n of the X whose gradient it should be.
     suspect      A suspect is a group whose first wrong Value has only correct operands.
     kind         The kind of a place is its role, such as "assign"; the kind of an edit is the
                  mistake that it fixes, such as "sign".

@@ -39,8 +39,8 @@ class BackwardRewriter(Rewriter):
     def after(self, target, statement, kind, reads):
         """Return statements, to put after `statement`, that report each new value to the listener.
 
-        target: the target of the statement. kind: the kind of its Places. reads: the names that the
-        statement reads.
+        target: what the statement assigns to. kind: the kind of Place to add for each new value,
+        except that x[i] = … gets "update". reads: the names that the statement reads.
         """
         made = []
         for one in targets_of(target):
@@ -116,7 +116,7 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """The contents of a variable between two assignments, or of an attribute during a whole run."""
+    """The contents of a variable between two assignments, or of an attribute in one backward."""
 
     name: str
     places: list[Place]     # the statements that assigned or changed the contents
@@ -194,7 +194,7 @@ class Kept:
     def changed(self, one, place, value):
         """Record the contents of the Value `one` after the statement `place`.
 
-        If the statement changed an argument in place, do the same for the caller's Value.
+        If the statement changed an argument in place, also record them for the caller's Value.
         """
         while one is not None:
             one.done = self.events
@@ -204,7 +204,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the final contents of arrays, as a kernel may change them; return the Values."""
+        """Record the final contents of arrays (a kernel may change them); return the Values."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))
@@ -223,7 +223,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """Return `right`, copied into the array `value` if the statement changed `value` in place."""
+    """Return a copy of `right` or, for the kind "update", the array `value` filled with `right`."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

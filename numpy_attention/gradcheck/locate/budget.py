@@ -15,7 +15,7 @@ share = ContextVar("share", default=1.0)        # the fraction of the usual numb
 
 @contextmanager
 def limited_search(part):
-    """Reduce the number of trials of every search in this context to a fraction, `part`."""
+    """Inside this context, limit searches to the fraction `part` of the usual number of trials."""
     token = share.set(part)
     try:
         yield

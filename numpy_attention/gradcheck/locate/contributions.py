@@ -39,13 +39,13 @@ class Contributions:
         """Split the gradient of the value by use; return (parts, derivatives, directions).
 
         parts: a list of (number of the use, its executions), such as (7, (0,)) for execution 0 of
-            use 7. If there are more than 16, the executions of a use form one part. (None, ()) is
-            the gradient through unknown uses. A part that is 0 or a sum of others is left out.
+            use 7. If the uses have more than 16 executions in all, those of a use form one part.
+            (None, ()) stands for unknown uses. Parts that are 0 or sums of others are left out.
         derivatives: the directional derivatives of the loss, with a row for each part and a column
             for each direction
         directions: random arrays of the value's shape
 
-        If there are no uses or more than 16, the result is ([], an empty array, None).
+        If the value has no uses or more than 16, the result is ([], an empty array, None).
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -115,7 +115,7 @@ def independent(parts):
 
     A row is the gradient through one use of a value, along some directions. Passing a value to a
     function counts as a use, and so does each read inside the function. The row of the call is then
-    the sum of the inner rows, so it is dropped.
+    dropped, because it is the sum of the rows of these reads.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -131,7 +131,7 @@ def independent(parts):
 
 
 class ReadListener:
-    """Listener that records each read of one value in `times`, as (number of the place, execution).
+    """Listener whose list `times` has (number of the use, its execution) for each read of a value.
 
     The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
     the place `number` computes. If a read only passes the value to a traced function, it is not
@@ -174,7 +174,7 @@ class MovingUse(Moving):
     """Listener that adds `step` to one value, only where the place `use` reads the value.
 
     The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
-    the place `number` computes. times: which of the reads at `use`, from 0, get the changed value.
+    the place `number` computes. times: the executions of `use`, from 0, that get the changed value.
     """
 
     def __init__(self, number, n, step, use, times, array):
@@ -199,11 +199,11 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a list with a Kind of mistake for each use whose gradient is not counted exactly once.
+    """Return a list of Kinds, one for each use of X whose gradient is not counted exactly once.
 
-    value: the gradient that the backward computes. uses: the Contributions of the forward value to
-    which this gradient belongs. later: arrays that were added to `value` afterwards. calls: {(file,
-    line) of this package: the Place in user code that called this line}.
+    uses: the Contributions of a forward value X. value: the gradient ∂L/∂X that the backward
+    computes. later: arrays that were added to `value` afterwards. calls: {(file, line) of this
+    package: the Place in user code that called this line}.
     """
     known = uses.coefficients(value, later)
     if known is None:

@@ -45,7 +45,7 @@ class Derivatives:
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shapes of all X of place `number`, or [] if some X does not hold floats."""
+        """Return the shapes of all values of the place `number`, or [] unless all hold floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
@@ -54,7 +54,7 @@ class Derivatives:
 
         number, n: X is the n-th value that the place `number` computes. step: an array. use: if
         given, X is changed only where the place `use` reads X. The result is None if the forward
-        does not compute or read X there.
+        does not compute X, or does not read it at `use`.
         """
         self.budget.take()
         with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
@@ -66,9 +66,10 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return the derivatives of L along random directions of X, and these directions, or None.
+        """Return (derivatives of the loss along random directions of X, directions), or None.
 
-        The result is None if the n-th X of the place cannot be changed, or the budget is spent.
+        X is the n-th value that the place `number` computes. The result is None if X cannot be
+        changed, or the budget is spent.
         """
         if (number, n) not in self.known:
             if self.is_late():

@@ -48,8 +48,8 @@ def carrying(values, of_forward):
     """Return a set with (function, name) for each variable of the backward that holds a gradient.
 
     The set also has the names of functions that return a gradient. A variable holds a gradient if
-    it is computed from one, or if it is named dX and the forward has no variable of that name.
-    values: the Values of the backward. of_forward: the names of values of the forward.
+    it is computed from a gradient, or if it has a name like dX that is not in `of_forward`, the
+    names of the forward's values. values: the Values of the backward.
     """
     found: set = set()
     for value in values:
@@ -65,7 +65,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return the name X of a gradient dX, dY.X or grads.X, "return" for a return value, or ""."""
+    """Return X if a Value is named dX, dY.X or grads.X, "return" if it is returned, or ""."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

@@ -24,7 +24,7 @@ class Forward(Rewriter):
                                  for one in self.arguments_of(node)])
 
     def name_again(self, target, kind):
-        """Return the statement `x = listener.moved(x, number)`, to put after an assignment of x."""
+        """Return the statement `x = listener.moved(x, number)`, to put after an assignment to x."""
         number = self.place(target, kind, path_of(target))
         value = self.through("moved", loaded(target), number)
         made = ast.Assign([target], value, lineno=target.lineno)
@@ -131,11 +131,11 @@ def is_super(node):
 
 
 class Counting:
-    """Listener that keeps copies of all values of a run.
+    """Listener that copies all values of a run of the forward.
 
-    values: {number of a Place: [array or None]}, with an item for each value computed there. None
-    stands for a value that does not hold floats. A single float is kept as an array without axes if
-    it is assigned to a name or to an element of an array; otherwise it counts as None.
+    values: {number of a Place: [array or None]}, with an item for each execution of the Place. None
+    stands for a value that does not hold floats. A single float becomes a 0-dimensional array if
+    the Place is an argument or an assignment, and None if it is a use or an expression.
     """
 
     def __init__(self, places):
@@ -179,7 +179,7 @@ class Naming:
     used = moved
 
     def names_of(self, function):
-        """Return {name: shapes} of a function, with `self.` names from all methods of its class."""
+        """Return {name: shapes} of a function's arrays, and of self.x in methods of its class."""
         found = dict(self.names.get(function, {}))
         for other, names in self.names.items():
             if other.rpartition(".")[0] == function.rpartition(".")[0]:

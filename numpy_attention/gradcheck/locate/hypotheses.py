@@ -72,11 +72,11 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield the hypotheses (number, times) about the X to which the values of a group belong.
+        """Yield hypotheses (number, times) about the forward values X whose gradients a group has.
 
-        number: the place that computes the X. times: for each value of the group, the execution n
-        that computes its X. For example, (3, [2, 1, 0]) means that the values are the gradients of
-        the last, second and first X of place 3, as in a backward loop over three steps.
+        number: the place that computes X. times: for each gradient in the group, the execution,
+        from 0, that computes its X. For example, (3, [2, 1, 0]) means that the gradients are those
+        of the last, second and first X of place 3, as in a backward loop over three steps.
         """
         m = len(group.values)
         for number in self.meant(group, compared):
@@ -92,8 +92,8 @@ class Hypotheses:
     def behind(self, group, compared, wrong):
         """Return a Finding that blames `group` for wrong values computed from it, or None.
 
-        For one group after another with a wrong value computed from `group`, correct values replace
-        the values of that group. If this makes a wrong gradient correct, `group` is blamed.
+        Groups with a wrong value that is computed from `group` get correct values, one group at a
+        time. If this makes a wrong gradient correct, `group` is blamed.
         """
         if group.state == "part":
             return None
@@ -109,17 +109,16 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return the n for which execution n of a statement, from 0, completed group.values[j].
+        """Return which execution of a statement, counted from 0, completed group.values[j].
 
-        The statement is the last one that changed this value. If it runs once for each value of the
-        group, n is j.
+        The statement is the last one that changed this value.
         """
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return the numbers of up to 8 places that may compute the X of a group (of dX).
+        """Return up to 8 numbers of forward places that may compute X, for a group of gradients dX.
 
         The most likely place comes first.
         """
@@ -143,10 +142,9 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the places in `others` whose values have the shapes of the values of a group.
+        """Return the numbers in `others` of places whose values have the same shapes as a group's.
 
-        others: numbers of places. Let L be the first line of the forward that computes an array
-        whose gradient the group reads. Places at or above L come first, the nearest first.
+        Places above the forward values whose gradients the group reads come first, nearest first.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -164,8 +162,8 @@ class Hypotheses:
     def right_values(self, group, number, times):
         """Return [∂L/∂X] for the X that the place `number` computes in executions `times`, or None.
 
-        The result is None if the shapes differ from those of the group, X cannot be perturbed, or
-        the measurement would take too long.
+        The result is None if the shapes of X are not those of the group's values, if X cannot be
+        perturbed, or if the measurement would take too long.
         """
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
@@ -181,9 +179,9 @@ class Hypotheses:
     def narrowed(self, finding):
         """Return the Finding with `place` at the first wrong statement that computes its value.
 
-        Each statement that computes the value should add the gradient through some of the uses of
-        X. The first one that adds anything else is wrong. If one of the statements scales the value
-        (x *= a), it is blamed for a wrong scale or sign, and the first one for any other error.
+        Each statement that computes the value ∂L/∂X should add the gradient through some uses of X.
+        The first statement that adds anything else is wrong. But if a statement scales the value
+        (x *= a), a wrong scale or sign is blamed on it, and any other error on the first statement.
         """
         if not finding.others:
             return finding

@@ -64,7 +64,7 @@ class Comparison:
     """Comparison of the gradients of a backward pass with central differences of the loss.
 
     derivatives: the central differences. values: the Values of the backward. grads_names: {id of a
-    module in grads: its name}. groups: a Group for each statement that starts a gradient.
+    module in `grads`: its name}. groups: the Groups of these Values.
     """
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
@@ -158,10 +158,10 @@ class Comparison:
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return two lists of numbers of forward places: those that compute X, and others.
+        """Return the numbers of forward places in two lists: places that compute X, and others.
 
         group: a Group of gradients named dX. A place that computes X must run at least once per
-        value of the group. The others must run exactly once per value, and be in the same file.
+        value of the group. The others run exactly once per value, and are in the group's file.
         """
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
@@ -208,8 +208,8 @@ class Comparison:
 
         A suspect is a "wrong" or "unknown" group whose first wrong value has correct operands. But
         a group without any correct value is not a suspect if a correct gradient is computed from
-        its first value. "wrong" suspects come first, in the order in which the backward completes
-        their first wrong values. `parts` are the groups in the state "part" (see Group).
+        its first value. Suspects that are "wrong" come first, in the order in which the backward
+        completes their first wrong values. parts: the groups in the state "part" (see Group).
         """
         wrong = []
         for group in self.groups:
@@ -228,7 +228,7 @@ class Comparison:
     def is_innocent(self, group):
         """Return whether a group has a correct value, and each wrong value has a wrong operand.
 
-        Return False for any state except "right" and "wrong", and if dX belongs to another X.
+        Return False unless the group is in the state "right" or "wrong", and is named after its X.
         """
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
@@ -263,9 +263,9 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return the numbers n of the X to which a group's values belong, or None if unknown.
+        """Return a list with the n of the X for each value ∂L/∂X of a group, or None if unknown.
 
-        If no value of the group is correct, the list is taken from a correct group in the same
+        If no value of the group is correct, return the list of a correct group in the same
         function, because both groups are probably computed in the same loop.
         """
         m, count = len(group.values), len(self.derivatives.times(group.number))
@@ -332,8 +332,8 @@ def nested(count, m):
     """Yield lists of `m` execution numbers of a place that runs `count` times in the forward.
 
     Each list is an order in which two nested loops of the backward may compute the gradients. If
-    `count` is 2 m, 3 m etc., a third, inner loop is assumed, and only its last execution counts. If
-    `m` does not divide `count`, nothing is yielded.
+    `count` is 2 m, 3 m etc., the forward probably has a third, innermost loop, and only the last
+    execution in this loop is listed. If `m` does not divide `count`, nothing is yielded.
     """
     if count % m:
         return

@@ -9,9 +9,9 @@ def parameter_finding(name, events, wrong, wrong_elements):
     """Return the Finding of the statement that makes the gradient of the parameter `name` wrong.
 
     events: [(statement, gradient after this statement)]. If the gradient was correct at some time,
-    the result is the first statement after which it stayed wrong, otherwise the statement whose
-    changes match the wrong elements best. wrong(gradients) returns the names of the wrong gradients
-    in a dict. wrong_elements(array) returns a boolean array, True where the gradient is wrong.
+    the Finding has the first statement after which it stayed wrong, otherwise the statement whose
+    changes match the wrong elements best. wrong(gradients) returns the names of wrong gradients in
+    a dict. wrong_elements(array) returns a boolean array, True for the wrong elements of `array`.
     """
     was_right = [i for i, (_, value) in enumerate(events)
                  if name not in wrong({name: value})]
@@ -25,7 +25,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """Return a number from 0 to 1: how well the changes of a statement match the wrong elements.
+    """Return how well the elements changed by a statement match the wrong ones, from 0 to 1.
 
     place: the statement. events, wrong_elements: as in `parameter_finding`.
     """

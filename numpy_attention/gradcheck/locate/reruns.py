@@ -2,7 +2,7 @@
 
 A smaller check that passes narrows the search. If the check passes with one time step, the mistake
 is in what is passed from step to step, or in a sum over steps. If it passes with an all-True mask,
-the mistake is in the use of the mask. If it passes with one output, the mistake is in the others.
+the use of the mask is wrong. If it passes with one output, the gradient through another is wrong.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return report lines that say where to look, one for each smaller check that passes.
+    """Return report lines about the smaller checks that pass, which say where to look.
 
     check: the failed Check. wrong: the names of its wrong gradients. A smaller check in which all
-    these gradients are 0 proves nothing and gets no line.
+    these gradients are 0 proves nothing and is not reported.
     """
     with quiet():
         return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
@@ -64,9 +64,9 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Cut all axes of one length to 1; yield a report line if all gradients are then correct.
+    """Cut input axes of one length to 1; yield a report line if all gradients are then correct.
 
-    This is repeated for each of the first 4 lengths in `sizes`.
+    Do this for each of the first 4 lengths that `sizes` returns, one after the other.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
@@ -106,7 +106,7 @@ def cut(value, size):
 def has_ones(check):
     """Return whether an output or the cache has an array of ones, such as the softmax of one score.
 
-    No gradient flows through such weights, so a mistake in their gradient cannot be seen.
+    No gradient flows through such a softmax, so a mistake in its gradient cannot be seen.
     """
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).all() for _, array in arrays)

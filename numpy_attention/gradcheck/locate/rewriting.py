@@ -350,7 +350,7 @@ def targets_of(node):
 
 
 def failing_place(error):
-    """Return the Place of the innermost line of a user's file in a traceback, or None."""
+    """Return the Place of the innermost traceback line that is in a user's file, or None."""
     found = None
     for code, line, function in frames_of(error):
         if is_user_code(code) and PACKAGE not in Path(code.co_filename).parents:

@@ -107,8 +107,8 @@ class Search:
     def proven(self, compared, wrong):
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
-        Edits of the forward that undo a change in place, or change a dtype, are tried first. If the
-        forward breaks a law, its other edits are tried before those of the backward.
+        Edits of the forward that undo a change in place, or change a dtype, are tried first. If a
+        law is broken, all other edits of the forward follow, otherwise those of the backward.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -134,7 +134,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """Return the Finding of an Edit, with a correct value of `group` if it can be computed."""
+        """Return an Edit's Finding, if possible with a wrong and the correct value of `group`."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -148,7 +148,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an edit of its statements if one corrects the same gradients."""
+        """Return the Finding, with an edit of its statements that corrects `follows`, if any."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -179,8 +179,8 @@ class Search:
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
         The rest of the search uses the correct values of this Finding. If no group explains a wrong
-        gradient, the result is a `parameter_finding`. acquitted: a set with the statements and the
-        names of parameters of earlier Findings, which are skipped.
+        gradient, return the Finding of `parameter_finding`. acquitted: a set with the statements
+        and the parameters' names of earlier Findings, which are skipped.
         """
         best = None
         for group in compared.in_order():
@@ -261,7 +261,7 @@ def find_broken_law(check, laws, place):
 def find_stop(check):
     """Return the Finding of an edit after which all gradients are correct, or None.
 
-    Before the edit, the forward of the Check raises, or its outputs are not finite.
+    Without the edit, the forward of the Check raises, or its outputs are not finite.
     """
     def run():
         try:

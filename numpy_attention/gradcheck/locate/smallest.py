@@ -31,8 +31,8 @@ def smallest(check, wrong):
     """Cut the inputs of a failing Check while it still fails; return a Smallest, or None.
 
     All axes of one length are cut to length 1. If the check then still fails, the next length is
-    cut as well; otherwise the cut is undone first. The Smallest has the first gradient that is
-    still wrong. The result is None if nothing can be cut. wrong: the names of the wrong gradients.
+    cut as well; otherwise the cut is undone first. The result is None if nothing can be cut.
+    wrong: the names of the wrong gradients. The Smallest has the first of them that is still wrong.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False

@@ -18,7 +18,7 @@ def arrays_within(value, name, seen=None):
     """Yield (name, array) for each array in a value of nested lists, tuples, dicts and objects.
 
     name: the name of `value`, with which the names of its arrays begin, as in "input[0]". seen:
-    {id: object} already visited. Calls with the same dict `seen` yield no array twice.
+    {id: object} of visited objects. Calls with the same dict `seen` yield no array twice.
     """
     seen = {} if seen is None else seen
     if id(value) in seen:
@@ -89,7 +89,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Tracer for sys.settrace; found[name] is the line after which happened() first has `name`."""
+    """Tracer for sys.settrace. happened, found: the argument and the result of `lines_of`."""
 
     def __init__(self, happened):
         self.happened = happened

@@ -52,7 +52,7 @@ def arithmetic(check, finding):
 def furthest(found, right):
     """Return the index, a tuple of ints, of the element whose error is the clearest example.
 
-    Among elements with at least half the largest relative error, its absolute error is largest.
+    It has the largest absolute error of all elements with at least half the largest relative error.
     """
     relative = relative_errors(found, right)
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)

@@ -15,11 +15,11 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 
 @dataclass
 class Finding:
-    """A statement that computes a wrong value from correct operands.
+    """The statement that is blamed for a failed check, with its wrong value if it is known.
 
-    If the value should be a gradient ∂L/∂X, X is a value that the forward computes. If the forward
-    computes X several times, X number n is the n-th one, counted from 0. `of` and `number` are None
-    if the value is not such a gradient, for instance if it is the gradient of a parameter.
+    of: the forward Place that computes X, if the wrong value should be ∂L/∂X; None otherwise, for
+        instance for the gradient of a parameter
+    times: for each value of `group`, which execution of `of`, counted from 0, computes its X
     """
 
     place: Place                                # the statement
@@ -52,12 +52,12 @@ class Finding:
 
     @property
     def time(self):
-        """The n, from 0, for which the first wrong value should be the gradient of the n-th X."""
+        """The execution of the Place `of`, from 0, that computes X for the first wrong ∂L/∂X."""
         return self.times[self.first_wrong]
 
     @property
     def is_recurrent(self):
-        """Whether every time step is wrong except the last one, at which the backward begins."""
+        """Whether the gradient is wrong at every step but the last, where the backward begins."""
         back = len(self.times) > 1 and self.times[0] > self.times[-1]
         return back and self.fits[0] and not any(self.fits[1:])
 
@@ -68,7 +68,7 @@ class Finding:
 
 
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
-    """Return the likely Kinds of mistake of a Finding, the most likely first.
+    """Return the Kinds of mistake that may explain a Finding, the most likely first.
 
     derivatives: the numerical gradients of the forward's values
     flags: boolean arrays that may be masks
@@ -112,11 +112,11 @@ def edit_kind(edit):
 
 
 def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
-    """Return the likely Kinds of mistake of a wrong gradient.
+    """Return the Kinds of mistake that may explain a wrong gradient.
 
     found, right: the wrong array and the correct array
     earlier: previous contents of the wrong array, the latest first
-    uses: the Contributions of X, where the array should be the gradient of X
+    uses: the Contributions of X, if the array should be ∂L/∂X
     values: {name: array} of values that the forward computes
     shapes: the shapes of parameters and inputs
     flags, calls: as in `kinds_of`

@@ -189,8 +189,8 @@ def along(found, right, size):
 def local_derivative(found, right, values):
     """Return [Kind] if a wrong local derivative explains the gradient `found`, otherwise [].
 
-    It does if found = right · g(z) / f(z), so that the code has g(z) instead of f(z). values:
-    {name: z}, the values of the forward that are tried as z.
+    The code probably has g(z) instead of f(z) if found = right · g(z) / f(z) for f and g in LOCAL.
+    values: {name: z}, the values of the forward that are tried as z.
     """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
@@ -208,7 +208,7 @@ def factors(found, right, z):
     """Return (f, g) if a wrong gradient has the local derivative g in place of f, otherwise None.
 
     f and g are keys of LOCAL, such as "(1 - {}**2)", with found = right · g(z) / f(z). found: the
-    wrong gradient. right: the correct one.
+    wrong gradient. right: the correct one. z: a value of the forward.
     """
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}

@@ -190,7 +190,7 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """Add a Finding to the Report if an edit of the forward makes it obey a law that it breaks.
+    """If only laws are broken, add the Finding of a forward edit after which they hold, if any.
 
     A law is a property other than correct gradients, such as ignoring masked positions.
     """
@@ -236,8 +236,8 @@ def lines_of(report, brevity=0):
     """Yield the lines of text that describe a failed check, from its Report.
 
     brevity: 0 yields the most lines. 1 yields only one kind of mistake per finding, and one line
-    for each finding after the second. 2 also omits the re-runs and the text after the findings. 3
-    also yields only one line for the second finding.
+    for each finding after the second. 2 also omits all lines after the findings. 3 also
+    yields only one line for the second finding.
     """
     wrong = report.wrong
     if report.stops:
@@ -333,7 +333,7 @@ def subject_of(finding):
 
 
 def shapes_of(finding):
-    """Yield a line with the actual and the expected shape, if they differ and axes have letters."""
+    """Yield a line on a wrong shape, if a comment on the line `finding.of` names the axes."""
     letters = letters_of_line(finding.of)
     if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
         return
@@ -349,14 +349,14 @@ def is_unexplained(finding, kinds):
 
 
 def element_of(found, right):
-    """Describe the element with the largest error. found, right: the wrong and correct arrays."""
+    """Describe the element that `furthest` picks from the arrays `found` (wrong) and `right`."""
     at = furthest(found, right)
     where = f"element {list(at)} of {found.shape}: " if at else ""
     return f"{where}found {found[at]:.8g}, right {right[at]:.8g}"
 
 
 def array_lines(report, name):
-    """Yield lines about a wrong gradient if the line that causes the error is unknown."""
+    """Yield report lines about a wrong gradient that no Finding explains."""
     found, right = report.analytic[name], report.numeric[name]
     yield from elements_of(report, name)
     if np.shape(found) != right.shape:

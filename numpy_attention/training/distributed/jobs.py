@@ -31,8 +31,8 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
     """Call do(index) for the index of each job that rank 0 sends, until rank 0 sends None.
 
-    The result of do(index), or its exception, is sent to rank 0. A KeyboardInterrupt while this
-    rank waits for an index must not end it, because rank 0 would then wait forever. Instead, the
+    The result of do(index), or its exception, is sent to rank 0. A KeyboardInterrupt must not
+    end this rank while it waits for an index, because rank 0 would then wait forever. Instead, the
     interrupt is sent as the result of the next job.
     """
     stopped: BaseException | None = None

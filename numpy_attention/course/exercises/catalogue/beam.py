@@ -64,9 +64,8 @@ class PastLongest(ValueError):
 def numbered(found):
     """Return an array with a row (code, log p) for each hypothesis, then rows of zeros.
 
-    The code of the words (3, 5) is the number 135. The rows of zeros make all shapes equal.
-
-    Raises TypeError if `found` is not a list of hypotheses (words, log p).
+    The code of the words (3, 5) is the number 135: their digits after a 1. Raises TypeError if
+    `found` is not a list of hypotheses (words, log p).
     """
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))

@@ -8,7 +8,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 def pointing(weights, links):
     """Return the share of links (s, t) whose target word t has its largest weight on source word s.
 
-    weights (T, S). links: the set of the sure links.
+    weights (T, S). links: the set of sure links (s, t).
     """
     right = [int(weights[t].argmax()) == s for s, t in links]
     return sum(right) / len(links)

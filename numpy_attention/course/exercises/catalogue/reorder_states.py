@@ -8,7 +8,8 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 def select(log_p, totals, ids, states):
     """One step of beam search for a batch → the new totals, ids and states.
 
-    log_p (B, k, V) of each next word, totals (B, k), ids (B, k, t), states (B, k, H).
+    log_p (B, k, V) is log p of each next word. Each of the k hypotheses of a sentence has its log p
+    in totals (B, k), its words in ids (B, k, t), and a state of the decoder in states (B, k, H).
     """
     B, k, V = log_p.shape
     sums = (totals[:, :, None] + log_p).reshape(B, k * V)

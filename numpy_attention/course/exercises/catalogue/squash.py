@@ -13,14 +13,14 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def squash(a, b):
-    """a, b (B, H) → tanh(a), σ(b), cache. The cache holds only the outputs."""
+    """a, b (B, H) → x = tanh(a), s = σ(b), cache. The cache holds only the outputs."""
     x = np.tanh(a)
     s = 1 / (1 + np.exp(-b))
     return x, s, (x, s)
 
 
 def squash_backward(dx, ds, cache, grads):
-    """∂L/∂x, ∂L/∂s → ∂L/∂a, ∂L/∂b, from only the outputs."""
+    """∂L/∂x, ∂L/∂s → ∂L/∂a, ∂L/∂b, from only the outputs x and s."""
     x, s = cache
     return dx * (1 - x**2), ds * s * (1 - s)
 

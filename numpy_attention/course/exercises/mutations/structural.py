@@ -23,7 +23,7 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield Changes that multiply a value by 2, ½ or 0, divide by a length, or turn -= into +=."""
+    """Yield Changes that scale a value by 2, ½, 0 or 1/(length of an axis), or turn -= into +=."""
     for statement in statements(function):
         where = place_of(statement)
         value = getattr(statement, "value", None)
@@ -45,7 +45,7 @@ def of_scale(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_conditions(function: ast.FunctionDef) -> Iterator[Change]:
-    """Yield Changes of the condition of an `if` or `while`, or of a `break` or `continue`."""
+    """Yield Changes that alter an `if` or `while` condition, or drop a `break` or `continue`."""
     known = Known(function)
     for node in ast.walk(function):
         if isinstance(node, (ast.If, ast.While)):
