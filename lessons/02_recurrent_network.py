@@ -55,8 +55,9 @@ np.set_printoptions(precision=4, suppress=True)
 #     it answers                C
 #
 # It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
-# into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
-# plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
+# into the answer. (The numbers of the embeddings lie between −1 and 1, so that a symbol moves the
+# state.) Guessing is right a quarter of the time. The network's state has 32 numbers, plenty of
+# room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
 # training steps. (We use Adam, a kind of gradient descent that adapts its steps, and clipping,
 # which shortens gradients that are too long.) The network *learns* the task if more than nine in
 # ten answers are right. Guess: what is the largest n at which it does?
@@ -596,18 +597,19 @@ show(draw_wait(), "02_wait")
 print_wait()
 
 # %% [markdown]
-# (The dashed line is guessing. A curve ends when its network has learnt the task. In the lower
+# (The dashed line is guessing. We stop soon after a network has learnt the task. In the lower
 # panel, the curves differ in width, so that you can see those that coincide.)
 #
-# Three networks learn the task, and the other two learn to tell some of the four symbols apart. So
-# a network can get out of a vanished gradient. In all five, the share first falls and then climbs,
-# while the answers are still guesses. Then, in four of the five, share and answers jump within the
-# same 200 training steps. (With seed 13, the answers get better while the share falls: answer 6.)
+# So a network can get out of a vanished gradient: three learn the task, and the other two learn to
+# tell some of the four symbols apart. In all five, the share first falls and then climbs, while the
+# answers are still guesses. Then, in four of the five, share and answers jump within the same 200
+# training steps. (With seed 13, the answers get better while the share falls: answer 6.)
 #
-# Is it the climb, then, that wakes a network up? It cannot be the size of the share alone. With
-# three of the five seeds, the last share before the jump is still *smaller* than the share before
-# training, when the network did not learn. So during training, too, shares mislead. Adam has a part
-# in waking the networks (question 8), but we do not know the whole answer.
+# Does a network wake up because enough of the gradient arrives at last? Compare the columns "before
+# training" and "last". With three of the five seeds, the last share measured before the jump is
+# still *smaller* than the share before training, and at that point the network learnt nothing. So a
+# larger share is not the whole reason. Adam has a part in it (question 8), but we do not know the
+# rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -723,9 +725,9 @@ trained = model.cells.cells[0]
 print(f"gain of U: {gain(first_U):.2f} before training, {gain(trained.U):.1f} after it")
 
 # %% [markdown]
-# Before training, g is twice the 0.32 of part A, because it grows with √H, and H is 128, not 32.
-# After it, U *lengthens* a typical vector, nearly twofold. Guess: does the gradient of the trained
-# model vanish or explode?
+# Before training, g is twice as large as in the recall task: g grows with √H, and H is now 128
+# instead of 32. After it, U *lengthens* a typical vector, nearly twofold. Guess: does the gradient
+# of the trained model vanish or explode?
 #
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
 # more, along which the gradient goes back. The gradient starts as ∂L/∂h of the last state, where L
@@ -781,12 +783,14 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
-# flat and the slope 1 − h² is small. This is the single unit with u = 1.8 and h = 0.9 again.
+# flat and the slope 1 − h² is small. This is the single unit with u = 1.8 and h = 0.9 again, whose
+# factor was 0.34.
 #
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
 # same letters through the trained embedding. They have no output layer and so no loss: their
-# gradient begins as a random vector.
+# gradient begins as a random vector. Columns 2 to 5 of the table test the two parts of the
+# estimate: Uᵀ should equal g, and the tanh rms(1 − h²). The next two columns test the product.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -833,21 +837,20 @@ ax.set(xlabel="steps back", ylabel="share of the last state's gradient (log scal
 show(ax, "02_gradient_flow")
 
 # %% [markdown]
-# (In the table, *Uᵀ* is measured, too: compare it with g.) The lines are nearly straight on a log
-# scale: the gradient shrinks or grows exponentially. Our
+# The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
 # estimate is right within a tenth for all five factors *per step*, and so are its two parts, g and
-# rms(1 − h²). In part A it failed during training, so check it each time.
+# rms(1 − h²). In the recall task it failed during training, so check it each time.
 #
-# Look at the black line. Its g of 1.8 lies between those of the two networks whose gradients
-# *explode*, 1.5 and 2.5, and yet the gradient of the trained model vanishes. Its units are more
+# Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
+# *explode*, and yet the gradient of the trained model vanishes. Its units are more
 # saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with one
-# unit, the matrix U alone does not decide: the states do, too. (For one unit with u = 1.8 and h =
-# 0.9, the factor was 0.34. Here it is 0.67, because not all units are saturated.)
+# unit, the matrix U alone does not decide: the states do, too. (The factor is 0.67 here, not 0.34,
+# because not all units are saturated.)
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
-# back 50 letters, but long before that, almost nothing of it is left. (It vanished before training,
-# too: g was 0.66, and no slope exceeds 1. So no more than about 0.66²⁰ = 1/4,000 was left after 20
-# letters. We did not measure it during training.)
+# back 50 letters, but long before that, almost nothing of it is left. (Before training, too, it
+# must have vanished, unless it pointed in a special direction: g was 0.66, no slope exceeds 1, and
+# 0.66²⁰ = 1/4,000. We did not measure it before or during training.)
 #
 # ### Clipping
 #
@@ -919,7 +922,7 @@ show(ax, "02_gradient_flow")
 #    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
 #    How long are the first three steps, counted in learning rates, with the correction and without
 #    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
-# 8. Why does Adam wake networks? Train the networks of the last figure in part A (U small, n = 8,
+# 8. Why does Adam wake networks? Train the networks of the figure with five seeds (U small, n = 8,
 #    seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U, which
 #    is on every step of the path, or for the embeddings of the four symbols, which receive *only* a
 #    distant gradient? Guess, then train some parameters with Adam and the others with gradient

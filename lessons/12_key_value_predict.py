@@ -13,7 +13,7 @@
 # into parts: a key, a value and a predict part.
 #
 # You will train their models on a small task, with a control. Then you will split the gradient of
-# h_t into four terms, one for each role. Guess now: which two roles' gradients disagree most?
+# h_t into four terms, one for each role, and find out which roles disturb each other.
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -252,8 +252,8 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*. Its sum is 0, where both units are equally
-# steep, so a larger *before* raises one unit exactly as much as it lowers the other.
+# read it. There is one more 0 in dK, in the row of *s*, whose sum is 0. There both units have
+# the same slope, so a larger *before* raises one unit exactly as much as it lowers the other.
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -438,8 +438,8 @@ for row in range(3):
 # states. In our versions of the paper's models, every part has 8 numbers, and y has 16. A bar
 # separates the parts: in `query key | value predict`, query and key read the first part, and value
 # and predict the second. A cut into two parts also has a short name. If a role has a part to
-# itself, the name is, for example, *value alone*. Otherwise it is the role that shares with the
-# query, here *query with key*.
+# itself, the name is, for example, *value alone*. Otherwise it names the query and
+# its partner, here *query with key*.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -453,9 +453,9 @@ for row in range(3):
 # the bias: y = tanh(h W). It reads no earlier state, and its own state is as long as three parts.
 #
 # A model that only guesses among the second letters of the pairs, and leaves out those that it has
-# read as answers, is right with 1/5, 1/4 and 1/3 of the three questions, or 26 %. Guess before you
-# run: one vector of 16 is as long as two parts of 8. What share of the questions will it answer
-# right?
+# read as answers, answers the first, second and third question right with the probabilities 1/5,
+# 1/4 and 1/3: 26 % on average. Guess before you run: one vector of 16 is as long as two parts of 8.
+# What share of the questions will it answer right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -530,7 +530,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. (The loss counts only the predictions after a question. At
-# all other steps dy is 0, and with it the terms of query and predict.)
+# all other steps dy is 0, and with it the terms of query and predict. So a mean with query or
+# predict is over the three questions of each sequence, and that of key and value over nearly all
+# states.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -551,8 +553,9 @@ def look(model):
 
 
 # %% [markdown]
-# We train the two models with *one* vector again, and measure the cosines every 100 steps. Which
-# two roles did you guess? Will there be more conflict in the longer vector, or less?
+# We train the two models with *one* vector again, and measure the cosines every 100 steps. Guess:
+# which two roles' gradients disagree most? Will there be more conflict in the longer vector, or
+# less?
 
 # %% tags=["training"]
 seen = {}
@@ -573,7 +576,7 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # In the vector of 8, only the cosine of query and predict is far below 0. In the vector of 16,
 # these two disagree, too, mostly around step 300, and hardly at all after step 500.
 #
-# (Why these two? We do not know.)
+# (Why these two? Answer 4 has a clue, but we do not know.)
 #
 # ## Which pair should be separated?
 #
@@ -632,20 +635,21 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# *Key and value are guilty:* in 800 steps, they do not learn to share 8 numbers. Each cut that
-# separates them beats each cut that does not, with 84 to 93 % on average against 7 to 58 %.
+# *Key and value are guilty:* within 800 steps, they often fail to share 8 numbers. Each cut that
+# separates them beats each cut that does not, with 84 to 93 % on average against 7 to 58 %. (After
+# each mean, the output has its **standard error**: chance alone moves a mean about that far.)
 #
-# *The other two pairs are not guilty,* once key and value are apart. Here are the four cuts into
-# two parts that separate key and value, grouped in two ways:
+# *The other two pairs are not guilty,* once key and value are apart. Four cuts into two parts
+# separate key and value. Each row of this table sorts the same four by one other pair: is it apart,
+# too, or together?
 #
-# | means in % | this pair is apart, too | this pair is together |
+# | means in % | apart | together |
 # |---|---|---|
 # | query · predict | query with value 87, query with key 88 | value alone 93, key alone 84 |
 # | query · key | query with value 87, key alone 84 | value alone 93, query with key 88 |
 #
-# Separating one more pair does not help. (Single means differ, but their standard errors are up to
-# 5 points. While key and value are together, the other pairs may matter; three cuts are too few to
-# tell.)
+# Separating one more pair does not help. (While key and value are together, the other pairs may
+# matter. Three cuts are too few to tell.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
@@ -656,22 +660,26 @@ show(draw_recorded(), "12_all_cuts")
 # ## The verdict: separation or length?
 #
 # At equal length, one vector of 16 beats every cut. With fewer parameters, one vector of 13 beats
-# every cut on average, too, and no seed of it fails. (Where the best cuts learn the task, they are
-# as good: *query with value* equals or beats the vector of 13 with 22 of the 40 seeds. But with
-# seven seeds, it stays below 70 %.) So, on this task and after 800 steps:
+# every cut on average, too, and no seed of it fails. (With the seeds that succeed, a cut can be as
+# good: *query with value* equals or beats the vector of 13 with 23 of the 40 seeds. But with seven
+# seeds, it stays below 70 %.) So, on this task and after 800 steps:
 #
-# 1. **No cut is needed.** The parts helped because they make the state longer. A single vector, if
-#    it is long enough, can serve as both key and value. So if you cut a state, compare it with an
-#    uncut vector that has as many parameters.
+# 1. **No cut is needed.** Length alone does all that the best cut does, and more: a single vector,
+#    if it is long enough, can serve as both key and value. So if you cut a state, compare it with
+#    an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (With parts of 13,
 #    two of the three cuts that keep them together answer nearly everything: question 4.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
-# One thing remains a puzzle. Why is *predict alone* so bad, the worst of all cuts? Perhaps query,
-# key and value need the gradient of predict to get started, if all three share 8 numbers. An
-# experiment fits this (question 4): if we take predict away from one vector of 8, it does worse
-# with nine of ten seeds. (But that removes all of predict, not only its gradient.) If the others do
-# need the gradient of predict, the cosines accused a helper!
+# Two things remain puzzles:
+#
+# - The example accused query and key with the same argument as key and value: a shared part must
+#   hold both letters. Why is only one of the two pairs guilty? We do not know.
+# - *Predict alone* answers no more than the tanh layer, so its attention has learnt nothing. Why?
+#   Perhaps query, key and value need the gradient of predict to get started, if all three share 8
+#   numbers. An experiment fits this (question 4): if we take predict away from one vector of 8, it
+#   does worse with nine of ten seeds. (But that removes all of predict, not only its gradient.) If
+#   the others do need the gradient of predict, the cosines accused a helper!
 #
 # All this is about how fast the models learn, not about what they can learn. With four times as
 # many steps, one vector of 8 answers nearly everything (three seeds). So 8 numbers can hold all
@@ -755,14 +763,17 @@ print_wikitext()
 # Here the LSTM alone wins on average, and it beats every attention model with every seed. In the
 # paper, it loses to all of them. One suspect is the tanh, in which all attention models end.
 # Without attention, a tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a
-# linear layer in its place only 3 to 11. But the tanh is not the whole story. The paper's models
-# also end in a tanh. So does the 4-gram, yet with two of the three seeds it is close to the LSTM.
+# linear layer in its place only 3 to 11. (In lesson 11, on other texts and with other settings, the
+# tanh layer was about 3 points better than the LSTM.) But the tanh is not the whole story. The
+# paper's models also end in a tanh. So does the 4-gram, yet with two of the three seeds it is close
+# to the LSTM.
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
-# beats them with two of the three seeds. (With the third, it is so much worse that three parts are
-# ahead by 2 points on average.) And both are behind the LSTM on average. So on this text, attention
-# does not pay. The paper's text and models were larger, so this does not refute it.
+# beats them with two of the three seeds. (With the third it is 18 points worse, so on average three
+# parts lead by 2.) And on average, both lose to the LSTM alone. So on this text, three parts
+# improve on the tanh layer, their control, but the LSTM needs neither. The paper's text and models
+# were larger, so this does not refute it.
 
 # %% [markdown]
 # ## What others call it

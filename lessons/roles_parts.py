@@ -224,7 +224,7 @@ def draw_answers(right, title):
                   [label(name).replace(": ", ":\n").replace(" | ", " |\n") for name in right])
     ax.axhline(CHANCE, color="grey", linestyle="--",
                label="chance: one of the second letters that have not been asked for")
-    ax.legend(loc="upper left")
+    ax.legend(loc="lower right")
     ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
     return ax
 

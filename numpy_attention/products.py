@@ -117,8 +117,8 @@ def aligned(array):
 class Panels:
     """A matrix W (K, N) as panels of WIDTH columns, for products x @ W with few rows x (B, K).
 
-    x @ Panels(W, B) is x @ W up to rounding. If a panel of K rows is too large for a small product,
-    the panel is also split into blocks of fewer rows, and the products of these blocks are added.
+    x @ Panels(W, B) is x @ W up to rounding. If a product with a panel needs more
+    than SMALL multiplications, the panel is split into blocks of rows, whose products are added.
     """
 
     __array_ufunc__ = None      # so that x @ panels calls __rmatmul__

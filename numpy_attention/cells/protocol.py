@@ -66,7 +66,7 @@ class RecurrentCell(Protocol):
         """Return zeros as the initial state of B sequences."""
 
     def project(self, xs: Array) -> Array:
-        """Return a, the part of the pre-activations of all steps that depends on the inputs xs."""
+        """Return `a`: for all steps, the part of the pre-activations that depends on inputs xs."""
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:

@@ -99,7 +99,7 @@ class Unknown:
 
     def load(self, *splits: str) -> list:
         """Raise ValueError, because the text is unknown."""
-        raise ValueError("the run does not record its training text; name a corpus, or pass files")
+        raise ValueError("the run does not record its training text; pass a corpus or your files")
 
 
 Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown

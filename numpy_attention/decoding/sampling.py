@@ -44,7 +44,7 @@ def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("ids is empty; expected at least the id of </s>, which starts a text")
+        raise ValueError("ids is empty; expected at least one id; the id of </s> starts a new text")
     seen = []
     for id in ids:
         log_probs, weights, state = _next(model, id, state)

@@ -13,7 +13,7 @@ A layer passes when every element of every gradient has a relative error
 
 An absolute error up to the rounding error of the difference, about 1e-15 |L| / ε, is also allowed.
 All gradients are compared. If some are wrong, `locate.search` looks for the line that causes the
-error. The forward and backward must also obey the laws in `laws`, which need other tests.
+error. `forward` and `backward` must also obey the laws in `laws`, which need other tests.
 """
 
 import contextlib
@@ -80,10 +80,10 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     GradientError is also raised if user code raises an exception, or breaks a law that central
     differences cannot test, such as that no pass changes its inputs. The broken laws and their
     lines are in the attribute report.laws of the error.
-    Raises TypeError if a parameter or float input is not float64, the forward computes in float32,
-    or the forward or backward is missing. Raises ValueError if a parameter or input has no elements
+    Raises TypeError if a parameter or float input is not float64, `forward` computes in float32,
+    or `forward` or `backward` is missing. Raises ValueError if a parameter or input has no elements
     or contains NaN, outputs are not finite, or all numeric gradients are 0 up to rounding or at
-    kinks. Warns (NotAParameter) if the forward of a user-defined Module computes with a float
+    kinks. Warns (NotAParameter) if `forward` of a user-defined Module computes with a float
     field. Warns (NotFloat32) if a Module's passes return float64 for float32 parameters and inputs.
     """
     check_generator(rng)
@@ -267,7 +267,7 @@ class Check:
         return report
 
     def check_precision(self):
-        """Raise TypeError if the forward computes with less precision than float64."""
+        """Raise TypeError if `forward` computes with less precision than float64."""
         problem = low_precision(self)
         if problem:
             raise TypeError(f"{self.title}: {problem}")

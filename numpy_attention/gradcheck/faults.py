@@ -142,7 +142,7 @@ def gradients_of_inputs(dinputs, inputs):
 def returned(dinputs, inputs):
     """Describe a wrong result of backward for an error message, such as "no gradient for input[1]".
 
-    dinputs: the result, as a tuple. inputs: the inputs of the forward.
+    dinputs: the result, as a tuple. inputs: the inputs of `forward`.
     """
     if all(one is None for one in dinputs):
         return "no gradient"

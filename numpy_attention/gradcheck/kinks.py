@@ -242,6 +242,6 @@ def low_precision(check):
     place = first_line_with(lambda: forward_of(check, check.inputs),
                             lambda _, array: array.dtype in (np.float32, np.float16))
     if place is not None:
-        return (f"forward computes in float32 at {describe_place(place)}; finite differences "
-                "need float64")
+        return (f"{describe_place(place)} computes in float32; finite differences need "
+                "float64")
     return "forward has only float32 precision. Use float64 throughout; look for float32 or astype"

@@ -1,4 +1,4 @@
-"""Run the forward and backward of a Check to test the laws in `laws`; describe broken laws."""
+"""Run the two passes of a Check to test the laws in `laws`; describe broken laws."""
 
 import functools
 import inspect
@@ -18,7 +18,7 @@ class Broken:
     """A broken law: the kind of mistake, a description, and the line, if it is known.
 
     kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future",
-    "precision" or "jacobian". If the backward is not linear, the kind is "output ignored", "dtype"
+    "precision" or "jacobian". If `backward` is not linear, the kind is "output ignored", "dtype"
     or "factor". If two forwards with the same inputs differ, the kind is "random".
     """
 
@@ -52,7 +52,7 @@ class Unjudged(Exception):
 
 
 def forward_of(check, inputs):
-    """Run the forward of a Check; return (outputs, cache). Raises Unjudged if forward raises."""
+    """Run a Check's forward pass; return (outputs, cache). Raises Unjudged if it raises."""
     try:
         *outputs, cache = outputs_of(check.forward, inputs)
     except Exception as error:
@@ -61,7 +61,7 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """Run the backward of a Check; return {input: gradient}. Raises Unjudged if backward raises."""
+    """Run a Check's backward pass; return {input: gradient}. Raises Unjudged if it raises."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
@@ -80,8 +80,8 @@ def named_gradients(grads):
 class First:
     """A first run of both passes of a Check, with which the laws compare later calls to backward.
 
-    cache: the cache from the forward. upstream: the upstream gradients for the backward. grad: the
-    Module to which the backward adds the gradients of the parameters, or None. The backward runs
+    cache: the cache from `forward`. upstream: the upstream gradients for `backward`. grad: the
+    Module to which `backward` adds the gradients of the parameters, or None. `backward` runs
     when a gradient is first read. parameter_gradients, input_gradients: {name: copy of the
     gradient}. gradients: both dicts in one.
     """
@@ -106,7 +106,7 @@ class First:
         return self.parameter_gradients | self.input_gradients
 
     def again(self, upstream, cache):
-        """Set `grad` to 0 and run the backward with these arguments; return {name: gradient}."""
+        """Set `grad` to 0 and run `backward` with these arguments; return {name: gradient}."""
         if self.grad is not None:
             self.grad.vector[...] = 0
         input_gradients = backward_of(self.check, copy_arrays(upstream), cache, self.grad)

@@ -177,7 +177,7 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
 
 
 def field_of(value: Any, name: str, names: Mapping[int, str]) -> dict[str, Any]:
-    """Describe the value of a module's field as an array, one or more parts, or a plain value.
+    """Return a dict that says whether a field is an array, Module, list of Modules or plain value.
 
     name: the dotted name of the field. names: {id of a module: its dotted name}.
     """

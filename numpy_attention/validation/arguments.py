@@ -56,7 +56,7 @@ def check_flags(**flags: Any) -> None:
 
 def check_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf,
                  expected: str = "a number", finite: bool = True) -> None:
-    """Raise ValueError unless a value is a number from low to high. NaN is not allowed."""
+    """Raise ValueError unless a value is a number from low to high. NaN is never allowed."""
     kinds = (int, float, np.integer, np.floating)
     number = isinstance(value, kinds) and not isinstance(value, bool)
     if not number or not low <= value <= high or (finite and not _is_finite(value)):

@@ -18,7 +18,7 @@ from numpy_attention.validation.arrays import check_shape, describe_array
 def check_returned(method, result, name, shape, axes, *others, optional=False):
     """Check that a method returned an array or, if `others` are named, a tuple (array, *others).
 
-    optional: whether the method may return None for 0. A forgotten `return` still raises TypeError.
+    optional: whether None may stand for 0. It is still an error if a `return` was likely forgotten.
     """
     many = isinstance(result, (tuple, list))
     array = result[0] if many and result else result

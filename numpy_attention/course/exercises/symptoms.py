@@ -47,7 +47,7 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 
 
 def rows_of(wrong: np.ndarray) -> str:
-    """Return the positions of wrong values, such as ", all in [1, 0], [2, 0]".
+    """Return the end of a sentence about wrong values, such as ", all in [1, 0], [2, 0]".
 
     The last axis is left out of the positions. Return "" if all or too many positions are wrong.
     """

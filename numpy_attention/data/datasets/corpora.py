@@ -133,7 +133,7 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     rng, options: only for generated corpora: a random generator (by default one with seed 0) and
     arguments of the function that generates the pairs.
 
-    `split_of` assigns each source of a generated corpus, or in the corpus "dates" each date, to one
+    In a generated corpus, `split_of` assigns each source sentence (in "dates", each date) to one
     split, the same for every seed. For copy and reverse, min_length and max_length limit the
     sequences; dates and grammar-en-fr do not accept these limits.
 

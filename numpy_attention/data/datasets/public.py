@@ -124,7 +124,7 @@ def _multi30k_files(source: str, target: str, split: str,
 def tatoeba(split: str) -> list[Pair]:
     """Return the pairs of a split, lowercased. French l'homme is split into l' homme.
 
-    The split of a pair is `split_of` its English sentence.
+    A pair belongs to the split that `split_of` returns for its English sentence.
     """
     def french(text: str) -> list[str]:
         return word_tokens(text.lower(), elision=True)

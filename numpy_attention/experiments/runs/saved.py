@@ -162,8 +162,8 @@ class Limited(np.random.Generator):
         shape = size if isinstance(size, tuple) else (size or 1,)
         self._left -= int(np.prod(shape, dtype=object))
         if self._left < 0:
-            raise ValueError("the saved settings describe a model far larger than the "
-                             f"{self._saved:,} saved parameters")
+            raise ValueError(f"{self._saved:,} parameters are saved, but the saved settings "
+                             "describe a far larger model")
 
 
 def parameters_of(arrays: dict[str, Array]) -> int:

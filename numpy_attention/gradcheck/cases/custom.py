@@ -58,7 +58,7 @@ def check(title, build, rng):
 def check_score(title, build, rng):
     """Run `check` on an attention or a score, for which build(rng, dtype) returns the Case.
 
-    If the forward raises an exception only because queries and values have different sizes, the
+    If `forward` raises an exception only because queries and values have different sizes, the
     report of the GradientError also has advice about sizes.
     """
     try:
@@ -73,7 +73,7 @@ def check_score(title, build, rng):
 
 
 def runs(build):
-    """Return whether the forward of the Case from build(rng, dtype) runs without an exception."""
+    """Return whether the `forward` of the Case from build(rng, dtype) runs without an exception."""
     try:
         case = build(np.random.default_rng(0), np.float64)
         case.forward(*case.inputs)

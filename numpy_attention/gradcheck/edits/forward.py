@@ -1,6 +1,6 @@
 """Find the small edit of a forward pass that makes the backward pass correct.
 
-A gradient can be wrong because the forward is wrong. In that case, the backward is correct for the
+A gradient can be wrong because `forward` is wrong. In that case, `backward` is correct for the
 forward that the user intended.
 """
 
@@ -33,8 +33,8 @@ def norm(gradients):
 class EditingForward(Editing):
     """The edits of a forward pass, except edits that remove a term or a factor.
 
-    If the backward forgets a term, removing the term from the forward would make the gradients
-    correct. The mistake is in the backward, so such edits would mislead the user.
+    If `backward` forgets a term, removing the term from `forward` would make the gradients
+    correct. The mistake is in `backward`, so such edits would mislead the user.
     """
 
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
@@ -171,7 +171,7 @@ class ForwardRepairs(Repairs):
             try:
                 found = self.off()
                 return found if np.isfinite(found).all() else []
-            except Exception:           # the forward or the backward raises
+            except Exception:           # `forward` or `backward` raises
                 return []
             finally:
                 self.mend()
@@ -181,7 +181,7 @@ class ForwardRepairs(Repairs):
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}
-            except Exception:           # the forward or the backward raises
+            except Exception:           # `forward` or `backward` raises
                 return {}
 
     def best(self, kinds, keep_laws=False):
@@ -232,7 +232,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match the forward, and much better than before the edit.
+        """Return whether the gradients match `forward`, and much better than before the edit.
 
         An edit that makes the gradients 100 times as large or as small as before does not count.
         """
@@ -247,7 +247,7 @@ class ForwardRepairs(Repairs):
         """Return the relative errors of the gradients along some random directions.
 
         Return [] if a gradient has the wrong shape or is 0 everywhere. An edit that removes a
-        variable from the forward makes a gradient of 0 for it correct, but repairs nothing.
+        variable from `forward` makes a gradient of 0 for it correct, but repairs nothing.
         """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)

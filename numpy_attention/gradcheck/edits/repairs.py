@@ -120,7 +120,7 @@ class Repairs:
         The dict is empty if the unedited backward raises.
         """
         before = self.gradients_with()
-        if not before:                  # the backward raises without an edit
+        if not before:                  # `backward` raises without an edit
             return {}
         found = {}
         for edit in self.edits:

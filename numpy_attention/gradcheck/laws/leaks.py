@@ -15,7 +15,7 @@ SAME = 1e-9             # difference that counts as rounding, relative to the la
 def leak(run, other, mask):
     """Return the Place (a line) where a mask is missing, or None if the line is unknown.
 
-    run, other: functions that run the forward with inputs that differ only in hidden words. The
+    run, other: functions that run `forward` with inputs that differ only in hidden words. The
     Place is in the function that has the mask. It is the line that computes the array that should
     be masked or, if another function computes this array, the first line that reads the array.
     """

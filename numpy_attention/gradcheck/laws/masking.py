@@ -26,8 +26,8 @@ ADVICE = ("  a masked word must have the score −∞ before the softmax, and a 
 def masked_values_unused(check):
     """Check that masked values have weight 0, and that no output at a visible position uses them.
 
-    A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of the forward, or a
-    variable in its closure (as in the forward from `gradcheck.protocol`). A mask applies to inputs
+    A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of `forward`, or a
+    variable in its closure (as with `gradcheck.protocol`). A mask applies to inputs
     whose first two axes have its shape. True may mean hidden or visible. The law counts as broken
     only if it is broken under both meanings. A square mask is not checked.
     """
@@ -69,7 +69,7 @@ def is_padded(mask, axis):
 def changed_by_padding(check, mask, axis):
     """Return the names of outputs that one more hidden position at the end of `axis` changes.
 
-    Return [] if the forward raises an exception with this position.
+    Return [] if `forward` raises an exception with this position.
     """
     before = outputs_at(check, copy_arrays(check.inputs))
     try:
@@ -91,7 +91,7 @@ def longer(value, shape, axis):
 
 
 def masks_of(check):
-    """Return [mask] if the forward has a boolean matrix `mask` that is not square, otherwise []."""
+    """Return [mask] if `forward` has a boolean matrix `mask` that is not square, otherwise []."""
     names = names_of(check.forward)
     named = dict(zip(names, check.inputs))
     code = getattr(check.forward, "__code__", None)
@@ -144,7 +144,7 @@ def leaking_place(check, mask):
 
 
 def outputs_at(check, inputs):
-    """Return {name: a copy of the output} of the forward for these inputs."""
+    """Return {name: a copy of the output} of `forward` for these inputs."""
     outputs, _ = forward_of(check, inputs)
     return {name: array.copy() for name, array in arrays_within(outputs, "output")}
 

@@ -1,4 +1,4 @@
-"""Check that neither pass changes its arguments, and that the forward is repeatable."""
+"""Check that neither pass changes its arguments, and that `forward` is repeatable."""
 
 from dataclasses import is_dataclass
 

@@ -3,7 +3,7 @@
     α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
 
 Only an incorrect de is checked, because correct gradients satisfy the law. The check measures
-whether the forward has a softmax of e, and whether adding c leaves the loss unchanged. So the law
+whether `forward` has a softmax of e, and whether adding c leaves the loss unchanged. So the law
 is not applied to scores for which it does not hold, such as scores that are also an output, or
 scores of Gaussian weights.
 """
@@ -22,7 +22,7 @@ def unbalanced(derivatives, compared):
     """Return a list with a Broken for the first gradient of scores that does not sum to 0, or [].
 
     derivatives: the numerical gradients of the forward's values. compared: the Comparison of
-    backward's gradients with `derivatives`, in one Group for each statement of the backward.
+    the gradients of `backward` with `derivatives`, in one Group for each statement of `backward`.
     """
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
@@ -57,9 +57,9 @@ def last_assignments(compared):
 
 
 def axes_of_softmax(derivatives, numbers, shape):
-    """Return the axes along which the forward computes a softmax of some values.
+    """Return the axes along which `forward` computes a softmax of some values.
 
-    numbers: the indices, in `derivatives.places`, of the statements or expressions of the forward
+    numbers: the indices, in `derivatives.places`, of the statements or expressions of `forward`
     that compute the values. shape: the shape of the values.
     """
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):

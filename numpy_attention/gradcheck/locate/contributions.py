@@ -1,6 +1,6 @@
 """Find how often dX contains the gradient through each use of X. The correct number is 1.
 
-A use of X is a statement or expression of the forward that reads X. A part of dX is the gradient
+A use of X is a statement or expression of `forward` that reads X. A part of dX is the gradient
 through one use of X. See the docstring of `locate` for place, n and time.
 """
 
@@ -18,10 +18,10 @@ MOST_PARTS = 16         # uses of a name, or executions of a use, that are disti
 
 
 class Contributions:
-    """The uses of one value of the forward, and the gradient of the value through each use.
+    """The uses of one value of `forward`, and the gradient of the value through each use.
 
     The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
-    the place `number` computes. derivatives: the Derivatives of the forward.
+    the place `number` computes. derivatives: the Derivatives of `forward`.
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -201,7 +201,7 @@ class MovingUse(Moving):
 def contribution_kinds(uses, value, later, calls):
     """Return a list of Kinds, one for each use of X whose gradient is not counted exactly once.
 
-    uses: the Contributions of a forward value X. value: the gradient ∂L/∂X that the backward
+    uses: the Contributions of a forward value X. value: the gradient ∂L/∂X that `backward`
     computes. later: arrays that were added to `value` afterwards. calls: {(file, line) of this
     package: the Place in user code that called this line}.
     """
@@ -234,8 +234,8 @@ def contribution_kinds(uses, value, later, calls):
 def use_kind(ks, text, line):
     """Name the mistake in the gradient through one use of a value; return a pair (name, text).
 
-    A use is a statement of the forward that reads the value. ks: for each execution of the use, the
-    factor with which the backward counts its gradient. If all factors are 1, or if they differ and
+    A use is a statement of `forward` that reads the value. ks: for each execution of the use, the
+    factor with which `backward` counts its gradient. If all factors are 1, or if they differ and
     any is not a whole number, return None. text: the statement. line: a description of its line.
     """
     if np.allclose(ks, 1, atol=1e-3):

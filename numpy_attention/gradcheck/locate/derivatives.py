@@ -17,7 +17,7 @@ SEED = 11
 class Derivatives:
     """Numerical gradients ∂L/∂X for any value X in the forward pass, by perturbing X.
 
-    run() returns the loss L = Σ upstream · output. functions: the functions of the forward. values:
+    run() returns the loss L = Σ upstream · output. functions: the functions of `forward`. values:
     {number of a place: [a copy of each X]}, with None for an X that does not hold floats. A place
     is a statement or expression that computes X; its number is its index in `places`.
     """
@@ -50,10 +50,10 @@ class Derivatives:
         return shapes if all(shape is not None for shape in shapes) else []
 
     def along(self, number, n, step, use=None):
-        """Return (L(X + step) − L(X − step)) / 2 for one value X of the forward, or None.
+        """Return (L(X + step) − L(X − step)) / 2 for one value X of `forward`, or None.
 
         number, n: X is the n-th value that the place `number` computes. step: an array. use: if
-        given, X is changed only where the place `use` reads X. The result is None if the forward
+        given, X is changed only where the place `use` reads X. The result is None if `forward`
         does not compute X, or does not read it at `use`.
         """
         self.budget.take()
@@ -82,7 +82,7 @@ class Derivatives:
         rng = np.random.default_rng([SEED, len(shape), *shape])
         directions = rng.standard_normal((DIRECTIONS, *shape))
         with self.rewritten.reporting_to(Moving(number, n, np.zeros(shape))):
-            if self.run() != self.loss:         # replacing X by a copy changes the forward
+            if self.run() != self.loss:         # replacing X by a copy changes `forward`
                 return None
         found = [self.along(number, n, STEP * one) for one in directions]
         if None in found:

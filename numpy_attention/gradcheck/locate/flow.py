@@ -45,11 +45,11 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """Return a set with (function, name) for each variable of the backward that holds a gradient.
+    """Return a set with (function, name) for each variable of `backward` that holds a gradient.
 
     The set also has the names of functions that return a gradient. A variable holds a gradient if
     it is computed from a gradient, or if it has a name like dX that is not in `of_forward`, the
-    names of the forward's values. values: the Values of the backward.
+    names of the values of `forward`. values: the Values of `backward`.
     """
     found: set = set()
     for value in values:

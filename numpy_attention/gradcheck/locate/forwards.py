@@ -15,7 +15,7 @@ class Forward(Rewriter):
     """Rewriter that makes a forward hand its values to a listener, which may change them.
 
     listener.moved gets each computed value. listener.used gets a value when its name is read. Both
-    also get the number of the Place, and return the value that the forward uses.
+    also get the number of the Place, and return the value that `forward` uses.
     """
 
     def visit_FunctionDef(self, node):
@@ -131,7 +131,7 @@ def is_super(node):
 
 
 class Counting:
-    """Listener that copies all values of a run of the forward.
+    """Listener that copies all values of a run of `forward`.
 
     values: {number of a Place: [array or None]}, with an item for each execution of the Place. None
     stands for a value that does not hold floats. A single float becomes a 0-dimensional array if

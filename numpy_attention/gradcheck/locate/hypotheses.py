@@ -205,7 +205,7 @@ class Hypotheses:
         return finding
 
     def recomputed(self, compared, wrong):
-        """Return a Finding if the backward recomputes a forward value incorrectly, or None."""
+        """Return a Finding if `backward` recomputes a forward value incorrectly, or None."""
         for values in compared.recomputed_values:
             place = values[0].place
             for number, one in enumerate(self.derivatives.places):
@@ -222,7 +222,7 @@ class Hypotheses:
     def with_those(self, values, made, wrong):
         """Replace recomputed values; return a Finding if this makes all gradients correct, or None.
 
-        values: the Values that the backward recomputed. made: the same values in the forward, which
+        values: the Values that `backward` recomputed. made: the same values in `forward`, which
         replace them. Return None if a gradient remains wrong, or if `values` equal `made` anyway.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]

@@ -1,9 +1,9 @@
 """Find the first wrong line of a backward pass by comparing every dX with central differences.
 
-For each name dX that the backward assigns, ∂L/∂X is measured by perturbing X in the forward. If the
-forward computes X several times, each of these X is perturbed separately. The backward may compute
-their gradients in the order of the forward or in reverse. If the forward has no X of this name, dX
-is compared with the gradients of the other values and expressions of the forward. The search looks
+For each name dX that `backward` assigns, ∂L/∂X is measured by perturbing X in `forward`. If the
+`forward` computes X several times, each of these X is perturbed separately. `backward` may compute
+their gradients in the order of `forward` or in reverse. If `forward` has no X of this name, dX
+is compared with the gradients of the other values and expressions of `forward`. The search looks
 at the first wrong value of each statement. If its operands are correct, the statement is a suspect.
 See the docstring of `locate` for X, place, Value and group.
 """
@@ -39,7 +39,7 @@ class Group:
     times: list[int] = field(default_factory=list)      # for each value: the number n of its X
     other: tuple | None = None  # number, fits and times of the best place with another name
     renamed: bool = False
-    is_named: bool = False      # whether the forward has an X of this name
+    is_named: bool = False      # whether `forward` has an X of this name
 
     @property
     def begins(self):
@@ -63,7 +63,7 @@ class Group:
 class Comparison:
     """Comparison of the gradients of a backward pass with central differences of the loss.
 
-    derivatives: the central differences. values: the Values of the backward. grads_names: {id of a
+    derivatives: the central differences. values: the Values of `backward`. grads_names: {id of a
     module in `grads`: its name}. groups: the Groups of these Values.
     """
 
@@ -184,8 +184,8 @@ class Comparison:
         """Compare the values of a group with the ∂L/∂X of a place; return two lists (fits, times).
 
         number: the number of the place that computes X. fits: for each value, whether it equals
-        ∂L/∂X. times: for each value, the number n of its X. The backward may compute the gradients
-        in the order of the forward or in reverse, so both are tried, and the order with the most
+        ∂L/∂X. times: for each value, the number n of its X. `backward` may compute the gradients
+        in the order of `forward` or in reverse, so both are tried, and the order with the most
         correct values is returned. If there are more X than values, consecutive X are compared. If
         each value is a single number, the orders of two nested loops are tried as well.
         """
@@ -206,9 +206,9 @@ class Comparison:
     def suspects(self):
         """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
-        A suspect is a "wrong" or "unknown" group whose first wrong value has correct operands. But
-        a group without any correct value is not a suspect if a correct gradient is computed from
-        its first value. Suspects that are "wrong" come first, in the order in which the backward
+        A suspect is a "wrong" or "unknown" group whose first wrong value has correct operands. An
+        exception is a group whose values are all wrong, although a gradient that is computed from
+        its first value is correct. "wrong" suspects come first, in the order in which `backward`
         completes their first wrong values. parts: the groups in the state "part" (see Group).
         """
         wrong = []
@@ -318,7 +318,7 @@ class Comparison:
 def rows(count, m):
     """Yield lists of `m` consecutive execution numbers of a place that runs `count` times.
 
-    Each list is an order in which a loop of the backward may compute the gradients of this place.
+    Each list is an order in which a loop of `backward` may compute the gradients of this place.
     The lists in reverse order come first: [2, 1], [1, 0], [1, 2] and [0, 1] for rows(3, 2).
     """
     for last in range(count, m - 1, -1):
@@ -329,10 +329,10 @@ def rows(count, m):
 
 
 def nested(count, m):
-    """Yield lists of `m` execution numbers of a place that runs `count` times in the forward.
+    """Yield lists of `m` execution numbers of a place that runs `count` times in `forward`.
 
-    Each list is an order in which two nested loops of the backward may compute the gradients. If
-    `count` is 2 m, 3 m etc., the forward probably has a third, innermost loop, and only the last
+    Each list is an order in which two nested loops of `backward` may compute the gradients. If
+    `count` is 2 m, 3 m etc., `forward` probably has a third, innermost loop, and only the last
     execution in this loop is listed. If `m` does not divide `count`, nothing is yielded.
     """
     if count % m:

@@ -55,7 +55,7 @@ class Search:
         self.hypotheses = Hypotheses(self.derivatives, lambda instead: self.kept(instead)[0], wrong)
 
     def gradients(self):
-        """Return {name: gradient}, or {} if the backward raises an exception."""
+        """Return {name: gradient}, or {} if `backward` raises an exception."""
         try:
             with quiet():
                 return self.check.gradients()[0]
@@ -63,7 +63,7 @@ class Search:
             return {}
 
     def kept(self, instead):
-        """Run the backward with some values replaced; return ({name: gradient}, list of Values).
+        """Run `backward` with some values replaced; return ({name: gradient}, list of Values).
 
         instead: {(place, n): array}; the array replaces the n-th value that the place computes.
         """
@@ -73,7 +73,7 @@ class Search:
         return gradients, kept.end()
 
     def compared(self):
-        """Run the backward; return {name: gradient} and the Comparison of its values."""
+        """Run `backward`; return {name: gradient} and the Comparison of its values."""
         gradients, values = self.kept(self.hypotheses.instead)
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
@@ -91,7 +91,7 @@ class Search:
             one = self.proven(compared, wrong) if not found else None
             if one is None and gradients:
                 one = self.hypotheses.recomputed(compared, wrong)
-            if one is None and gradients:       # no gradients are known if the backward raises
+            if one is None and gradients:       # no gradients are known if `backward` raises
                 one = self.first(compared, wrong, acquitted)
             if one is None:
                 break
@@ -107,8 +107,8 @@ class Search:
     def proven(self, compared, wrong):
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
-        Edits of the forward that undo a change in place, or change a dtype, are tried first. If a
-        law is broken, all other edits of the forward follow, otherwise those of the backward.
+        Edits of `forward` that undo a change in place, or change a dtype, are tried first. If a
+        law is broken, all other edits of `forward` follow, otherwise those of `backward`.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -160,7 +160,7 @@ class Search:
     def overwritten(self, wrong):
         """Return the Finding of a forward value that is changed in place too early, or None.
 
-        If the forward uses a copy of this value instead, all gradients are correct.
+        If `forward` uses a copy of this value instead, all gradients are correct.
         """
         places = self.derivatives.places
         for number, place in enumerate(places):
@@ -207,7 +207,7 @@ class Search:
     def parameter_finding(self, name, compared):
         """Return the Finding for the wrong gradient of the parameter `name`, or None.
 
-        If the backward computes nothing for this gradient, the Finding has a line of the forward
+        If `backward` computes nothing for this gradient, the Finding has a line of `forward`
         that reads the parameter.
         """
         events = [event for value in compared.parameter_gradients.get(name, ())
@@ -224,7 +224,7 @@ class Search:
 
 
 class ForwardEditSearch:
-    """The search for an edit of the forward that makes the backward correct.
+    """The search for an edit of `forward` that makes `backward` correct.
 
     functions: the forward functions that may be edited. wrong: the names of the wrong gradients.
     laws, accused: as in `ForwardRepairs`.
@@ -246,7 +246,7 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Return the Finding of a forward edit that makes all of `laws` hold, or None.
+    """Search for an edit of `forward` after which all `laws` hold; return its Finding, or None.
 
     The edit must also keep all gradients correct. place: the Place of the line that breaks a law,
     or None. If it is given, only edits of masks and of time steps are tried, beginning with this
@@ -261,7 +261,7 @@ def find_broken_law(check, laws, place):
 def find_stop(check):
     """Return the Finding of an edit after which all gradients are correct, or None.
 
-    Without the edit, the forward of the Check raises, or its outputs are not finite.
+    Without the edit, the `forward` of the Check raises, or its outputs are not finite.
     """
     def run():
         try:

@@ -25,7 +25,7 @@ class Finding:
     place: Place                                # the statement
     name: str                                   # of the value that it computes, such as "dx"
     others: list[Place] = field(default_factory=list)   # other statements that change the value
-    of: Place | None = None                     # statement of the forward that computes X
+    of: Place | None = None                     # statement of `forward` that computes X
     number: int | None = None                   # index of `of` in the list of forward Places
     found: np.ndarray | None = None             # the first wrong value
     right: np.ndarray | None = None             # the correct value, if it is known
@@ -37,8 +37,8 @@ class Finding:
     edit: Edit | None = None                    # edit of the statement that corrects `follows`
     compared: Place | None = None               # later statement, compared because X is unknown
     copied: Place | None = None                 # forward Place whose value must be copied
-    recomputed: Place | None = None             # forward Place whose value the backward should use
-    is_forward: bool = False                    # whether the statement is in the forward
+    recomputed: Place | None = None             # forward Place whose value `backward` should use
+    is_forward: bool = False                    # whether the statement is in `forward`
     arithmetic: str = ""                        # calculation of one wrong element
 
     @property
@@ -57,7 +57,7 @@ class Finding:
 
     @property
     def is_recurrent(self):
-        """Whether the gradient is wrong at every step but the last, where the backward begins."""
+        """Whether the gradient is wrong at every step but the last, where `backward` begins."""
         back = len(self.times) > 1 and self.times[0] > self.times[-1]
         return back and self.fits[0] and not any(self.fits[1:])
 
@@ -117,7 +117,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
     found, right: the wrong array and the correct array
     earlier: previous contents of the wrong array, the latest first
     uses: the Contributions of X, if the array should be ∂L/∂X
-    values: {name: array} of values that the forward computes
+    values: {name: array} of values that `forward` computes
     shapes: the shapes of parameters and inputs
     flags, calls: as in `kinds_of`
     """

@@ -35,7 +35,7 @@ INTRODUCTIONS = {
 CLOSE = 1e-4
 BLOCKS = (2, 3, 4)      # numbers of gates that a cell may have
 
-# local derivatives as functions of a value z of the forward: {source: function}
+# local derivatives as functions of a value z of `forward`: {source: function}
 LOCAL = {
     "1": lambda z: np.ones_like(z),
     "{}": lambda z: z,
@@ -112,7 +112,7 @@ def by_rows(found, right, size):
 def has_blocks(size, count, shapes):
     """Return whether one of the `shapes` shows that `size` columns consist of `count` blocks.
 
-    Four gates have a parameter of shape (…, H, …, 4 H). Heads have an array (B, heads, T, d_k).
+    For example, a parameter (…, H, …, 4 H) shows four gates; an array (B, heads, T, d_k), heads.
     """
     width = size // count
     return any((shape[-1] == size and width in shape[:-1])
@@ -190,7 +190,7 @@ def local_derivative(found, right, values):
     """Return [Kind] if a wrong local derivative explains the gradient `found`, otherwise [].
 
     The code probably has g(z) instead of f(z) if found = right · g(z) / f(z) for f and g in LOCAL.
-    values: {name: z}, the values of the forward that are tried as z.
+    values: {name: z}, the values of `forward` that are tried as z.
     """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
@@ -208,7 +208,7 @@ def factors(found, right, z):
     """Return (f, g) if a wrong gradient has the local derivative g in place of f, otherwise None.
 
     f and g are keys of LOCAL, such as "(1 - {}**2)", with found = right · g(z) / f(z). found: the
-    wrong gradient. right: the correct one. z: a value of the forward.
+    wrong gradient. right: the correct one. z: a value of `forward`.
     """
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}

@@ -42,7 +42,7 @@ class Report:
     errors: {name: largest relative error of the gradient}
     tolerance: the largest error that is allowed
     noise: the rounding error of a central difference
-    analytic: {name: gradient from the backward}
+    analytic: {name: gradient from `backward`}
     numeric: {name: gradient by central differences}
     findings: a Finding for each wrong line
     kinds: for each Finding, its likely Kinds of mistake, the most likely first
@@ -210,7 +210,7 @@ def explain_forward(report, check):
 def stop_error(text, check):
     """Return the GradientError for a forward that raises or whose outputs are not finite.
 
-    text: the message. If an edit of one line fixes the forward, the report names this line.
+    text: the message. If an edit of one line fixes `forward`, the report names this line.
     """
     report = Report(check.title, stops=text)
     finding = find_stop(check)

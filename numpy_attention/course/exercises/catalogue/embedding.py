@@ -19,7 +19,7 @@ class Embedding(Module):
         return self.E[ids], ids
 
     def backward(self, drows, cache, grads):
-        """∂L/∂rows (N, D): adds to grads.E (V, D); ids have no gradient."""
+        """drows (N, D): ∂L/∂rows. Adds ∂L/∂E (V, D) to grads.E; the ids have no gradient."""
         ids = cache
         np.add.at(grads.E, ids, drows)
 
