@@ -443,7 +443,7 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #
 # It needs only U and the states of one forward pass. Over k steps, we raise it to the power k. That
 # is bold: it assumes that at every step, the gradient points in no special direction and is spread
-# evenly, and that the slopes have the same rms.
+# evenly, and that the rms of the slopes is the same at every step.
 #
 # In all networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
@@ -552,9 +552,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
-# At n = 8, the share is 0.58 with U orthogonal, and 17 networks learn. With U small it is 4e-5, and
-# one learns. Across n, shares mislead. A share of 0.004 is usually enough at n = 4 (U small), but
-# 0.23 is usually not enough at n = 16 (U orthogonal). Longer tasks may be harder for other reasons.
+# At n = 8, it is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A share
+# of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
+# orthogonal). Longer tasks may be harder for other reasons.
 #
 # Even at the same n, the gradient need not be the only reason why more networks learn. The product
 # of the matrices J_t works in both directions. Backward, it carries the gradient. Forward, it
@@ -594,21 +594,24 @@ watch_recall(share_at_first, gain)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
-print_wait()
 
 # %% [markdown]
 # (The dashed line is guessing. We stop soon after a network has learnt the task. In the lower
 # panel, the curves differ in width, so that you can see those that coincide.)
 #
-# So a network can get out of a vanished gradient: three learn the task, and the other two learn to
-# tell some of the four symbols apart. In all five, the share first falls and then climbs, while the
-# answers are still guesses. Then, in four of the five, share and answers jump within the same 200
-# training steps. (With seed 13, the answers get better while the share falls: answer 6.)
-#
-# Does a network wake up because enough of the gradient arrives at last? Compare the columns "before
-# training" and "last". With three of the five seeds, the last share measured before the jump is
-# still *smaller* than the share before training, and at that point the network learnt nothing. So a
-# larger share is not the whole reason. Adam has a part in it (question 8), but we do not know the
+# So a network can recover from a vanished gradient: three learn the task, and the other two learn
+# to tell some of the four symbols apart. In all five, the share first falls and then climbs, while
+# the answers are still guesses. Then, in four of the five, share and answers jump within the same
+# 200 training steps. Which of the two comes first? We have recorded a closer look, every 20
+# training steps:
+
+# %% tags=["training"]
+print_wait()
+
+# %% [markdown]
+# The gradient comes first, in all five networks. In the last measurement before the answers
+# improve, they are still guesses, but the share is already at least four times as large as before
+# training. Why does it climb at all? Adam has a part in it (question 8), but we do not know the
 # rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
@@ -789,8 +792,8 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
 # same letters through the trained embedding. They have no output layer and so no loss: their
-# gradient begins as a random vector. Columns 2 to 5 of the table test the two parts of the
-# estimate: Uᵀ should equal g, and the tanh rms(1 − h²). The next two columns test the product.
+# gradient begins as a random vector. In the table, the factor of Uᵀ should equal g, and the
+# measured factor of the tanh should equal rms(1 − h²).
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -813,7 +816,7 @@ def compare(name, cell, dlast):
     tanh = by_tanh.prod() ** (1 / T)
     a = read[T + 1:] @ cell.W + hs[:-1] @ cell.U + cell.b
     print(f"{name:<16} {rms(a):5.2f} {measured / tanh:5.2f} {slope:11.2f} {tanh:8.2f} "
-          f"{estimated:9.2f} {measured:8.2f} ", *(f"{one:7.0e}" for one in share[places]))
+          f"{estimated:9.2f} {measured:8.2f} ", *(f"{one:7.1g}" for one in share[places]))
     return estimated / measured
 
 
@@ -848,9 +851,9 @@ show(ax, "02_gradient_flow")
 # because not all units are saturated.)
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
-# back 50 letters, but long before that, almost nothing of it is left. (Before training, too, it
-# must have vanished, unless it pointed in a special direction: g was 0.66, no slope exceeds 1, and
-# 0.66²⁰ = 1/4,000. We did not measure it before or during training.)
+# back 50 letters, but long before that, almost nothing of it is left. (Before training, g was 0.66
+# and no slope exceeds 1. So the gradient must have vanished then, too, unless it pointed in a
+# special direction: 0.66²⁰ = 1/4,000.)
 #
 # ### Clipping
 #
@@ -920,9 +923,9 @@ show(ax, "02_gradient_flow")
 #    it keeps m, a running mean of the gradient, and v, a running mean of its square. It subtracts
 #    the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first
 #    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
-#    How long are the first three steps, counted in learning rates, with the correction and without
+#    How many learning rates long is each of the first three steps, with the correction and without
 #    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
-# 8. Why does Adam wake networks? Train the networks of the figure with five seeds (U small, n = 8,
+# 8. Why does Adam wake networks? Train the five networks of the figure 02_wait (U small, n = 8,
 #    seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U, which
 #    is on every step of the path, or for the embeddings of the four symbols, which receive *only* a
 #    distant gradient? Guess, then train some parameters with Adam and the others with gradient

@@ -199,8 +199,14 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer, which has no bias | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
 #
-# Some symbols differ from lesson 11. There, an earlier state was h_s, a key was already multiplied
-# by W_s, the loss was w · y, and the length of y was K, which here holds the keys.
+# Some symbols differ from lesson 11:
+#
+# | here | in lesson 11 |
+# |---|---|
+# | h_i, an earlier state | h_s |
+# | k_i, a key | already multiplied by W_s |
+# | dy · y, the loss of the example | w · y |
+# | O, the length of y | K |
 #
 # ## Backward
 #
@@ -452,9 +458,9 @@ for row in range(3):
 # The tanh layer and the vector of 16 are our controls. The tanh layer is lesson 11's, without
 # the bias: y = tanh(h W). It reads no earlier state, and its own state is as long as three parts.
 #
-# A model that only guesses among the second letters of the pairs, and leaves out those that it has
-# read as answers, answers the first, second and third question right with the probabilities 1/5,
-# 1/4 and 1/3: 26 % on average. Guess before you run: one vector of 16 is as long as two parts of 8.
+# Suppose that a model only guesses among the second letters of the pairs, but leaves out those that
+# it has read as answers. It is right with probability 1/5, 1/4 and 1/3 on the three questions: 26 %
+# on average. Guess before you run: one vector of 16 is as long as two parts of 8.
 # What share of the questions will it answer right?
 
 # %% tags=["training"]
@@ -530,9 +536,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. (The loss counts only the predictions after a question. At
-# all other steps dy is 0, and with it the terms of query and predict. So a mean with query or
-# predict is over the three questions of each sequence, and that of key and value over nearly all
-# states.)
+# all other steps dy is 0, and with it the terms of query and predict. So the cosine of query and
+# predict is a mean over the questions only.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -574,7 +579,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. In the vector of 16,
-# these two disagree, too, mostly around step 300, and hardly at all after step 500.
+# these two disagree, too, mostly around step 300, and hardly at all after step 500. (The grey lines
+# near 0.1 are value and predict, which agree a little.)
 #
 # (Why these two? Answer 4 has a clue, but we do not know.)
 #
@@ -640,8 +646,8 @@ show(draw_recorded(), "12_all_cuts")
 # each mean, the output has its **standard error**: chance alone moves a mean about that far.)
 #
 # *The other two pairs are not guilty,* once key and value are apart. Four cuts into two parts
-# separate key and value. Each row of this table sorts the same four by one other pair: is it apart,
-# too, or together?
+# separate key and value. Each row of this table takes one other pair, and sorts these four cuts by
+# whether they separate that pair, too:
 #
 # | means in % | apart | together |
 # |---|---|---|
@@ -650,6 +656,9 @@ show(draw_recorded(), "12_all_cuts")
 #
 # Separating one more pair does not help. (While key and value are together, the other pairs may
 # matter. Three cuts are too few to tell.)
+#
+# Did you guess the best cut? It is *value alone*, but the order of the four is uncertain. And three
+# parts are no better than two, although the first three seeds suggested it.
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
@@ -675,13 +684,14 @@ show(draw_recorded(), "12_all_cuts")
 #
 # - The example accused query and key with the same argument as key and value: a shared part must
 #   hold both letters. Why is only one of the two pairs guilty? We do not know.
-# - *Predict alone* answers no more than the tanh layer, so its attention has learnt nothing. Why?
-#   Perhaps query, key and value need the gradient of predict to get started, if all three share 8
-#   numbers. An experiment fits this (question 4): if we take predict away from one vector of 8, it
-#   does worse with nine of ten seeds. (But that removes all of predict, not only its gradient.) If
-#   the others do need the gradient of predict, the cosines accused a helper!
+# - *Predict alone* answers no more than the tanh layer, so its attention has learnt nothing useful.
+#   Why? Perhaps query, key and value need the gradient of predict to get started, if all three
+#   share 8 numbers. An experiment fits this (question 4): if we take predict away from one vector
+#   of 8, it does worse with nine of ten seeds. (But that removes all of predict, not only its
+#   gradient.) If the others do need the gradient of predict, the cosines accused a helper!
 #
-# All this is about how fast the models learn, not about what they can learn. With four times as
+# All this is about how fast the models learn (with Adam, and one learning rate for all), not about
+# what they can learn. With four times as
 # many steps, one vector of 8 answers nearly everything (three seeds). So 8 numbers can hold all
 # four roles. With more of them, training only gets there sooner.
 
@@ -771,9 +781,9 @@ print_wikitext()
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
 # beats them with two of the three seeds. (With the third it is 18 points worse, so on average three
-# parts lead by 2.) And on average, both lose to the LSTM alone. So on this text, three parts
-# improve on the tanh layer, their control, but the LSTM needs neither. The paper's text and models
-# were larger, so this does not refute it.
+# parts lead by 2.) And on average, both lose to the LSTM alone. So on this text, three parts are
+# better than the tanh layer, their control, but the LSTM alone is better than either. The paper's
+# text and models were larger, so this does not refute it.
 
 # %% [markdown]
 # ## What others call it
@@ -817,7 +827,7 @@ print_wikitext()
 # 4. (a) The cut *predict alone* answers fewer questions than one vector of 8, although it has 8
 #    numbers more. Why? Try two experiments: take predict away from one vector of 8
 #    (`without_predict` in `roles_parts`), and train the cut four times as long. (b) Cut states of 8
-#    and of 26 numbers in half. With parts of which length can key and value share one?
+#    and of 26 numbers in half. How long must a part be before key and value can share it?
 # 5. Are strong conflicts of key and value hidden behind their mean cosine? Compare the mean *size*
 #    of their cosines, without the signs, with that of two random directions.
 # 6. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
