@@ -337,7 +337,7 @@ print("the library's RNN gives the same states and gradients")
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
 # because both states have the same shape. That is why this is the classic bug of a recurrent
-# network. Guess which of the five gradients (of W, U, b, xs and h_0) will be wrong.
+# network. The gradient of U will be wrong. Guess: will any of the other four (of W, b, xs and h_0)?
 
 
 # %%
@@ -508,7 +508,7 @@ for n, right in zip(DISTANCES, small):
     assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
-# So there is a warning before any training. At n = 4, where this network learns, a few thousandths
+# So there is a hint before any training. At n = 4, where this network learns, a few thousandths
 # of the gradient arrive. At n = 8, where it fails, less than a ten-thousandth arrives. (Per step,
 # our estimate is right within a tenth. But small errors multiply: after 33 steps, it is off by a
 # factor of five.)
@@ -575,9 +575,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! At first, the share sinks even further. Then it climbs, about twentyfold by step
-# 1,000, while the answers are still guesses. And then share and answers jump together. (On another
-# processor, the numbers may differ.)
+# It wakes up! After 200 training steps, the share has sunk even further. Then it climbs, about
+# twentyfold by step 1,000, while the answers are still guesses. And then share and answers jump
+# together. (On another processor, the numbers may differ.)
 #
 # Does our estimate see it coming? No. Before the jump, it stays near 0.3, because two changes
 # nearly cancel. Training makes U larger, so g grows. But many numbers of the states move close to
@@ -589,8 +589,8 @@ watch_recall(share_at_first, gain)
 # question mark, most of it sits in saturated units. After 1,200, it points in a special direction,
 # which Uᵀ lengthens by more than g. (Question 6 (b) measures both.)
 #
-# Is that typical? The figure shows this network and four others, recorded before. (These are the
-# first five seeds that fail after 400 training steps. The code is in answer 6.)
+# Do other networks wake up, too? The figure shows this network and four others, recorded before.
+# (These are the first five seeds that fail after 400 training steps. The code is in answer 6.)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -600,19 +600,21 @@ show(draw_wait(), "02_wait")
 # panel, the curves differ in width, so that you can see those that coincide.)
 #
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
-# to tell some of the four symbols apart. In all five, the share first falls and then climbs, while
-# the answers are still guesses. Then, in four of the five, share and answers jump within the same
-# 200 training steps. Which of the two comes first? We have recorded a closer look, every 20
-# training steps:
+# to tell some of the four symbols apart. In all five, the share is far lower after 200 training
+# steps, and then it climbs, while the answers are still guesses. Then, in four of the five, share
+# and answers jump within the same 200 training steps. Which of the two comes first? We have
+# recorded a closer look, every 20 training steps:
 
 # %% tags=["training"]
 print_wait()
 
 # %% [markdown]
-# The gradient comes first, in all five networks. In the last measurement before the answers
-# improve, they are still guesses, but the share is already at least four times as large as before
-# training. Why does it climb at all? Adam has a part in it (question 8), but we do not know the
-# rest.
+# In the first 20 training steps, the share rises, and nothing happens. It sinks. Then it rises
+# again, and this time the answers follow. Take the last measurement at which a network still
+# guesses: the share is already at least four times as large as before training. So in all five
+# networks, a larger share goes before learning, but it is not enough. (The peaks in the column "20
+# later" are too short for the figure.) Why does the share climb at all? Adam has a part in it
+# (question 8), but we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -641,7 +643,7 @@ boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
          for t, mark in enumerate("₀₁₂₃₄₅₆")}
 boxes["cut"] = ("cut", 1.3 * 3.5, 0.4)
 arrows = [(f"h{t}", f"h{t + 1}") for t in range(6)]
-arrows += [(f"h{t + 1}", f"h{t}", "", -0.5, True) for t in (1, 2, 4, 5)]
+arrows += [(f"h{t + 1}", f"h{t}", "", -0.5, True) for t in (0, 1, 2, 4, 5)]
 arrows.append(("h4", "cut", "", 0, True))
 show(plotting.diagram(boxes, arrows, title="The state crosses the border, but the gradient "
                                            "(dashed) does not"), "02_truncated")
@@ -682,8 +684,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
 # in windows of 50. The loss is the mean over all letters (`average="token"`). Clipping and Adam
-# keep the steps of training at a good length. (Clipping is explained below, and Adam in question 7.
-# The model writes a slash where a verse ends.)
+# keep the steps of training at a good length. (Clipping is explained below, and Adam in question
+# 7.)
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -707,8 +709,9 @@ print(f"bits per letter: {network:.2f}, and {pairs:.2f} by counting pairs, as in
 assert network < pairs - 0.9
 
 # %% [markdown]
-# Many of the words that it writes exist, and most of the others could: you can pronounce them.
-# Sense is another matter. Spelling needs a memory of a few letters, but sense needs much more.
+# (A slash stands for the end of a verse.) Many of the words that it writes exist, and most of the
+# others could: you can pronounce them. Sense is another matter. Spelling needs a memory of a few
+# letters, but sense needs much more.
 #
 # The line "bits per letter" compares the model with counted pairs of letters, on **held-out** text,
 # which was not used for training. The *bits per letter* are the log2 of the perplexity, which
@@ -720,8 +723,9 @@ assert network < pairs - 0.9
 #
 # ### What becomes of its gradient
 #
-# The model's windows let the gradient go back up to 50 steps. What is left of it on the way? The
-# factor per step, we estimated, is g · rms(1 − h²). What has training done to g?
+# The model's windows let the gradient go back up to 50 steps. How much of it is left then? That
+# depends on the factor per step, which we estimate as g · rms(1 − h²). First, what has training
+# done to g?
 
 # %% tags=["training"]
 trained = model.cells.cells[0]
@@ -786,8 +790,8 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
 # indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
-# flat and the slope 1 − h² is small. This is the single unit with u = 1.8 and h = 0.9 again, whose
-# factor was 0.34.
+# flat and the slope 1 − h² is small. Remember the pencil: with u = 1.8 and h = 0.9, the factor was
+# 0.34.
 #
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
@@ -821,8 +825,8 @@ def compare(name, cell, dlast):
 
 
 # %% tags=["training"]
-print("                   rms    Uᵀ      tanh per step       both per step   share that is left")
-print("                  of a        rms(1 − h²) measured estimated measured ",
+print("                   rms   Uᵀ,      tanh per step       both per step   share that is left")
+print("                  of a  meas. rms(1 − h²) measured estimated measured ",
       *(f"{f'{d} back':>7}" for d in places))
 for g in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
@@ -851,9 +855,9 @@ show(ax, "02_gradient_flow")
 # because not all units are saturated.)
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
-# back 50 letters, but long before that, almost nothing of it is left. (Before training, g was 0.66
-# and no slope exceeds 1. So the gradient must have vanished then, too, unless it pointed in a
-# special direction: 0.66²⁰ = 1/4,000.)
+# back 50 letters, but long before that, almost nothing of it is left. (Before training, g was 0.66,
+# no slope exceeds 1, and 0.66²⁰ is 1/4,000. So unless the gradient pointed in a special direction,
+# it vanished then, too.)
 #
 # ### Clipping
 #

@@ -204,7 +204,7 @@ assert letters[alpha.argmax()] == "u"
 # | here | in lesson 11 |
 # |---|---|
 # | h_i, an earlier state | h_s |
-# | k_i, a key | already multiplied by W_s |
+# | k_i, a part of h_i, not yet multiplied by W_s | k_s = h_s W_s |
 # | dy · y, the loss of the example | w · y |
 # | O, the length of y | K |
 #
@@ -374,8 +374,9 @@ for parts in (1, 2, 3):
 # %% [markdown]
 # ### What a bug looks like
 #
-# In the class below, one line of `terms` uses the wrong variable. Does the gradient check notice it
-# with one part? With three parts? (`caught` runs a check that must fail, and prints its report.)
+# In the class below, one line of `terms` uses the wrong variable. Can you find it? Does the
+# gradient check notice it with one part? With three parts? (`caught` runs a check that must fail,
+# and prints its report.)
 
 
 # %%
@@ -536,8 +537,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. (The loss counts only the predictions after a question. At
-# all other steps dy is 0, and with it the terms of query and predict. So the cosine of query and
-# predict is a mean over the questions only.)
+# all other steps dy is 0, and with it the terms of query and predict. So a cosine with query or
+# predict is a mean over questions only.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -643,18 +644,17 @@ show(draw_recorded(), "12_all_cuts")
 # %% [markdown]
 # *Key and value are guilty:* within 800 steps, they often fail to share 8 numbers. Each cut that
 # separates them beats each cut that does not, with 84 to 93 % on average against 7 to 58 %. (After
-# each mean, the output has its **standard error**: chance alone moves a mean about that far.)
+# each mean, the output has its **standard error**: luck alone moves a mean about that far.)
 #
 # *The other two pairs are not guilty,* once key and value are apart. Four cuts into two parts
-# separate key and value. Each row of this table takes one other pair, and sorts these four cuts by
-# whether they separate that pair, too:
+# separate key and value. Do they do better if they also separate a second pair?
 #
-# | means in % | apart | together |
+# | second pair, and means in % | apart, too | together |
 # |---|---|---|
 # | query · predict | query with value 87, query with key 88 | value alone 93, key alone 84 |
 # | query · key | query with value 87, key alone 84 | value alone 93, query with key 88 |
 #
-# Separating one more pair does not help. (While key and value are together, the other pairs may
+# They do not. (While key and value are together, the other pairs may
 # matter. Three cuts are too few to tell.)
 #
 # Did you guess the best cut? It is *value alone*, but the order of the four is uncertain. And three
@@ -668,16 +668,17 @@ show(draw_recorded(), "12_all_cuts")
 #
 # ## The verdict: separation or length?
 #
-# At equal length, one vector of 16 beats every cut. With fewer parameters, one vector of 13 beats
-# every cut on average, too, and no seed of it fails. (With the seeds that succeed, a cut can be as
-# good: *query with value* equals or beats the vector of 13 with 23 of the 40 seeds. But with seven
-# seeds, it stays below 70 %.) So, on this task and after 800 steps:
+# At equal length, one vector of 16 beats every cut on average. With fewer parameters, one vector of
+# 13 does so, too, and no seed of it fails. (With the seeds that succeed, a cut can be as good. With
+# 23 of the 40 seeds, *query with value* is at least as good as the vector of 13. But with seven, it
+# stays below 70 %.) So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** Length alone does all that the best cut does, and more: a single vector,
 #    if it is long enough, can serve as both key and value. So if you cut a state, compare it with
 #    an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (With parts of 13,
-#    two of the three cuts that keep them together answer nearly everything: question 4.)
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (In a state of 26, cut
+#    into two parts of 13, two of the three cuts that keep them together answer nearly everything:
+#    question 4.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # Two things remain puzzles:
@@ -685,8 +686,7 @@ show(draw_recorded(), "12_all_cuts")
 # - The example accused query and key with the same argument as key and value: a shared part must
 #   hold both letters. Why is only one of the two pairs guilty? We do not know.
 # - *Predict alone* answers no more than the tanh layer, so its attention has learnt nothing useful.
-#   Why? Perhaps query, key and value need the gradient of predict to get started, if all three
-#   share 8 numbers. An experiment fits this (question 4): if we take predict away from one vector
+#   Why? Perhaps, when query, key and value share 8 numbers, they need predict's gradient to get started. An experiment fits this (question 4): if we take predict away from one vector
 #   of 8, it does worse with nine of ten seeds. (But that removes all of predict, not only its
 #   gradient.) If the others do need the gradient of predict, the cosines accused a helper!
 #
@@ -773,15 +773,15 @@ print_wikitext()
 # Here the LSTM alone wins on average, and it beats every attention model with every seed. In the
 # paper, it loses to all of them. One suspect is the tanh, in which all attention models end.
 # Without attention, a tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a
-# linear layer in its place only 3 to 11. (In lesson 11, on other texts and with other settings, the
-# tanh layer was about 3 points better than the LSTM.) But the tanh is not the whole story. The
-# paper's models also end in a tanh. So does the 4-gram, yet with two of the three seeds it is close
-# to the LSTM.
+# linear layer in its place only 3 to 11. (In lesson 11's recorded runs, on other texts and with
+# other settings, the tanh layer was about 3 points better than the LSTM.) But the tanh is not the
+# whole story. The paper's models also end in a tanh. So does the 4-gram, yet with two of the three
+# seeds it is close to the LSTM.
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
-# beats them with two of the three seeds. (With the third it is 18 points worse, so on average three
-# parts lead by 2.) And on average, both lose to the LSTM alone. So on this text, three parts are
+# is about as good: it is ahead with two seeds, and 2 points behind on average. And on average, both
+# lose to the LSTM alone. So on this text, three parts are
 # better than the tanh layer, their control, but the LSTM alone is better than either. The paper's
 # text and models were larger, so this does not refute it.
 

@@ -311,7 +311,7 @@ def _draw_parts(ax, row, parts):
 
 
 def draw_cosines(seen, accused, title):
-    """Plot the cosines of pairs of roles, the accused and key · value in colour; → Figure.
+    """Plot the cosines of pairs of roles, the accused in colour; → Figure.
 
     seen: {name: [what `train_pairs` returns, for each seed]}, where look returns {pair: cosine}.
     """
@@ -319,18 +319,16 @@ def draw_cosines(seen, accused, title):
                                 sharey=True)
     figure.suptitle(title)
     for ax, (name, runs) in zip(axes, seen.items()):
-        in_colour = {("key", "value"): plotting.COLOURS[0], accused: plotting.COLOURS[1]}
-        others = [pair for pair in runs[0][0][1] if pair not in in_colour]
-        for pair in (*others, *in_colour):                          # the coloured ones on top
+        others = [pair for pair in runs[0][0][1] if pair != accused]
+        for pair in (*others, accused):                             # the accused on top
             for run in runs:
                 ax.plot([step for step, _ in run], [cosines[pair] for _, cosines in run],
-                        color=in_colour.get(pair, "0.8"))
+                        color=plotting.COLOURS[1] if pair == accused else "0.75")
         ax.grid(alpha=0.3)
         ax.set(title=name, ylim=(-0.5, 0.5), xlabel="training steps; one line per seed")
     axes[0].set_ylabel("mean cosine of two roles' gradients")
     axes[0].plot([], color=plotting.COLOURS[1], label=" · ".join(accused))
-    axes[0].plot([], color=plotting.COLOURS[0], label="key · value")
-    axes[0].plot([], color="0.8", label="the other pairs")
+    axes[0].plot([], color="0.75", label="the other pairs")
     axes[0].legend(loc="upper right")
     return figure
 
