@@ -676,9 +676,9 @@ show(draw_recorded(), "12_all_cuts")
 # 1. **No cut is needed.** Length alone does all that the best cut does, and more: a single vector,
 #    if it is long enough, can serve as both key and value. So if you cut a state, compare it with
 #    an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (In a state of 26, cut
-#    into two parts of 13, two of the three cuts that keep them together answer nearly everything:
-#    question 4.)
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (In a state of 26,
+#    cut into two parts of 13, two of the three cuts that keep them together answer nearly
+#    everything: question 4.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # Two things remain puzzles:
@@ -686,9 +686,10 @@ show(draw_recorded(), "12_all_cuts")
 # - The example accused query and key with the same argument as key and value: a shared part must
 #   hold both letters. Why is only one of the two pairs guilty? We do not know.
 # - *Predict alone* answers no more than the tanh layer, so its attention has learnt nothing useful.
-#   Why? Perhaps, when query, key and value share 8 numbers, they need predict's gradient to get started. An experiment fits this (question 4): if we take predict away from one vector
-#   of 8, it does worse with nine of ten seeds. (But that removes all of predict, not only its
-#   gradient.) If the others do need the gradient of predict, the cosines accused a helper!
+#   Why? Perhaps, when query, key and value share 8 numbers, they need predict's gradient to get
+#   started. An experiment fits this (question 4): if we take predict away from one vector of 8, it
+#   does worse with nine of ten seeds. (But that removes all of predict, not only its gradient.) If
+#   the others do need the gradient of predict, the cosines accused a helper!
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
 # what they can learn. With four times as
