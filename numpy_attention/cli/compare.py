@@ -77,7 +77,7 @@ def matching(pattern: str) -> list[Recipe]:
 
 
 def print_done(count: int, job: Job, outcome: Outcome) -> None:
-    """Print the results of a training on another rank. count: the number of finished trainings."""
+    """Print the results of a run trained on another rank. count: the number of finished runs."""
     figures = [f"{title} {outcome.figures[key]:{form}}" for key, (title, form) in COLUMNS.items()
                if key in outcome.figures]
     print(f"{count} done: {job.name}: {', '.join(figures)}", flush=True)

@@ -223,7 +223,7 @@ def print_findings(options: Namespace, findings: Iterator[str]) -> None:
 
 
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
-    """Train, plot the learning curves, and print how long the training took.
+    """Train, plot the learning curves, and print how long training took.
 
     learn, valid: the training and the validation text. then: a description of the measurements that
     follow, for the printed line.

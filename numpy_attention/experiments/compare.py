@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One training of a recipe with a seed. name: for messages. drawn: whether to plot it."""
+    """A training run of a recipe with a seed. name: for messages. drawn: whether to plot it."""
 
     recipe: Recipe
     seed: int
@@ -62,7 +62,7 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The metrics of a training and, if the plots show this training, the data to plot.
+    """The metrics of a training run and, if the plots show this run, the data to plot.
 
     figures: {metric: value}. weights: the attention weights of `Texts.example`. words: the
     translation of each test sentence.
@@ -102,7 +102,7 @@ def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
 
 
 def budget_of(training: Training) -> str:
-    """Describe the epochs and the minutes of a training in words."""
+    """Describe the epochs and the minutes of a training run in words."""
     minutes = f", at most {training.minutes:g} minutes" if training.minutes else ""
     return f"{plural(training.epochs, 'epoch')}{minutes}"
 
@@ -123,7 +123,7 @@ def jobs_of(recipes: Sequence[Recipe], seeds: Sequence[int], ranks: SingleProces
             for recipe in recipes for seed in seeds]
 
 
-# ---- trainings ----------------------------------------------------------------------------------
+# ---- training runs ------------------------------------------------------------------------------
 
 
 def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess) -> None:

@@ -39,7 +39,7 @@ from numpy_attention.validation.arguments import check_name
 CHARACTERS_A_BYTE = 4 / 3
 LARGEST = 60_000_000        # characters of arrays in a page that a browser still opens quickly
 ENGINE = Path(__file__).parent / "engine"
-# settings of a training that determine how a text is read
+# training settings that determine how a text is read
 READING = ("reverse_source", "state", "unit")
 
 

@@ -1,4 +1,4 @@
-"""A lock, so that only one training writes a checkpoint. The lock always ends with its process.
+"""A lock, so that only one training run writes a checkpoint. The lock always ends with its process.
 
 The system (flock) locks an empty file next to the checkpoint. If a process is killed, the file
 remains, but the lock is gone. If the system or the file system has no such locks (Windows, some
@@ -53,7 +53,7 @@ def held(path: str | Path, what: str = "training") -> Iterator[None]:
 
 
 def check_free(path: str | Path) -> None:
-    """Raise BlockingIOError if a training holds the lock of the file `path`."""
+    """Raise BlockingIOError if a training run holds the lock of the file `path`."""
     if exists(_lock_file(path)):
         with held(path):
             pass

@@ -1,4 +1,4 @@
-"""Save and restore everything that the rest of a training depends on."""
+"""Save and restore everything that the rest of a training run depends on."""
 
 import math
 from itertools import count

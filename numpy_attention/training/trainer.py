@@ -172,7 +172,7 @@ class Trainer:
         list with a dict for each epoch. When time runs out, the epoch ends early. A run that is
         resumed with more minutes continues with the next epoch. After Ctrl-C or SIGTERM, the
         trainer finishes the step, saves, and raises Stopped, which is a KeyboardInterrupt. Raises
-        NonFiniteError if a loss or gradient is not finite, and BlockingIOError if another training
+        NonFiniteError if a loss or gradient is not finite, and BlockingIOError if another run
         uses the same `path`.
         """
         check_whole("epochs", epochs, 0)
@@ -381,10 +381,10 @@ class Trainer:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Context manager that locks `path` against other trainings.
+        """Context manager that locks `path` against other training runs.
 
-        It also removes the half-written files of killed trainings. Raises BlockingIOError if
-        another training holds the lock.
+        It also removes the half-written files of killed training runs. Raises BlockingIOError if
+        another run holds the lock.
         """
         path = self.path
         if path is None or self._alone:

@@ -23,7 +23,7 @@ class Recipe:
 
     corpus: the training text, as a dict that `data.selection` describes
     model, settings: arguments of `Translator.create` or `LanguageModelRun.create`
-    training: the settings of the training; each run replaces the seed
+    training: the training settings; each run replaces the seed
     metrics: the figures to record, each as (split, name of a metric that `measure` returns)
     baselines: {figure: (value, source)}, for values that were published or measured elsewhere
     beam: the beam size with which translations are measured

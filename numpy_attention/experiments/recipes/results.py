@@ -6,7 +6,7 @@
 
 settings: the digest of the recipe; all figures of a recipe in a file have the same digest. low,
 high: the 95 % confidence interval of the value over texts like the one measured; figures recorded
-before 0.3.0 have no interval. minutes: the time of the training without the measurements. If a
+before 0.3.0 have no interval. minutes: the time of training without the measurements. If a
 figure is recorded again for the same recipe, seed, metric and split, the tables show the last
 value.
 """

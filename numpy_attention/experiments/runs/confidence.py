@@ -2,7 +2,7 @@
 
 Intervals come from a bootstrap over sentences; `metrics` computes those of BLEU and chrF. An
 interval measures the variation between texts of the same kind. To measure the variation between
-trainings, train with several seeds.
+training runs, train with several seeds.
 
 Each function except `draws` returns {metric: value}. If rng is given, and there are at least two
 sentences, the dict also contains the ends of each metric's interval, `…_low` and `…_high`.

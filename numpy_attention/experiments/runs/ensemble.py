@@ -11,7 +11,7 @@ from numpy_attention.validation.arguments import check_list
 
 One = TypeVar("One", bound=Trained)
 
-# settings of a training that determine how a text is read
+# training settings that determine how a text is read
 READING = ("reverse_source", "state", "steps", "unit")
 
 

@@ -72,7 +72,7 @@ class LanguageModelRun(Trained):
         """Build an untrained language model for this Text.
 
         settings: arguments of the model's `create`; a score or a cell may be a user-defined class.
-        training: the settings of the training, and the seed. vectors: a file of pretrained word
+        training: the training settings, and the seed. vectors: a file of pretrained word
         vectors, in a format of `data.vectors`. Raises ValueError for an unknown name or setting,
         and the errors of the model's `create`.
         """

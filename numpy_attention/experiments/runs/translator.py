@@ -106,7 +106,7 @@ class Translator(Trained):
         """Build an untrained translator for these Pairs.
 
         settings: arguments of the model's `create`; an attention or a cell may be a user-defined
-        class. training: the settings of the training, and the seed. vocabularies: source and
+        class. training: the training settings, and the seed. vocabularies: source and
         target, if `vocabularies_of` has already built them. source_vectors, target_vectors: files
         of pretrained word vectors, in a format of `data.vectors`.
 

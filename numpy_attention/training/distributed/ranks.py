@@ -1,4 +1,4 @@
-"""Ranks: the processes that share a training and agree on its sums and decisions.
+"""Ranks: the processes that share a training run and agree on its sums and decisions.
 
 `mpirun -n 4 …` starts four ranks, numbered from 0. Each computes some rows of every batch.
 
