@@ -18,13 +18,13 @@ FIRST = 4                                                       # ids below are 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"  # in the order of their ids
 KNOWN = 5       # pairs in a sequence
 ASKED = 3       # questions in a sequence, one per pair
-CHANCE = 100 * np.mean([1 / (KNOWN - known) for known in range(ASKED)])  # in %, see `Pairs`
+GUESSING = 100 * np.mean([1 / (KNOWN - known) for known in range(ASKED)])  # in %, see `Pairs`
 
 
 class Pairs:
     """Batches of the task: five pairs of ten different letters; then, three times, the first
     letter of a pair, after which the model must predict the second. It then reads that letter,
-    so CHANCE is to guess among the second letters of the pairs that have not been asked for.
+    so GUESSING is to guess among the second letters of the pairs that have not been asked for.
     """
 
     def __init__(self, rng, batches, size=32):
@@ -128,28 +128,28 @@ def print_cosines(cosines):
 
 # A cut is named by its roles, with a bar between parts of 8.
 RECORDED = {        # right answers in % after 800 steps, seeds 1 to 40
-    "query key value | predict": (
+    "q k v | p": (
         8, 7, 7, 8, 8, 8, 10, 6, 6, 6, 8, 8, 7, 6, 5, 7, 7, 9, 7, 6,
         6, 7, 7, 7, 7, 8, 6, 7, 8, 8, 8, 9, 8, 7, 12, 7, 8, 8, 8, 6),
-    "key value predict | query": (
+    "k v p | q": (
         13, 81, 90, 78, 9, 56, 30, 27, 39, 32, 23, 96, 66, 12, 22, 16, 12, 75, 72, 62,
         61, 64, 47, 94, 10, 7, 37, 34, 12, 8, 44, 10, 12, 14, 60, 55, 9, 53, 34, 15),
-    "query predict | key value": (
+    "q p | k v": (
         54, 20, 99, 98, 76, 37, 67, 95, 7, 74, 64, 49, 92, 11, 32, 38, 10, 82, 77, 8,
         75, 71, 82, 98, 70, 92, 75, 97, 69, 32, 56, 37, 8, 44, 39, 51, 64, 45, 52, 73),
-    "query key | value predict": (
+    "q k | v p": (
         92, 82, 81, 95, 22, 83, 95, 99, 94, 91, 91, 77, 96, 89, 99, 91, 80, 99, 99, 98,
         89, 86, 52, 97, 98, 94, 96, 85, 87, 93, 96, 99, 82, 99, 79, 77, 97, 94, 97, 83),
-    "query key | value | predict": (
+    "q k | v | p": (
         98, 96, 88, 98, 98, 84, 81, 67, 95, 86, 82, 78, 66, 97, 96, 87, 99, 88, 8, 96,
         99, 82, 86, 78, 72, 98, 75, 98, 64, 84, 80, 83, 100, 92, 72, 85, 94, 88, 81, 100),
-    "query key predict | value": (
+    "q k p | v": (
         83, 90, 93, 96, 80, 97, 98, 98, 98, 94, 97, 99, 74, 89, 97, 97, 73, 100, 97, 95,
         98, 98, 99, 97, 99, 99, 96, 88, 97, 97, 77, 99, 83, 97, 67, 92, 95, 100, 99, 94),
-    "query value | key predict": (
+    "q v | k p": (
         100, 99, 100, 100, 96, 100, 99, 100, 100, 35, 19, 98, 100, 100, 98, 100, 18, 100, 100, 42,
         99, 99, 100, 92, 96, 99, 99, 100, 92, 44, 100, 100, 100, 100, 100, 66, 90, 10, 99, 88),
-    "query value predict | key": (
+    "q v p | k": (
         99, 65, 100, 15, 98, 98, 95, 99, 50, 99, 100, 90, 100, 100, 70, 99, 100, 100, 86, 99,
         100, 100, 96, 100, 99, 95, 13, 100, 9, 73, 100, 99, 97, 92, 10, 98, 6, 100, 96, 98),
     "one vector of 8": (
@@ -165,32 +165,20 @@ RECORDED = {        # right answers in % after 800 steps, seeds 1 to 40
 }
 LONGER = (100, 98, 100)         # one vector of 8, after 3,200 steps, seeds 1 to 3
 IN_FIGURE = {
-    "key and value apart": ("query key predict | value", "query key | value predict",
-                            "query value | key predict", "query key | value | predict",
-                            "query value predict | key"),
-    "key and value together": ("query predict | key value", "key value predict | query",
-                               "query key value | predict"),
+    "key and value apart": ("q k p | v", "q k | v p",
+                            "q v | k p", "q k | v | p",
+                            "q v p | k"),
+    "key and value together": ("q p | k v", "k v p | q",
+                               "q k v | p"),
     "no cut": ("one vector of 8", "one vector of 13", "one vector of 16"),
 }
 SUSPECTS = (("query", "predict"), ("key", "value"), ("query", "key"))
 
 
-def label(name):
-    """The name of a model; for two parts, with the short name, as in "key alone: … | key"."""
-    parts = [part.split() for part in name.split(" | ")]
-    if len(parts) != 2:
-        return name
-    for part in parts:
-        if len(part) == 1:
-            return f"{part[0]} alone: {name}"
-    query, partner = next(part for part in parts if "query" in part)
-    return f"{query} with {partner}: {name}"
-
-
 def is_apart(name, pair):
     """Whether the cut `name` separates a pair of roles."""
     first, _ = name.split(" | ")
-    return (pair[0] in first.split()) != (pair[1] in first.split())
+    return (pair[0][0] in first) != (pair[1][0] in first)
 
 
 def print_recorded():
@@ -201,7 +189,7 @@ def print_recorded():
         for name in names:
             shares = np.array(RECORDED[name])
             error = shares.std(ddof=1) / len(shares)**0.5
-            print(f"  {label(name):<47} {shares.mean():3.0f}% ± {error:.0f}, "
+            print(f"  {name:<16} {shares.mean():3.0f}% ± {error:.0f}, "
                   f"seeds below 70%: {(shares < 70).sum()}")
     print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
           ", ".join(f"{share}%" for share in LONGER))
@@ -210,7 +198,7 @@ def print_recorded():
 # ---- figures of Pairs ----------------------------------------------------------------------------
 
 PART_COLOURS = ["0.85", "0.72", "0.92"]     # greys of a first, second, third part
-NOTES = {"query key | value predict": "the paper's", "query key | value | predict": "the paper's"}
+NOTES = {"q k | v p": "the paper's", "q k | v | p": "the paper's"}
 STRIP = 31      # where strips of parts start
 INITIALS = "q query, k key,\nv value, p predict"
 
@@ -220,10 +208,9 @@ def draw_answers(right, title):
     _, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
     for place, shares in enumerate(right.values()):
         ax.plot(place + np.array([-0.08, 0, 0.08]), 100 * shares, "o", color=plotting.COLOURS[0])
-    ax.set_xticks(range(len(right)),
-                  [label(name).replace(": ", ":\n").replace(" | ", " |\n") for name in right])
-    ax.axhline(CHANCE, color="grey", linestyle="--",
-               label="chance: one of the second letters that have not been asked for")
+    ax.set_xticks(range(len(right)), right)
+    ax.axhline(GUESSING, color="grey", linestyle="--",
+               label="guessing among the second letters that are left")
     ax.legend(loc="lower right")
     ax.set(ylabel="right answers in %, one dot per seed", ylim=(0, 104), title=title)
     return ax
@@ -232,7 +219,7 @@ def draw_answers(right, title):
 def parts_of(name):
     """[(initials of the roles of a part, how many numbers it has)] for a name in RECORDED."""
     if " | " in name:
-        return [(" ".join(role[0] for role in part.split()), 8) for part in name.split(" | ")]
+        return [(part, 8) for part in name.split(" | ")]
     return [("q k v p", int(name.removeprefix("one vector of ")))]
 
 
@@ -263,7 +250,7 @@ def draw_recorded():
         left.text(0, row, heading, weight="bold", va="center")
         for name in names:
             row += 1
-            left.text(0, row, label(name).partition(":")[0], va="center")
+            left.text(0, row, "" if "|" in name else name, va="center")
             end = _draw_parts(left, row, parts_of(name))
             left.text(end + 1, row, NOTES.get(name, ""), va="center", color="0.4")
             right.plot(mean[name], row, "|", **of_mean)
@@ -274,7 +261,7 @@ def draw_recorded():
     left.text(STRIP, -0.2, INITIALS, va="center")
     right.plot([], [], "o", **of_seed, label="one seed")
     right.plot([], [], "|", **of_mean, label="mean of forty seeds")
-    right.axvline(CHANCE, color="grey", linestyle="--", label="chance", zorder=0)
+    right.axvline(GUESSING, color="grey", linestyle="--", label="guessing", zorder=0)
     right.set(xlabel="right answers in %, after 800 steps", xlim=(0, 104))
     right.tick_params(left=False, labelleft=False)
     right.legend(loc="lower left", ncols=3, bbox_to_anchor=(0, 1))
@@ -283,10 +270,9 @@ def draw_recorded():
 
 def draw_cuts():
     """Show the seven cuts into two parts, with a dot per pair of SUSPECTS that is apart; → Axes."""
-    names = sorted((name for name in RECORDED if name.count("|") == 1), key=label)
-    _, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    names = [name for name in RECORDED if name.count("|") == 1]
+    _, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
     for row, name in enumerate(names):
-        ax.text(0, row, label(name).partition(":")[0], va="center")
         _draw_parts(ax, row, parts_of(name))
         for place, pair in enumerate(SUSPECTS):
             if is_apart(name, pair):
@@ -294,7 +280,7 @@ def draw_cuts():
     for place, pair in enumerate(SUSPECTS):
         ax.text(56 + 16 * place, -0.9, " and\n".join(pair), ha="center", va="center")
     ax.text(STRIP, -0.9, INITIALS, va="center")
-    ax.set(xlim=(0, 95), ylim=(len(names) - 0.4, -1.6))
+    ax.set(xlim=(STRIP, 95), ylim=(len(names) - 0.4, -1.6))
     ax.set_title("Each pair of suspects is separated by four of the seven cuts")
     ax.set_axis_off()
     return ax

@@ -124,8 +124,8 @@ def test_cosines_match_the_analysis(measures, rng):
         assert cosines[pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
 
 
-CUTS = {"query key value | predict": "predict", "query value | key predict": "key predict",
-        "key value predict | query": "query", "query key predict | value": "value"}
+CUTS = {"q k v | p": "predict", "q v | k p": "key predict",
+        "k v p | q": "query", "q k p | v": "value"}
 
 
 @pytest.mark.parametrize("name", CUTS)
