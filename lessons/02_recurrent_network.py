@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, print_wait, recall_model, train_recall, watch_recall, write)
+                             letters, recall_model, train_recall, watch_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -396,7 +396,7 @@ for h in (0.1, 0.9):
 #
 # (diag(s) is a matrix with s on its diagonal, and zeros elsewhere.) Such a product, too, usually
 # shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). Can we say how fast,
-# without multiplying a single matrix? We look at the two operations one at a time, and begin with
+# without multiplying these matrices? We look at the two operations one at a time, and begin with
 # U.
 #
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
@@ -441,7 +441,8 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #
 #     factor = g · rms(1 − h²)
 #
-# It needs only U and the states of one forward pass. Over k steps, we raise it to the power k. That
+# It needs only U and the states of one forward pass. (The rms is over all units, time steps and
+# sequences.) Over k steps, we raise it to the power k. That
 # is bold: it assumes that at every step, the gradient points in no special direction and is spread
 # evenly, and that the rms of the slopes is the same at every step.
 #
@@ -552,14 +553,14 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
-# At n = 8, it is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A share
-# of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
+# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
+# share of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
 # orthogonal). Longer tasks may be harder for other reasons.
 #
 # Even at the same n, the gradient need not be the only reason why more networks learn. The product
 # of the matrices J_t works in both directions. Backward, it carries the gradient. Forward, it
-# carries the symbol: a different first symbol changes h_1, and the product decides how much of this
-# change is left in h_T. So a start that preserves the gradient also preserves the symbol.
+# carries the symbol: a different first symbol changes h_1, and the product decides roughly how much
+# of this change is left in h_T. So a start that preserves the gradient also preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -575,19 +576,14 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! After 200 training steps, the share has sunk even further. Then it climbs, about
-# twentyfold by step 1,000, while the answers are still guesses. And then share and answers jump
-# together. (On another processor, the numbers may differ.)
+# It wakes up! At first, the share sinks even further, until step 800. By step 1,000 it is twenty
+# times as large, while the answers are still guesses. And then share and answers jump together. (On
+# another processor, the numbers may differ.)
 #
-# Does our estimate see it coming? No. Before the jump, it stays near 0.3, because two changes
-# nearly cancel. Training makes U larger, so g grows. But many numbers of the states move close to
-# −1 or 1, where the tanh is flat (the units *saturate*), so rms(1 − h²) falls. The measured factor
-# sinks to 0.22 after 800 training steps, and jumps to 0.66 after 1,200, where the estimate is only
-# 0.41.
-#
-# What does the estimate miss? After 800 training steps, the gradient is not spread evenly: at the
-# question mark, most of it sits in saturated units. After 1,200, it points in a special direction,
-# which Uᵀ lengthens by more than g. (Question 6 (b) measures both.)
+# Our estimate does not see the jump coming. It stays near 0.3, because two changes nearly cancel.
+# Training makes U larger, so g grows. But many numbers of the states move close to −1 or 1, where
+# the tanh is flat (the units *saturate*), so rms(1 − h²) falls. At the jump, the measured factor
+# rises to 0.66, and the estimate only to 0.41. (Question 6 finds out what it misses.)
 #
 # Do other networks wake up, too? The figure shows this network and four others, recorded before.
 # (These are the first five seeds that fail after 400 training steps. The code is in answer 6.)
@@ -600,21 +596,12 @@ show(draw_wait(), "02_wait")
 # panel, the curves differ in width, so that you can see those that coincide.)
 #
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
-# to tell some of the four symbols apart. In all five, the share is far lower after 200 training
-# steps, and then it climbs, while the answers are still guesses. Then, in four of the five, share
-# and answers jump within the same 200 training steps. Which of the two comes first? We have
-# recorded a closer look, every 20 training steps:
-
-# %% tags=["training"]
-print_wait()
-
-# %% [markdown]
-# In the first 20 training steps, the share rises, and nothing happens. It sinks. Then it rises
-# again, and this time the answers follow. Take the last measurement at which a network still
-# guesses: the share is already at least four times as large as before training. So in all five
-# networks, a larger share goes before learning, but it is not enough. (The peaks in the column "20
-# later" are too short for the figure.) Why does the share climb at all? Adam has a part in it
-# (question 8), but we do not know the rest.
+# to tell some of the four symbols apart. In four of the five, share and answers jump within the
+# same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
+# steps (answer 6). In all five networks, the share grows first, while the answers are still
+# guesses. But a larger share is not enough: for a moment it is larger right at the start, too, and
+# nothing follows. What else does it take? Adam has a part in it (question 8), but we do not know
+# the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -855,9 +842,9 @@ show(ax, "02_gradient_flow")
 # because not all units are saturated.)
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
-# back 50 letters, but long before that, almost nothing of it is left. (Before training, g was 0.66,
-# no slope exceeds 1, and 0.66²⁰ is 1/4,000. So unless the gradient pointed in a special direction,
-# it vanished then, too.)
+# back 50 letters, but long before that, almost nothing of it is left. (The gradient of the
+# untrained model vanished, too, unless it pointed in a special direction: g was 0.66, no slope
+# exceeds 1, and 0.66²⁰ is 1/4,000.)
 #
 # ### Clipping
 #
@@ -934,6 +921,6 @@ show(ax, "02_gradient_flow")
 #    is on every step of the path, or for the embeddings of the four symbols, which receive *only* a
 #    distant gradient? Guess, then train some parameters with Adam and the others with gradient
 #    descent. (b) Adam divides each gradient by its usual size, so its steps are about as long for
-#    tiny gradients as for others. Is this needed? Let ε be 10⁻³ or 10⁻² instead of 10⁻⁸, so that
-#    tiny gradients make only tiny steps. (c) Does momentum help gradient descent? (Its step is the
-#    previous step times the momentum, plus the usual step.)
+#    tiny gradients as for others. Does waking up depend on this? Let ε be 10⁻³ or 10⁻² instead of
+#    10⁻⁸, so that tiny gradients make only tiny steps. (c) Does momentum help gradient descent?
+#    (Its step is the previous step times the momentum, plus the usual step.)

@@ -209,28 +209,6 @@ RIGHT = {
     13: (0.00, 0.23, 0.22, 0.27, 0.27, 0.23, 0.22, 0.28, 0.23, 0.51, 0.50, 0.51, 0.50, 0.51,
         0.51, 0.51, 0.50, 0.55, 0.55, 0.50, 0.50),
 }
-# The same networks, measured every 20 steps. The share: before training, after 20 steps, its lowest
-# value, in the last measurement before the answers improve, and in the next. The right answers in
-# these last two (code: answer 6)
-CLOSER = {
-    8: (3.9e-5, 1.2e-3, 1.1e-6, 1.0e-3, 3.0e-1, 0.28, 0.72),
-    10: (3.6e-5, 9.6e-5, 5.1e-8, 3.6e-3, 1.4e-1, 0.27, 0.77),
-    11: (2.7e-5, 6.5e-4, 9.0e-10, 1.1e-4, 3.4e-1, 0.27, 0.73),
-    12: (4.6e-5, 1.4e-3, 5.5e-8, 6.1e-3, 3.2e-1, 0.28, 0.99),
-    13: (4.0e-5, 6.1e-4, 2.7e-7, 5.4e-3, 1.1e-2, 0.24, 0.50),
-}
-
-
-def print_wait():
-    """Print CLOSER."""
-    print("           share of the gradient, after ... steps              right answers")
-    print("               0     20  lowest  last guess  20 later   last guess  20 later")
-    for seed, (*shares, before, after) in CLOSER.items():
-        at_0, at_20, lowest, guess, later = (f"{share:.0e}" for share in shares)
-        print(f"  seed {seed:<2}  {at_0:>5}  {at_20:>5} {lowest:>7}  {guess:>10}  {later:>8}   "
-              f"{before:>10.2f}  {after:>8.2f}")
-
-
 def draw_wait():
     """Plot SHARES and RIGHT over the training steps; → Figure.
 
