@@ -55,12 +55,12 @@ np.set_printoptions(precision=4, suppress=True)
 #     it answers                C
 #
 # It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
-# into the answer. (The numbers of the embeddings lie between −1 and 1, so that a symbol moves the
-# state.) Guessing is right a quarter of the time. The network's state has 32 numbers, plenty of
-# room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
-# training steps. (We use Adam, a kind of gradient descent that adapts its steps, and clipping,
-# which shortens gradients that are too long.) The network *learns* the task if more than nine in
-# ten answers are right. Guess: what is the largest n at which it does?
+# into the answer. (The embeddings start with numbers between −1 and 1, ten times larger than usual,
+# so that a single symbol moves the state.) Guessing is right a quarter of the time. The network's
+# state has 32 numbers, plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new
+# network for 400 training steps. (We use Adam, a kind of gradient descent that adapts its steps,
+# and clipping, which shortens gradients that are too long.) The network *learns* the task if more
+# than nine in ten answers are right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -402,8 +402,9 @@ for h in (0.1, 0.9):
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
-# over all v. The cross terms v_i v_k average to 0, because whatever v_k is, v_i is as often
-# negative as positive. Each v_i² averages to 1 / H, because the H squares of v add up to 1:
+# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj. The
+# cross terms average to 0, because whatever v_k is, v_i is as often negative as positive. Each v_i²
+# averages to 1 / H, because the H squares of v add up to 1:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -577,15 +578,19 @@ watch_recall(share_at_first, gain)
 
 # %% [markdown]
 # It wakes up! At first, the share sinks even further, until step 800. By step 1,000 it is twenty
-# times as large, while the answers are still guesses. And then share and answers jump together. (On
-# another processor, the numbers may differ.)
+# times as large as at step 800, nearly back where it began, while the answers are still guesses.
+# And then share and answers jump together. (On another processor, the numbers may differ.)
 #
 # Our estimate does not see the jump coming. It stays near 0.3, because two changes nearly cancel.
 # Training makes U larger, so g grows. But many numbers of the states move close to −1 or 1, where
 # the tanh is flat (the units *saturate*), so rms(1 − h²) falls. At the jump, the measured factor
-# rises to 0.66, and the estimate only to 0.41. (Question 6 finds out what it misses.)
+# rises to 0.66, and the estimate only to 0.41. The end of the output shows what it misses. The tanh
+# does about what we estimated, 0.34 for 0.36. But Uᵀ multiplies the length of this gradient by
+# 1.97, although g is 1.16. That the gradient points in no special direction was our bold
+# assumption, and here it breaks.
 #
-# Do other networks wake up, too? The figure shows this network and four others, recorded before.
+# Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
+# before.
 # (These are the first five seeds that fail after 400 training steps. The code is in answer 6.)
 
 # %% tags=["training"]
@@ -599,9 +604,9 @@ show(draw_wait(), "02_wait")
 # to tell some of the four symbols apart. In four of the five, share and answers jump within the
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
 # steps (answer 6). In all five networks, the share grows first, while the answers are still
-# guesses. But a larger share is not enough: for a moment it is larger right at the start, too, and
-# nothing follows. What else does it take? Adam has a part in it (question 8), but we do not know
-# the rest.
+# guesses. But a larger share is not enough: in the first 20 training steps, it rises, too (too
+# briefly for the figure), and nothing follows. What else does it take? Adam has a part in it
+# (question 8), but we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -783,8 +788,8 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
 # same letters through the trained embedding. They have no output layer and so no loss: their
-# gradient begins as a random vector. In the table, the factor of Uᵀ should equal g, and the
-# measured factor of the tanh should equal rms(1 − h²).
+# gradient begins as a random vector. If the estimate holds, the column *Uᵀ, meas.* equals the g in
+# the name of the row, and the two columns of the tanh agree.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -842,9 +847,9 @@ show(ax, "02_gradient_flow")
 # because not all units are saturated.)
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
-# back 50 letters, but long before that, almost nothing of it is left. (The gradient of the
-# untrained model vanished, too, unless it pointed in a special direction: g was 0.66, no slope
-# exceeds 1, and 0.66²⁰ is 1/4,000.)
+# back 50 letters, but long before that, almost nothing of it is left. (We did not measure the
+# untrained model. But its gradient must have vanished, too, unless it pointed in a special
+# direction: g was 0.66, no slope exceeds 1, and 0.66²⁰ is 1/4,000.)
 #
 # ### Clipping
 #

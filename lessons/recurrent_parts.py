@@ -133,7 +133,13 @@ def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000, d
             trainer.train = Recall(n, every, rng)           # new sequences
             trainer.fit(epochs=trainer.step // every + 1)
             rows.append(report_recall(trainer, share_of, gain, n, details))
-        if details:
+        if not details:
+            share, _, slopes, by_tanh, _ = rows[-1]
+            measured, tanh = (np.power(one, 1 / (n + 1)) for one in (share, by_tanh.prod()))
+            print(f"in the last line, Uᵀ multiplies the length by {measured / tanh:.2f}, and g is "
+                  f"{gain(model.cells.cells[0].U):.2f};\n  the tanh multiplies it by "
+                  f"{tanh:.2f}, and rms(1 − h²) is {np.sqrt(np.mean(np.square(slopes))):.2f}")
+        else:
             _, step, slopes, by_tanh, _ = min(rows, key=lambda row: row[0])
             print(f"step {step:,}, with the lowest share; one number per step back:")
             print("  rms(1 − h²)   ", *(f"{one:.2f}" for one in slopes))

@@ -191,6 +191,16 @@ def print_recorded():
             error = shares.std(ddof=1) / len(shares)**0.5
             print(f"  {name:<16} {shares.mean():3.0f}% ± {error:.0f}, "
                   f"seeds below 70%: {(shares < 70).sum()}")
+    means = {name: np.mean(RECORDED[name]) for name in RECORDED if name.count("|") == 1}
+    print("\nmeans of the seven cuts     all cuts          those with key and value apart")
+    print("  this pair is          apart  together     apart  together")
+    for pair in SUSPECTS:
+        print(f"  {' · '.join(pair):<18}", end="")
+        for names in (means, [name for name in means if is_apart(name, ("key", "value"))]):
+            for where in (True, False):
+                some = [means[name] for name in names if is_apart(name, pair) == where]
+                print(f"{np.mean(some):8.0f}%" if some else " " * 9, end="")
+        print()
     print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
           ", ".join(f"{share}%" for share in LONGER))
 
@@ -229,6 +239,8 @@ def check_verdict(mean):
     together = [mean[name] for name in IN_FIGURE["key and value together"]]
     assert min(apart) > 80 > 65 > max(together)
     assert max(apart) < mean["one vector of 13"] < mean["one vector of 16"]
+    pairs = zip(RECORDED["q v | k p"], RECORDED["one vector of 13"])
+    assert sum(cut >= whole for cut, whole in pairs) == 23
     cuts = [name for name in IN_FIGURE["key and value apart"] if name.count("|") == 1]
     for pair in (("query", "predict"), ("query", "key")):
         kept = np.mean([mean[name] for name in cuts if not is_apart(name, pair)])
