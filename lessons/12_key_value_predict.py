@@ -684,8 +684,9 @@ show(draw_recorded(), "12_all_cuts")
 #   If the others do need the gradient of predict, the cosines accused a helper!
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
-# what they can learn. With four times as many steps, one vector of 8 answers nearly everything (three seeds). So 8 numbers can hold all
-# four roles. With more of them, training only gets there sooner.
+# what they can learn. With four times as many steps, one vector of 8 answers nearly everything
+# (three seeds). So 8 numbers can hold all four roles. With more of them, training only gets there
+# sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
