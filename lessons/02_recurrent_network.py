@@ -337,7 +337,8 @@ print("the library's RNN gives the same states and gradients")
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
 # because both states have the same shape. That is why this is the classic bug of a recurrent
-# network. The gradient of U will be wrong. Guess: will any of the other four (of W, b, xs and h_0)?
+# network. The gradient of U will be wrong. Guess: will any of the other four gradients (those of W,
+# b, xs and h_0) be wrong, too?
 
 
 # %%
@@ -374,8 +375,8 @@ assert "grads.U += after[t].T @ da" in str(report)
 # by its length at h_T.
 #
 # Begin with a pencil, and with a network of one unit. Its U is a single number u, and each step
-# back multiplies the gradient by (1 − h²) u. Let u = 1.8. What is left of the gradient after 20
-# steps if h is always 0.1: almost nothing, or very much? And if it is always 0.9?
+# back multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20
+# steps if h is always 0.1: is it nearly gone, or has it grown enormously? And if h is always 0.9?
 
 # %%
 for h in (0.1, 0.9):
@@ -461,8 +462,8 @@ print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
 # follow it back to the state after the first symbol.
 #
-# (The second function is bookkeeping, so you may skip it: it takes the arrays out of the library's
-# model.)
+# (You may skip the second function. It takes the arrays out of the library's model, and computes
+# the estimate from them.)
 
 
 # %% tags=["training"]
@@ -510,10 +511,10 @@ for n, right in zip(DISTANCES, small):
     assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
-# So there is a hint before any training. At n = 4, where this network learns, a few thousandths
-# of the gradient arrive. At n = 8, where it fails, less than a ten-thousandth arrives. (Per step,
-# our estimate is right within a tenth. But small errors multiply: after 33 steps, it is off by a
-# factor of five.)
+# So even before training, there is a hint at where the network will fail. At n = 4, where this
+# network learns, a few thousandths of the gradient arrive. At n = 8, where it fails, less than a
+# ten-thousandth arrives. (Per step, our estimate is right within a tenth. But small errors
+# multiply: after 33 steps, it is off by a factor of five.)
 #
 # ## A better start
 #
@@ -550,8 +551,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
 # At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
-# share. Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8,
-# 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
+# share. (An orthogonal U leaves *every* length unchanged, so only the tanh is estimated.) Is one
+# network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17 of 20 networks
+# learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
 # At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
@@ -581,13 +583,14 @@ watch_recall(share_at_first, gain)
 # times as large as at step 800, nearly back where it began, while the answers are still guesses.
 # And then share and answers jump together. (On another processor, the numbers may differ.)
 #
-# Our estimate does not see the jump coming. It stays near 0.3, because two changes nearly cancel.
-# Training makes U larger, so g grows. But many numbers of the states move close to −1 or 1, where
-# the tanh is flat (the units *saturate*), so rms(1 − h²) falls. At the jump, the measured factor
-# rises to 0.66, and the estimate only to 0.41. The end of the output shows what it misses. The tanh
-# does about what we estimated, 0.34 for 0.36. But Uᵀ multiplies the length of this gradient by
-# 1.97, although g is 1.16. That the gradient points in no special direction was our bold
-# assumption, and here it breaks.
+# Our estimate does not see the jump coming. In the first 200 training steps, g grows, because U
+# becomes larger. But many numbers of the states move close to −1 or 1, where the tanh is flat (the
+# units *saturate*), so rms(1 − h²) falls. The two changes nearly cancel, and then both hardly move
+# until step 1,000. (That the share sinks further is the tanh's doing: question 6.) At the jump, the
+# measured factor rises to 0.66, and the estimate only to 0.41. The end of the output shows what it
+# misses. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the length of this
+# gradient by 1.97, although g is 1.16. That the gradient points in no special direction was our
+# bold assumption, and here it breaks.
 #
 # Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
 # before.
@@ -604,9 +607,10 @@ show(draw_wait(), "02_wait")
 # to tell some of the four symbols apart. In four of the five, share and answers jump within the
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
 # steps (answer 6). In all five networks, the share grows first, while the answers are still
-# guesses. But a larger share is not enough: in the first 20 training steps, it rises, too (too
-# briefly for the figure), and nothing follows. What else does it take? Adam has a part in it
-# (question 8), but we do not know the rest.
+# guesses. But a larger share is not enough. The share also rises in the first 20 training steps,
+# and falls back before the figure's next point, and the answers do not improve. And seed 13 is an
+# exception: its answers rise to one half while its share falls a thousandfold. What else does it
+# take? Adam has a part in it (question 8), but we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -847,9 +851,7 @@ show(ax, "02_gradient_flow")
 # because not all units are saturated.)
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
-# back 50 letters, but long before that, almost nothing of it is left. (We did not measure the
-# untrained model. But its gradient must have vanished, too, unless it pointed in a special
-# direction: g was 0.66, no slope exceeds 1, and 0.66²⁰ is 1/4,000.)
+# back 50 letters, but long before that, almost nothing of it is left.
 #
 # ### Clipping
 #

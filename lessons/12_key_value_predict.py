@@ -25,8 +25,9 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (GUESSING, Pairs, answered, check_same, draw_answers, draw_cosines,
-                         draw_cuts, draw_recorded, possible, print_cosines, print_recorded,
-                         print_wikitext, terms_of, text_of, train_pairs)
+                         draw_cuts, draw_recorded, last_cosines, possible, print_answers,
+                         print_cosines, print_recorded, print_wikitext, terms_of, text_of,
+                         train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -458,8 +459,8 @@ for row in range(3):
 # The tanh layer and the vector of 16 are our controls. The tanh layer is lesson 11's, without
 # the bias: y = tanh(h W). It reads no earlier state, and its own state is as long as three parts.
 #
-# Suppose that a model only guesses among the second letters of the pairs, but leaves out those that
-# it has read as answers. It is right with probability 1/5, 1/4 and 1/3 on the three questions: 26 %
+# Suppose that a model simply picks one of the five second letters at random, but never one that it
+# has read as an answer. It is right with probability 1/5, 1/4 and 1/3 on the three questions: 26 %
 # on average. One vector of 16 is as long as two parts of 8. Guess before you run: what share of the
 # questions will it answer right?
 
@@ -535,9 +536,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
-# the states in which neither term is 0. Only the
-# questions have a loss. Query and predict act at a state's own step, so their terms are 0 at every
-# other state, and their cosines are means over questions only.
+# the states in which neither term is 0. Only the questions have a loss. Query and predict act at a
+# state's own step, so their terms are 0 except at the questions. Any cosine with one of them is a
+# mean over questions only.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -552,9 +553,10 @@ def cosines_of(one, other):
 
 
 def look(model):
-    """The mean cosines of a model, {pair of roles: cosine}."""
+    """The mean cosines of a model, {pair of roles: cosine}, and its share of right answers."""
     terms = terms_of(model, test)
-    return {(one, other): cosines_of(terms[one], terms[other]).mean() for one, other in ROLE_PAIRS}
+    return ({(one, other): cosines_of(terms[one], terms[other]).mean()
+             for one, other in ROLE_PAIRS}, answered(model, test))
 
 
 # %% [markdown]
@@ -566,8 +568,9 @@ def look(model):
 seen = {}
 for name in ("one vector of 8", "one vector of 16"):
     seen[name] = [train_pairs(create(*MODELS[name], seed), seed, look=look) for seed in SEEDS]
-at_the_end = {name: [run[-1][1] for run in runs] for name, runs in seen.items()}
+at_the_end = {name: [last_cosines(run) for run in runs] for name, runs in seen.items()}
 print_cosines(at_the_end)
+print_answers("one vector of 16", seen["one vector of 16"], (300, 500))
 
 # %% tags=["training"]
 mean_of = {pair: np.mean([cosines[pair] for cosines in at_the_end["one vector of 8"]])
@@ -579,8 +582,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. (Key and value come next,
-# with −0.03 to −0.09. Value and predict agree a little.) In the vector of 16, there is less
-# conflict: query and predict disagree mostly around step 300, and hardly at all after step 500.
+# with −0.03 to −0.09. Value and predict agree a little.) In the vector of 16, query and predict
+# disagree, too, but hardly at all after step 500. Is there less conflict because the vector is
+# longer? Perhaps there is less because it has then solved the task: it answers more than 90 %.
 #
 # (Why these two? Answer 4 has a clue, but we do not know.)
 #
@@ -596,10 +600,11 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # | key and value | the example: the key needs *before*, the value *now* |
 # | query and key | the example: the query needs *now*, the key *before* |
 #
-# To find out, we cut a state of 16 into two parts of 8, in all seven ways. The figure shows them,
-# with a dot for each pair of suspects that a cut separates. If a pair is the reason why one vector
-# of 8 does badly, then the four cuts with a dot in its column should do best. Guess: which pair is
-# guilty? And which cut will be the best?
+# To find out, we cut a state of 16 into two parts of 8, in all seven ways. (If query and key are
+# apart, the query is a part of its own.) The figure shows them, with a dot for each pair of
+# suspects that a cut separates. If a pair is the reason why one vector of 8 does badly, then the
+# four cuts with a dot in its column should do best. Guess: which pair is guilty? And which cut will
+# be the best?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -629,11 +634,11 @@ for name in ("q k v | p", "k v p | q", "q v p | k",
 # With some of the cuts, the three seeds differ widely, so forty seeds must decide. (Recorded
 # before; the code is in answer 3.)
 #
-# The figure also answers the other question: did the parts help because they separate the roles, or
-# because they make the state longer? For this, it has three rows without a cut. One vector
-# of 16 is as long as two parts of 8, but it has more parameters, because its matrices read the
-# whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than two
-# parts of 8 (3,422). Guess: will it beat some of the cuts, or all?
+# The next figure also answers the other question: did the parts help because they separate the
+# roles, or because they make the state longer? For this, it has three rows without a cut. One
+# vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
+# the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
+# two parts of 8 (3,422). Guess: will it beat some of the cuts, or all?
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -646,10 +651,10 @@ show(draw_recorded(), "12_all_cuts")
 # each mean, the output has its **standard error**: luck alone moves a mean about that far.)
 #
 # *The other two pairs are not guilty.* Over all seven cuts, those that separate query and predict
-# do worse, and separating query and key makes hardly any difference. Among the four cuts with key
-# and value apart, neither helps.
+# do worse, and separating query and key makes hardly any difference. Among the four cuts into two
+# parts with key and value apart, neither helps.
 #
-# Did you guess the best cut? It is `q k p | v`, but the order of the four is uncertain. And three
+# Did you guess the best cut? It is `q k p | v`, but the order of these four is uncertain. And three
 # parts are no better than the paper's two, although the first three seeds suggested it.
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
@@ -669,14 +674,14 @@ show(draw_recorded(), "12_all_cuts")
 #    learns faster than the best cut. So if you cut a state, compare it with an uncut vector that
 #    has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (With parts of 13,
-#    this hardly matters: two of the three cuts that keep them together answer nearly everything.
-#    See question 4.)
+#    two of the three cuts that keep them together answer nearly everything, but `q k v | p` does
+#    not: question 4.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # Two things remain puzzles:
 #
-# - The example used one argument against both pairs, query and key, and key and value: a shared
-#   part must hold both letters. Why is only one of them guilty? We do not know.
+# - The example used one argument against both pairs, query · key and key · value: a shared part
+#   must hold both letters. Why is only one of them guilty? We do not know.
 # - The cut `q k v | p` answers no more than the tanh layer, so its attention has learnt nothing
 #   useful. Why? Perhaps, when query, key and value share 8 numbers, they need predict's gradient to
 #   get started. An experiment fits this (question 4): if we take predict away from one vector of 8,
@@ -685,7 +690,7 @@ show(draw_recorded(), "12_all_cuts")
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
 # what they can learn. With four times as many steps, one vector of 8 answers nearly everything
-# (three seeds). So 8 numbers can hold all four roles. With more of them, training only gets there
+# (three seeds). So 8 numbers can hold all four roles. With more of them, training gets there
 # sooner.
 
 # %% [markdown]

@@ -124,6 +124,20 @@ def print_cosines(cosines):
                 for runs in cosines.values()))
 
 
+def last_cosines(run):
+    """The cosines at the end of a run: what `look` of the lesson has returned there."""
+    _, (cosines, _) = run[-1]
+    return cosines
+
+
+def print_answers(name, runs, steps):
+    """Print the shares of right answers that `look` of the lesson has found after some steps."""
+    for step in steps:
+        shares = [right for run in runs for at, (_, right) in run if at == step]
+        print(f"right answers of {name} after {step} steps:",
+              ", ".join(f"{share:.0%}" for share in shares))
+
+
 # ---- recorded on a Xeon, with the loops of answers 2 to 4 ---------------------------------------
 
 # A cut is named by its roles, with a bar between parts of 8.
@@ -311,16 +325,16 @@ def _draw_parts(ax, row, parts):
 def draw_cosines(seen, accused, title):
     """Plot the cosines of pairs of roles, the accused in colour; → Figure.
 
-    seen: {name: [what `train_pairs` returns, for each seed]}, where look returns {pair: cosine}.
+    seen: {name: [what `train_pairs` returns, for each seed]}, look returns ({pair: cosine}, …).
     """
     figure, axes = plt.subplots(1, len(seen), figsize=(10.5, 4.2), layout="constrained",
                                 sharey=True)
     figure.suptitle(title)
     for ax, (name, runs) in zip(axes, seen.items()):
-        others = [pair for pair in runs[0][0][1] if pair != accused]
+        others = [pair for pair in runs[0][0][1][0] if pair != accused]
         for pair in (*others, accused):                             # the accused on top
             for run in runs:
-                ax.plot([step for step, _ in run], [cosines[pair] for _, cosines in run],
+                ax.plot([step for step, _ in run], [cosines[pair] for _, (cosines, _) in run],
                         color=plotting.COLOURS[1] if pair == accused else "0.75")
         ax.grid(alpha=0.3)
         ax.set(title=name, ylim=(-0.5, 0.5), xlabel="training steps; one line per seed")
@@ -389,11 +403,13 @@ def print_wikitext():
     """Print how far the perplexities are from the LSTM's."""
     value = {name: np.array([one for one, _, _ in seeds]) for name, seeds in WIKITEXT.items()}
     print("\nresults/wikitext-*: test perplexity, seeds 0, 1 and 2")
-    print(f"  {'':<13} state  {'perplexity':<22} {'minus the LSTM':<21} the paper's difference")
+    print(f"  {'':<13} state  {'perplexity':<21} mean   {'minus the LSTM':<21} "
+          "the paper's difference")
     for name, state in STATES.items():
         known = ", ".join(f"{one:.1f}" for one in value[name])
         less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
-        print(f"  {name:<13} {state:>5}  {known:<22} {less:<21} {PAPER.get(name, '')}".rstrip())
+        print(f"  {name:<13} {state:>5}  {known:<20} {value[name].mean():.1f}  {less:<21} "
+              f"{PAPER.get(name, '')}".rstrip())
     print("three parts minus the tanh layer:", _signed(value["three parts"] - value["tanh layer"]))
 
 

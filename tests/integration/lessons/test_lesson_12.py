@@ -118,7 +118,7 @@ def small_model(rng, reader="attention", hidden=6):
 
 def test_cosines_match_the_analysis(measures, rng):
     model = small_model(rng)
-    cosines = measures["look"](model)
+    cosines, _ = measures["look"](model)
     known = role_gradients(model, measures["questions"], rng)
     for pair in measures["ROLE_PAIRS"]:
         assert cosines[pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
