@@ -511,7 +511,7 @@ for n, right in zip(DISTANCES, small):
     assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
-# So even before training, there is a hint at where the network will fail. At n = 4, where this
+# So even before training, there is a hint of where the network will fail. At n = 4, where this
 # network learns, a few thousandths of the gradient arrive. At n = 8, where it fails, less than a
 # ten-thousandth arrives. (Per step, our estimate is right within a tenth. But small errors
 # multiply: after 33 steps, it is off by a factor of five.)
@@ -551,9 +551,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
 # At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
-# share. (An orthogonal U leaves *every* length unchanged, so only the tanh is estimated.) Is one
-# network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17 of 20 networks
-# learn the task with U orthogonal, and only one does with U small.
+# share. (An orthogonal U leaves *every* length unchanged, so its factor is exact, and only that of
+# the tanh is an estimate.) Is one network typical? The figure shows earlier runs with twenty seeds.
+# At n = 8, 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
 # At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
@@ -571,26 +571,27 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # failed at n = 8, with U small. We train it again from the same start, now for longer. (The
 # sequences are new, so its answers differ slightly from those in the first table.) After every 200
 # training steps, we measure the factor per step back (the geometric mean over the path), the share
-# that arrives, and the right answers. Picking one of the four symbols is right a quarter of the
-# time. (The network starts below that, because at first it may also name other symbols, which are
-# never right.) Guess: what will the share do?
+# that arrives, and the right answers. A random guess among the four symbols is right a quarter of
+# the time. (The network starts below that, because at first it may also name other symbols, which
+# are never right.) Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! At first, the share sinks even further, until step 800. By step 1,000 it is twenty
+# It wakes up! From one of these measurements to the next, the share sinks even further, until step
+# 800. By step 1,000 it is twenty
 # times as large as at step 800, nearly back where it began, while the answers are still guesses.
 # And then share and answers jump together. (On another processor, the numbers may differ.)
 #
 # Our estimate does not see the jump coming. In the first 200 training steps, g grows, because U
 # becomes larger. But many numbers of the states move close to −1 or 1, where the tanh is flat (the
 # units *saturate*), so rms(1 − h²) falls. The two changes nearly cancel, and then both hardly move
-# until step 1,000. (That the share sinks further is the tanh's doing: question 6.) At the jump, the
-# measured factor rises to 0.66, and the estimate only to 0.41. The end of the output shows what it
-# misses. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the length of this
-# gradient by 1.97, although g is 1.16. That the gradient points in no special direction was our
-# bold assumption, and here it breaks.
+# until step 1,000. (The share sinks more than the estimate says. The tanh is to blame: question 6.)
+# At the jump, the measured factor rises to 0.66, and the estimate only to 0.41. The end of the
+# output shows what it misses. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the
+# length of this gradient by 1.97, although g is 1.16. That the gradient points in no special
+# direction was our bold assumption, and here it breaks.
 #
 # Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
 # before.
@@ -606,11 +607,10 @@ show(draw_wait(), "02_wait")
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
 # to tell some of the four symbols apart. In four of the five, share and answers jump within the
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
-# steps (answer 6). In all five networks, the share grows first, while the answers are still
-# guesses. But a larger share is not enough. The share also rises in the first 20 training steps,
-# and falls back before the figure's next point, and the answers do not improve. And seed 13 is an
-# exception: its answers rise to one half while its share falls a thousandfold. What else does it
-# take? Adam has a part in it (question 8), but we do not know the rest.
+# steps (answer 6). In all five networks, the share rises first, while the answers are still
+# guesses. (With seed 13, it is large only for a moment, between two points of the figure.) But a
+# larger share is not enough: it also rises in the first 20 training steps, yet the answers do not
+# improve. What else does it take? Adam has a part in it (question 8), but we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
