@@ -774,7 +774,7 @@ print_wikitext()
 # paper, it loses to all of them. One suspect is the tanh, in which all attention models end.
 # Without attention, a tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a
 # linear layer instead of the tanh layer only 3 to 11. (In lesson 11's recorded runs, on other texts
-# and with other settings, the tanh layer was about 3 points better than the LSTM.) But the tanh is
+# and with other settings, the tanh layer was up to 3 points better than the LSTM.) But the tanh is
 # not the whole story. The paper's models also end in a tanh. So does the 4-gram, yet with two of
 # the three seeds it is close to the LSTM.
 #

@@ -124,16 +124,13 @@ def test_cosines_match_the_analysis(measures, rng):
         assert cosines[pair] == pytest.approx(known.cosines[pair].mean, abs=1e-4)
 
 
-CUTS = {"q k v | p": "predict", "q v | k p": "key predict",
-        "k v p | q": "query", "q k p | v": "value"}
-
-
-@pytest.mark.parametrize("name", CUTS)
+@pytest.mark.parametrize("name", ["q k v | p", "q v | k p", "k v p | q", "q k p | v"])
 def test_readouts_with_other_splits_have_correct_gradients(measures, rng, weights, name):
     W_s, W_q, w, W_r, W_x = weights
     kind = type(measures["cut"](name, 1).reader)
     reader = kind(Combined(W_s, W_q, w), W_x, W_r, None, 2)
-    assert " ".join(job for job, part in reader.read_by.items() if part) == CUTS[name]
+    second = [role[0] for role, part in reader.read_by.items() if part == 1]
+    assert " ".join(second) == name.split(" | ")[1]
     h = rng.standard_normal((5, 2, 6))
 
     def forward(h):
