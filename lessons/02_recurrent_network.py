@@ -403,9 +403,9 @@ for h in (0.1, 0.9):
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
-# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj. The
-# cross terms average to 0, because whatever v_k is, v_i is as often negative as positive. Each v_i²
-# averages to 1 / H, because the H squares of v add up to 1:
+# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for each
+# pair i ≠ k. The cross terms average to 0, because whatever v_k is, v_i is as often negative as
+# positive. Each v_i² averages to 1 / H, because the H squares of v add up to 1:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -551,9 +551,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
 # At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
-# share. (An orthogonal U leaves *every* length unchanged, so its factor is exact, and only that of
-# the tanh is an estimate.) Is one network typical? The figure shows earlier runs with twenty seeds.
-# At n = 8, 17 of 20 networks learn the task with U orthogonal, and only one does with U small.
+# share. (An orthogonal U leaves *every* length unchanged, so only the factor of the tanh is an
+# estimate.) Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17
+# of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
 # At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
@@ -579,19 +579,19 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! From one of these measurements to the next, the share sinks even further, until step
-# 800. By step 1,000 it is twenty
-# times as large as at step 800, nearly back where it began, while the answers are still guesses.
-# And then share and answers jump together. (On another processor, the numbers may differ.)
+# It wakes up! The share first sinks even further: at step 800, it is less than a twentieth of what
+# it was. By step 1,000 it is twenty times as large as at step 800, nearly back where it began,
+# while the answers are still guesses. And then share and answers jump together. (On another
+# processor, the numbers may differ.)
 #
 # Our estimate does not see the jump coming. In the first 200 training steps, g grows, because U
 # becomes larger. But many numbers of the states move close to −1 or 1, where the tanh is flat (the
-# units *saturate*), so rms(1 − h²) falls. The two changes nearly cancel, and then both hardly move
-# until step 1,000. (The share sinks more than the estimate says. The tanh is to blame: question 6.)
-# At the jump, the measured factor rises to 0.66, and the estimate only to 0.41. The end of the
-# output shows what it misses. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the
-# length of this gradient by 1.97, although g is 1.16. That the gradient points in no special
-# direction was our bold assumption, and here it breaks.
+# units *saturate*), so rms(1 − h²) falls. The two changes nearly cancel, and then both change
+# little per step until step 1,000. (Until the jump, the share sinks more than the estimate says,
+# because of the tanh: question 6.) At the jump, the measured factor rises to 0.66, and the estimate
+# only to 0.41. The end of the output shows what it misses. The tanh multiplies by 0.34, close to
+# our 0.36. But Uᵀ multiplies the length of this gradient by 1.97, although g is 1.16. That the
+# gradient points in no special direction was our bold assumption, and here it breaks.
 #
 # Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
 # before.
@@ -609,8 +609,8 @@ show(draw_wait(), "02_wait")
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
 # steps (answer 6). In all five networks, the share rises first, while the answers are still
 # guesses. (With seed 13, it is large only for a moment, between two points of the figure.) But a
-# larger share is not enough: it also rises in the first 20 training steps, yet the answers do not
-# improve. What else does it take? Adam has a part in it (question 8), but we do not know the rest.
+# larger share is not enough: it also rises briefly in the first 20 training steps, and nothing
+# follows. What else does it take? Adam has a part in it (question 8), but we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.

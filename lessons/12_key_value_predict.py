@@ -591,9 +591,9 @@ show(draw_cosines(seen, most, title), "12_conflict")
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses two other pairs. There, to be found, a
-# state had to hold the letter *before*. To ask or to be fetched, it had to hold *now*. So if the
-# key shares a part with the query or with the value, this part must hold both letters.
+# The cosines accuse query and predict. The example accuses two other pairs. There, a state's key
+# had to hold *before*, and its query and value *now*. So if the key shares a part with the query or
+# with the value, this part must hold both letters.
 #
 # | suspects | accused by |
 # |---|---|
@@ -660,21 +660,20 @@ show(draw_recorded(), "12_all_cuts")
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
-# large. In fact, their mean size, without the signs, is slightly below that of two random
-# directions (question 5). A gradient only says what a small change of h would do now. It says
-# nothing about a very different h, or about how long training takes to get there. So we had to cut.
+# large, and they are not (question 5). A gradient only says what a small change of h would do now.
+# It says nothing about a very different h, or about how long training takes to get there. So we had
+# to cut.
 #
 # ## The verdict: separation or length?
 #
-# At equal length, one vector of 16 beats every cut into two parts on average. One vector of 13 also
-# beats every cut, with fewer parameters, and never fails. A cut can be as good, but not
-# reliably: `q v | k p` equals or beats the vector of 13 with 23 of the 40 seeds, and stays below 70
-# % with seven. So, on this task and after 800 steps:
+# On average, one vector of 16 beats every cut into two parts, which is equally long. One vector of
+# 13 also beats every cut, with fewer parameters, and never fails. A cut can be as good, but not
+# reliably. With 23 of the 40 seeds, `q v | k p` equals or beats the vector of 13, but with seven it
+# stays below 70 %. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value, and
-#    after 800 steps it is ahead of the best cut. (Question 6 has a clue how: in the vector of 16,
-#    the key shares hardly any direction with the other roles.) So if you cut a state, compare it
-#    with an uncut vector that has as many parameters.
+#    after 800 steps it is ahead of the best cut. (Question 6 has a clue how.) So if you cut a
+#    state, compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (With parts of 13,
 #    two of the three cuts that keep them together answer nearly everything, but `q k v | p` does
 #    not: question 4.)
@@ -780,10 +779,10 @@ print_wikitext()
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
-# is about as good: it is ahead with two seeds, and 2 points behind on average. And on average, both
-# lose to the LSTM alone. Even the linear layer, which sees no past, is slightly ahead of three
-# parts on average. So here three parts beat their control, the tanh layer, but not the LSTM alone.
-# The paper's text and models were larger, so this does not refute it.
+# is about as good, and both lose to the LSTM alone on average. (One model differs by up to 30
+# points between seeds, so a few points between means say little.) So here three parts beat their
+# control, the tanh layer, but not the LSTM alone. The paper's text and models were larger, so this
+# does not refute it.
 
 # %% [markdown]
 # ## What others call it

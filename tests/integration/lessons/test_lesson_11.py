@@ -20,10 +20,8 @@ RECORDS = {
                       "combined": "sentences-combined"},
     "Penn Treebank, 2 × 650": {"LSTM": "zaremba-medium-tied"},
     "Penn Treebank, 2 × 650, sentence by sentence": {
-        "LSTM": "salton-short-lstm",
-        "tanh layer": "salton-short-no-context",
-        "combined": "salton-short-combined",
-    },
+        "LSTM": "salton-short-lstm", "tanh layer": "salton-short-no-context",
+        "combined": "salton-short-combined"},
 }
 SHAPES = [(5, 3), (5, 3), (3,), (5, 2), (5, 2), (2,)]
 
