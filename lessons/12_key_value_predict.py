@@ -25,9 +25,9 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (GUESSING, Pairs, answered, check_same, draw_answers, draw_cosines,
-                         draw_cuts, draw_recorded, last_cosines, possible, print_answers,
-                         print_cosines, print_recorded, print_wikitext, terms_of, text_of,
-                         train_pairs)
+                         draw_cuts, draw_recorded, draw_wikitext, last_cosines, possible,
+                         print_answers, print_cosines, print_recorded, print_wikitext, terms_of,
+                         text_of, train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -767,6 +767,7 @@ print("the 4-gram: outputs and gradients equal the library's")
 
 # %% tags=["training"]
 print_wikitext()
+show(draw_wikitext(), "12_wikitext")
 
 # %% [markdown]
 # Here the LSTM alone wins on average, and it beats every attention model with every seed. In the
@@ -779,8 +780,8 @@ print_wikitext()
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
-# is about as good, and both lose to the LSTM alone on average. (One model differs by up to 30
-# points between seeds, so a few points between means say little.) So here three parts beat their
+# is about as good, and both lose to the LSTM alone on average. (Between seeds, a model differs by
+# 11 to 30 points, so a few points between means say little.) So here three parts beat their
 # control, the tanh layer, but not the LSTM alone. The paper's text and models were larger, so this
 # does not refute it.
 

@@ -413,6 +413,23 @@ def print_wikitext():
     print("three parts minus the tanh layer:", _signed(value["three parts"] - value["tanh layer"]))
 
 
+def draw_wikitext():
+    """Plot WIKITEXT, one row per model and one dot per seed; → Axes."""
+    _, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    for row, name in enumerate(STATES):
+        values = [one for one, _, _ in WIKITEXT[name]]
+        ax.plot(np.mean(values), row, "|", color=plotting.COLOURS[1], markersize=16,
+                markeredgewidth=3)
+        ax.plot(values, [row] * len(values), "o", color=plotting.COLOURS[0], alpha=0.7)
+    ax.plot([], [], "o", color=plotting.COLOURS[0], alpha=0.7, label="one seed")
+    ax.plot([], [], "|", color=plotting.COLOURS[1], markersize=16, markeredgewidth=3, label="mean")
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    ax.set_yticks(range(len(STATES)), STATES)
+    ax.set(xlabel="test perplexity on WikiText-2", ylim=(len(STATES) - 0.4, -0.6),
+           title="On average, the LSTM alone is best, but seeds differ much")
+    return ax
+
+
 def _signed(differences):
     return ", ".join(f"{one:+.1f}" for one in differences)
 
