@@ -450,7 +450,7 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #
 # In all networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
-# The next cell prints g. With a pencil: what share of the gradient is left after the n + 1 steps
+# For such a U, g is 0.32. With a pencil: what share of the gradient is left after the n + 1 steps
 # back to the symbol, for n = 4 and for n = 8?
 
 # %% tags=["training"]
@@ -512,9 +512,9 @@ for n, right in zip(DISTANCES, small):
 
 # %% [markdown]
 # So even before training, there is a hint of where the network will fail. At n = 4, where this
-# network learns, a few thousandths of the gradient arrive. At n = 8, where it fails, less than a
-# ten-thousandth arrives. (Per step, our estimate is right within a tenth. But small errors
-# multiply: after 33 steps, it is off by a factor of five.)
+# network learns, a few thousandths of the gradient arrive (0.32⁵ is 0.003). At n = 8, where it
+# fails, less than a ten-thousandth arrives (0.32⁹ is 3e-05). (Per step, our estimate is right
+# within a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.)
 #
 # ## A better start
 #
@@ -579,19 +579,17 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up! The share first sinks even further: at step 800, it is less than a twentieth of what
-# it was. By step 1,000 it is twenty times as large as at step 800, nearly back where it began,
-# while the answers are still guesses. And then share and answers jump together. (On another
-# processor, the numbers may differ.)
+# It wakes up, in three phases. Until training step 800, the share sinks even further. From 800 to
+# 1,000, it grows twentyfold, nearly back to where it began, while the answers are still guesses.
+# And by 1,200, share and answers have jumped together. (On another processor, the numbers may
+# differ.)
 #
-# Our estimate does not see the jump coming. In the first 200 training steps, g grows, because U
-# becomes larger. But many numbers of the states move close to −1 or 1, where the tanh is flat (the
-# units *saturate*), so rms(1 − h²) falls. The two changes nearly cancel, and then both change
-# little per step until step 1,000. (Until the jump, the share sinks more than the estimate says,
-# because of the tanh: question 6.) At the jump, the measured factor rises to 0.66, and the estimate
-# only to 0.41. The end of the output shows what it misses. The tanh multiplies by 0.34, close to
-# our 0.36. But Uᵀ multiplies the length of this gradient by 1.97, although g is 1.16. That the
-# gradient points in no special direction was our bold assumption, and here it breaks.
+# Our estimate misses most of the jump: the measured factor rises to 0.66, and the estimate only to
+# 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. (Training
+# has moved many states close to −1 or 1, where the tanh is flat: the units *saturate*.) But Uᵀ
+# multiplies the length of this gradient by 1.97, although g is 1.16. That the gradient points in no
+# special direction was our bold assumption, and here it breaks. (Question 6 finds out what the
+# estimate misses before the jump.)
 #
 # Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
 # before.
@@ -608,8 +606,8 @@ show(draw_wait(), "02_wait")
 # to tell some of the four symbols apart. In four of the five, share and answers jump within the
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
 # steps (answer 6). In all five networks, the share rises first, while the answers are still
-# guesses. (With seed 13, it is large only for a moment, between two points of the figure.) But a
-# larger share is not enough: it also rises briefly in the first 20 training steps, and nothing
+# guesses. But a
+# larger share is not enough: it is also larger for a moment after 20 training steps, and nothing
 # follows. What else does it take? Adam has a part in it (question 8), but we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
@@ -845,10 +843,10 @@ show(ax, "02_gradient_flow")
 # rms(1 − h²). In the recall task it failed during training, so check it each time.
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
-# *explode*, and yet the gradient of the trained model vanishes. Its units are more
-# saturated, because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with one
-# unit, the matrix U alone does not decide: the states do, too. (The factor is 0.67 here, not 0.34,
-# because not all units are saturated.)
+# *explode*, and yet the gradient of the trained model vanishes. Its units are more saturated,
+# because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with one unit, U
+# alone does not settle whether the gradient vanishes: the states matter, too. (The factor is 0.67
+# here, not 0.34, because not all units are saturated.)
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
 # back 50 letters, but long before that, almost nothing of it is left.

@@ -587,7 +587,7 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # disagree, too, but hardly at all after step 500. Is that because the vector is longer? Or
 # because by step 500 it has nearly solved the task, with over 90 % against 7 to 10 % at step 300?
 #
-# (Why these two? Answer 4 has a clue, but we do not know.)
+# (Why do query and predict disagree, of all pairs? We do not know, but answer 4 has a clue.)
 #
 # ## Which pair should be separated?
 #
@@ -602,10 +602,10 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # | query and key | the example: the query needs *now*, the key *before* |
 #
 # To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Where a cut separates
-# query and key, a state no longer asks with its key.) The figure shows them, with a dot for each
-# pair of suspects that a cut separates. If a pair is the reason why one vector of 8 does badly,
-# then the four cuts with a dot in its column should do best. Guess: which pair is guilty? And which
-# cut will be the best?
+# query and key, a state no longer asks with its key.) In the figure, each row is a cut and each
+# column a pair of suspects. A dot means that the cut separates the pair. If a pair is the reason
+# why one vector of 8 does badly, then the four cuts with a dot in its column should do best. Guess:
+# which pair is guilty? And which cut will be the best?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -647,13 +647,15 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# *Key and value are guilty:* within 800 steps, they often fail to share 8 numbers. Each cut that
-# separates them beats each cut that does not, with 84 to 93 % on average against 7 to 58 %. (After
-# each mean, the output has its **standard error**: luck alone moves a mean about that far.)
+# *Key and value are guilty:* 8 numbers are often too few for both to learn within 800 steps. Each
+# cut that separates them beats each cut that does not, with 84 to 93 % on average against 7 to 58
+# %. (After each mean, the output has its **standard error**: luck alone moves a mean about that
+# far.)
 #
 # *The other two pairs are not guilty.* Over all seven cuts, those that separate query and predict
-# do worse, and separating query and key makes hardly any difference. Among the four cuts into two
-# parts with key and value apart, separating one of the other pairs does not help either.
+# do worse, and separating query and key makes hardly any difference. Now take only the four cuts
+# into two parts that separate key and value (the last two columns): separating another pair does
+# not help there either.
 #
 # Did you guess the best cut? It is `q k p | v`, but the order of these four is uncertain. And three
 # parts are no better than the paper's two, although the first three seeds suggested it.
@@ -666,17 +668,17 @@ show(draw_recorded(), "12_all_cuts")
 #
 # ## The verdict: separation or length?
 #
-# On average, one vector of 16 beats every cut into two parts, which is equally long. One vector of
-# 13 also beats every cut, with fewer parameters, and never fails. A cut can be as good, but not
-# reliably. With 23 of the 40 seeds, `q v | k p` equals or beats the vector of 13, but with seven it
-# stays below 70 %. So, on this task and after 800 steps:
+# Length alone is enough. On average, one vector of 16 beats every cut into two parts of 8, although
+# both are equally long. One vector of 13 also beats every cut, with fewer parameters, and no seed
+# of it is below 70 %. Separation helps only once a state has been cut. (A cut can be as good as the
+# vector of 13, but not reliably: `q v | k p` equals or beats it with 23 of the 40 seeds, and stays
+# below 70 % with seven.) So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value, and
 #    after 800 steps it is ahead of the best cut. (Question 6 has a clue how.) So if you cut a
 #    state, compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (With parts of 13,
-#    two of the three cuts that keep them together answer nearly everything, but `q k v | p` does
-#    not: question 4.)
+#    sharing is harmless in two of the three cuts, but not in `q k v | p`: question 4.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # Two things remain puzzles:
@@ -687,7 +689,7 @@ show(draw_recorded(), "12_all_cuts")
 #   useful. Why? Perhaps, when query, key and value share 8 numbers, they need predict's gradient to
 #   get started. An experiment fits this (question 4): if we take predict away from one vector of 8,
 #   it does worse with nine of ten seeds. (But that removes all of predict, not only its gradient.)
-#   If the others do need the gradient of predict, the cosines accused a helper!
+#   If the others do need the gradient of predict, the cosines accused a helper.
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
 # what they can learn. With four times as many steps, one vector of 8 answers nearly everything
@@ -772,16 +774,16 @@ show(draw_wikitext(), "12_wikitext")
 # %% [markdown]
 # Here the LSTM alone wins on average, and it beats every attention model with every seed. In the
 # paper, it loses to all of them. One suspect is the tanh, in which all attention models end.
-# Without attention, a tanh layer on top of the LSTM costs 21 to 35 points of perplexity, and a
-# linear layer instead of the tanh layer only 3 to 11. (In lesson 11's recorded runs, on other texts
-# and with other settings, the tanh layer was up to 3 points better than the LSTM.) But the tanh is
-# not the whole story. The paper's models also end in a tanh. So does the 4-gram, yet with two of
-# the three seeds it is close to the LSTM.
+# Compared with the LSTM alone, a tanh layer on top of it costs 21 to 35 points of perplexity, and a
+# linear layer only 3 to 11. (In lesson 11's recorded runs, on other texts and with other settings,
+# the tanh layer was up to 3 points better than the LSTM.) But the tanh is not the whole story. The
+# paper's models also end in a tanh. So does the 4-gram, yet with two of the three seeds it is close
+# to the LSTM.
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
-# is about as good, and both lose to the LSTM alone on average. (Between seeds, a model differs by
-# 11 to 30 points, so a few points between means say little.) So here three parts beat their
+# is about as good, and both lose to the LSTM alone on average. (One model's three seeds lie 11 to
+# 30 points apart, so a few points between means say little.) So here three parts beat their
 # control, the tanh layer, but not the LSTM alone. The paper's text and models were larger, so this
 # does not refute it.
 
