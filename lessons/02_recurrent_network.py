@@ -444,9 +444,9 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. (The rms is over all units, time steps and
-# sequences.) Over k steps, we raise it to the power k. That
-# is bold: it assumes that at every step, the gradient points in no special direction and is spread
-# evenly, and that the rms of the slopes is the same at every step.
+# sequences.) Over k steps, we raise it to the power k. That is bold: it assumes that at every step,
+# the gradient points in no special direction and is spread evenly, and that the rms of the slopes
+# is the same at every step.
 #
 # In all networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
