@@ -592,8 +592,8 @@ watch_recall(share_at_first, gain)
 # estimate misses before the jump.)
 #
 # Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
-# before.
-# (These are the first five seeds that fail after 400 training steps. The code is in answer 6.)
+# before. (These are the first five seeds that fail after 400 training steps. The code is in answer
+# 6.)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -606,9 +606,9 @@ show(draw_wait(), "02_wait")
 # to tell some of the four symbols apart. In four of the five, share and answers jump within the
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
 # steps (answer 6). In all five networks, the share rises first, while the answers are still
-# guesses. But a
-# larger share is not enough: it is also larger for a moment after 20 training steps, and nothing
-# follows. What else does it take? Adam has a part in it (question 8), but we do not know the rest.
+# guesses. But a larger share is not enough: it is also larger for a moment after 20 training steps,
+# and nothing follows. What else does it take? Adam has a part in it (question 8), but we do not
+# know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.

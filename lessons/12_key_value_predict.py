@@ -520,9 +520,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
 # vector of 8, which is hardly better than guessing among the letters that are left. (The shares
-# vary with the processor, some by twenty points.) The tanh layer does worse
-# than guessing: fewer than half
-# of its predictions are one of the five letters that could be right.
+# vary with the processor, some by twenty points.) The tanh layer does worse than guessing: fewer
+# than half of its predictions are one of the five letters that could be right.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
@@ -648,9 +647,8 @@ show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
 # *Key and value are guilty:* 8 numbers are often too few for both to learn within 800 steps. Each
-# cut that separates them beats each cut that does not, with 84 to 93 % on average against 7 to 58
-# %. (After each mean, the output has its **standard error**: luck alone moves a mean about that
-# far.)
+# cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %. (After
+# each mean, the output has its **standard error**: luck alone moves a mean about that far.)
 #
 # *The other two pairs are not guilty.* Over all seven cuts, those that separate query and predict
 # do worse, and separating query and key makes hardly any difference. Now take only the four cuts
