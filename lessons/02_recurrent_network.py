@@ -55,12 +55,11 @@ np.set_printoptions(precision=4, suppress=True)
 #     it answers                C
 #
 # It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
-# into the answer. (The embeddings start with numbers between −1 and 1, ten times larger than usual,
-# so that a single symbol moves the state.) Guessing is right a quarter of the time. The network's
-# state has 32 numbers, plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new
-# network for 400 training steps. (We use Adam, a kind of gradient descent that adapts its steps,
-# and clipping, which shortens gradients that are too long.) The network *learns* the task if more
-# than nine in ten answers are right. Guess: what is the largest n at which it does?
+# into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
+# plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
+# training steps. We use Adam, a kind of gradient descent that adapts its steps, and clipping, which
+# shortens gradients that are too long. The network *learns* the task if more than nine in ten
+# answers are right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -83,8 +82,8 @@ print(f"the largest n that it learns is {near}")
 # ## Forward
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
-# input x_t (I numbers) and the previous state h_{t−1} (H numbers). (From now on vectors are rows:
-# we write x W, where lesson 01 wrote W h.)
+# input x_t (I numbers) and the previous state h_{t−1} (H numbers). From now on vectors are rows: we
+# write x W, where lesson 01 wrote W h.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -148,7 +147,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# (This is lesson 01's rule, with rows: if z = h M, then dh = dz Mᵀ. Here M is U.)
+# This is lesson 01's rule, with rows: if z = h M, then dh = dz Mᵀ. Here M is U.
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -230,9 +229,9 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Part of the
 # gradient of h_t comes directly from the loss. We call it dy_t, because h_t is also the network's
-# output, y_t. (In our example, dy_t is r_t.) The text may go on after these T steps, and then the
-# next step reads h_T, too. Let dlast be the gradient that comes back from there. (If nothing
-# follows, it is zeros.) Then go from the last step to the first:
+# output, y_t. In our example, it was r_t. The text may go on after these T steps, and then the next
+# step reads h_T, too. Let dlast be the gradient that comes back from there, or zeros if nothing
+# follows. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -410,7 +409,7 @@ for h in (0.1, 0.9):
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
-# (The gradient is multiplied by Uᵀ, which has the same gain.)
+# The gradient is multiplied by Uᵀ, which has the same gain.
 
 
 # %%
@@ -443,10 +442,10 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #
 #     factor = g · rms(1 − h²)
 #
-# It needs only U and the states of one forward pass. (The rms is over all units, time steps and
-# sequences.) Over k steps, we raise it to the power k. That is bold: it assumes that at every step,
-# the gradient points in no special direction and is spread evenly, and that the rms of the slopes
-# is the same at every step.
+# It needs only U and the states of one forward pass. The rms is over all units, time steps and
+# sequences. Over k steps, we raise the factor to the power k. That is bold: it assumes that at
+# every step, the gradient points in no special direction and is spread evenly, and that the rms of
+# the slopes is the same at every step.
 #
 # In all networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
@@ -462,8 +461,8 @@ print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
 # follow it back to the state after the first symbol.
 #
-# (You may skip the second function. It takes the arrays out of the library's model, and computes
-# the estimate from them.)
+# You may skip the second function. It takes the arrays out of the library's model, and computes the
+# estimate from them.
 
 
 # %% tags=["training"]
@@ -513,8 +512,8 @@ for n, right in zip(DISTANCES, small):
 # %% [markdown]
 # So even before training, there is a hint of where the network will fail. At n = 4, where this
 # network learns, a few thousandths of the gradient arrive (0.32⁵ is 0.003). At n = 8, where it
-# fails, less than a ten-thousandth arrives (0.32⁹ is 3e-05). (Per step, our estimate is right
-# within a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.)
+# fails, less than a ten-thousandth arrives (0.32⁹ is 3e-05). Per step, our estimate is right within
+# a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.
 #
 # ## A better start
 #
@@ -522,8 +521,8 @@ for n, right in zip(DISTANCES, small):
 # 2014): it leaves the length of every vector unchanged, so its gain is 1, and only the slopes
 # 1 − h² shrink the gradient. Guess: what is the largest n at which the network learns the task now?
 #
-# (One more thing changes: the training sequences. Drawing an orthogonal U uses up more random
-# numbers, so the same generator then draws other sequences.)
+# One more thing changes: the training sequences. Drawing an orthogonal U uses up more random
+# numbers, so the same generator then draws other sequences.
 
 # %% tags=["training"]
 orthogonal = []
@@ -551,9 +550,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
 # At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
-# share. (An orthogonal U leaves *every* length unchanged, so only the factor of the tanh is an
-# estimate.) Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17
-# of 20 networks learn the task with U orthogonal, and only one does with U small.
+# share: an orthogonal U leaves *every* length unchanged, so only the factor of the tanh is an
+# estimate. Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17 of
+# 20 networks learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
 # At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
@@ -568,12 +567,11 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # ## Can it learn from a vanished gradient?
 #
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
-# failed at n = 8, with U small. We train it again from the same start, now for longer. (The
-# sequences are new, so its answers differ slightly from those in the first table.) After every 200
-# training steps, we measure the factor per step back (the geometric mean over the path), the share
-# that arrives, and the right answers. A random guess among the four symbols is right a quarter of
-# the time. (The network starts below that, because at first it may also name other symbols, which
-# are never right.) Guess: what will the share do?
+# failed at n = 8, with U small. We train it again from the same start, now for longer and on new
+# sequences. After every 200 training steps, we measure the factor per step back (the geometric mean
+# over the path), the share that arrives, and the right answers. At first the network may also
+# answer with noise, so it starts below the quarter of a random guess. Guess: what will the share
+# do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -585,30 +583,28 @@ watch_recall(share_at_first, gain)
 # differ.)
 #
 # Our estimate misses most of the jump: the measured factor rises to 0.66, and the estimate only to
-# 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. (Training
-# has moved many states close to −1 or 1, where the tanh is flat: the units *saturate*.) But Uᵀ
+# 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. Training
+# has moved many states close to −1 or 1, where the tanh is flat: the units *saturate*. But Uᵀ
 # multiplies the length of this gradient by 1.97, although g is 1.16. That the gradient points in no
-# special direction was our bold assumption, and here it breaks. (Question 6 finds out what the
-# estimate misses before the jump.)
+# special direction was our bold assumption, and here it breaks.
 #
 # Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
-# before. (These are the first five seeds that fail after 400 training steps. The code is in answer
-# 6.)
+# before: the first five seeds that fail after 400 training steps.
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# (The dashed line is guessing. We stop soon after a network has learnt the task. In the lower
-# panel, the curves differ in width, so that you can see those that coincide.)
+# The dashed line is guessing. A curve ends soon after its network has learnt the task. In the lower
+# panel, the curves differ in width, so that you can see those that coincide.
 #
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
 # to tell some of the four symbols apart. In four of the five, share and answers jump within the
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
-# steps (answer 6). In all five networks, the share rises first, while the answers are still
-# guesses. But a larger share is not enough: it is also larger for a moment after 20 training steps,
-# and nothing follows. What else does it take? Adam has a part in it (question 8), but we do not
-# know the rest.
+# steps (the code and a table are in answer 6). In all five networks, the share rises first, while
+# the answers are still guesses. But a larger share is not enough: it is also larger for a moment
+# after 20 training steps, and nothing follows. What else does it take? Adam has a part in it
+# (question 8), but we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
@@ -643,8 +639,8 @@ show(plotting.diagram(boxes, arrows, title="The state crosses the border, but th
                                            "(dashed) does not"), "02_truncated")
 
 # %% [markdown]
-# (The two colours are the two windows. `full` has the results of one pass over all six steps, from
-# the section "Check".)
+# The two colours are the two windows. In the code, `full` has the results of one pass over all six
+# steps, from the section "Check".
 
 # %%
 nothing = np.zeros((3, 5))                      # no gradient enters the first window
@@ -677,9 +673,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
-# in windows of 50. The loss is the mean over all letters (`average="token"`). Clipping and Adam
-# keep the steps of training at a good length. (Clipping is explained below, and Adam in question
-# 7.)
+# in windows of 50. The loss is the mean over all letters (`average="token"`). Clipping (explained
+# below) and Adam (question 7) keep the steps of training at a good length.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -844,9 +839,9 @@ show(ax, "02_gradient_flow")
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # *explode*, and yet the gradient of the trained model vanishes. Its units are more saturated,
-# because they receive larger sums a. (Compare the rms of a and of 1 − h².) As with one unit, U
-# alone does not settle whether the gradient vanishes: the states matter, too. (The factor is 0.67
-# here, not 0.34, because not all units are saturated.)
+# because they receive larger sums a. Compare the rms of a and of 1 − h². As with one unit, U alone
+# does not settle whether the gradient vanishes: the states matter, too. The factor is 0.67 here,
+# not 0.34, because not all units are saturated.
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
 # back 50 letters, but long before that, almost nothing of it is left.

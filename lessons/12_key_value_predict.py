@@ -58,7 +58,7 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | first | second | third |
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
-# shows the model with three parts. (It leaves out v_t and p_i, which this step does not use.) The
+# shows the model with three parts. It leaves out v_t and p_i, which this step does not use. The
 # equations are lesson 11's *combined*, with three changes: each role reads only its part, there is
 # no bias, and the vector of the score is called w, because v is now a value.
 
@@ -173,10 +173,10 @@ assert letters[alpha.argmax()] == "u"
 
 # %% [markdown]
 # The largest weight is on *u*, the letter after the first *d*. The smallest is on *s*: its sum is
-# −1 + 1 = 0, where both units are low. (The scores are twice the totals that we printed, because w
-# = (2, 2).) The states of *d* and *g* have the sum 1. The state of *u* was *found* by its key,
-# which says "before me was d". What was *fetched* is mostly its value, which says "I am u". So c
-# says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
+# −1 + 1 = 0, where both units are low. The scores are twice the totals that we printed, because w =
+# (2, 2). The states of *d* and *g* have the sum 1. The state of *u* was *found* by its key, which
+# says "before me was d". What was *fetched* is mostly its value, which says "I am u". So c says: u
+# with 0.65, s with 0.05, and *d* or *g* with 0.30.
 #
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
@@ -274,8 +274,8 @@ print("all four equal their central differences")
 #            + da_i W_xᵀ         predict: at step i, it predicts
 #
 # The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
-# two: query and key still share a part. (A fifth term comes from the LSTM, which reads h_i at the
-# next step. It reads all parts.)
+# two: query and key still share a part. A fifth term comes from the LSTM, which reads h_i at the
+# next step. It reads all parts.
 #
 # ## All words at once
 #
@@ -581,10 +581,10 @@ title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, most, title), "12_conflict")
 
 # %% [markdown]
-# In the vector of 8, only the cosine of query and predict is far below 0. (Key and value come next,
-# with −0.03 to −0.09. Value and predict agree a little.) In the vector of 16, query and predict
-# disagree, too, but hardly at all after step 500. Is that because the vector is longer? Or
-# because by step 500 it has nearly solved the task, with over 90 % against 7 to 10 % at step 300?
+# In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
+# with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
+# disagree, too, but hardly at all after step 500. Is that because the vector is longer? Or because
+# by step 500 it has nearly solved the task, with over 90 % against 7 to 10 % at step 300?
 #
 # (Why do query and predict disagree, of all pairs? We do not know, but answer 4 has a clue.)
 #
@@ -600,8 +600,8 @@ show(draw_cosines(seen, most, title), "12_conflict")
 # | key and value | the example: the key needs *before*, the value *now* |
 # | query and key | the example: the query needs *now*, the key *before* |
 #
-# To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Where a cut separates
-# query and key, a state no longer asks with its key.) In the figure, each row is a cut and each
+# To find out, we cut a state of 16 into two parts of 8, in all seven ways. Where a cut separates
+# query and key, a state no longer asks with its key. In the figure, each row is a cut and each
 # column a pair of suspects. A dot means that the cut separates the pair. If a pair is the reason
 # why one vector of 8 does badly, then the four cuts with a dot in its column should do best. Guess:
 # which pair is guilty? And which cut will be the best?
@@ -631,8 +631,8 @@ for name in ("q k v | p", "k v p | q", "q v p | k",
     answers_of(name, partial(cut, name))
 
 # %% [markdown]
-# With some of the cuts, the three seeds differ widely, so forty seeds must decide. (Recorded
-# before; the code is in answer 3.)
+# With some of the cuts, the three seeds differ widely, so forty seeds must decide. We recorded them
+# before (code: answer 3).
 #
 # The next figure also answers the other question: did the parts help because they separate the
 # roles, or because they make the state longer? For this, it has three rows without a cut. One
@@ -668,26 +668,20 @@ show(draw_recorded(), "12_all_cuts")
 #
 # Length alone is enough. On average, one vector of 16 beats every cut into two parts of 8, although
 # both are equally long. One vector of 13 also beats every cut, with fewer parameters, and no seed
-# of it is below 70 %. Separation helps only once a state has been cut. (A cut can be as good as the
+# of it is below 70 %. Separation helps only once a state has been cut. A cut can be as good as the
 # vector of 13, but not reliably: `q v | k p` equals or beats it with 23 of the 40 seeds, and stays
-# below 70 % with seven.) So, on this task and after 800 steps:
+# below 70 % with seven. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value, and
-#    after 800 steps it is ahead of the best cut. (Question 6 has a clue how.) So if you cut a
-#    state, compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (With parts of 13,
-#    sharing is harmless in two of the three cuts, but not in `q k v | p`: question 4.)
+#    after 800 steps it is ahead of the best cut. Question 6 has a clue how. So if you cut a state,
+#    compare it with an uncut vector that has as many parameters.
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. With parts of 13,
+#    sharing is harmless in two of the three cuts, but not in `q k v | p` (question 4).
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
-# Two things remain puzzles:
-#
-# - The example used one argument against both pairs, query · key and key · value: a shared part
-#   must hold both letters. Why is only one of them guilty? We do not know.
-# - The cut `q k v | p` answers no more than the tanh layer, so its attention has learnt nothing
-#   useful. Why? Perhaps, when query, key and value share 8 numbers, they need predict's gradient to
-#   get started. An experiment fits this (question 4): if we take predict away from one vector of 8,
-#   it does worse with nine of ten seeds. (But that removes all of predict, not only its gradient.)
-#   If the others do need the gradient of predict, the cosines accused a helper.
+# One thing remains a puzzle. The example used one argument against both pairs, query · key and
+# key · value: a shared part must hold both letters. Why is only one of them guilty? We do not know.
+# (Question 4 follows another: why does `q k v | p` answer no more than the tanh layer?)
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
 # what they can learn. With four times as many steps, one vector of 8 answers nearly everything
@@ -760,7 +754,7 @@ print("the 4-gram: outputs and gradients equal the library's")
 # the LSTM alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a
 # linear layer, y = h W_x. Each has 7 million parameters. The word vectors and the output layer hold
 # nearly all of them. Word vectors and y are only as wide as *one* part, about 100 numbers, even if
-# the state has three parts. (The column *state* gives the length of each state.)
+# the state has three parts. The column *state* gives the length of each state.
 #
 # Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
 # three parts?
@@ -773,17 +767,17 @@ show(draw_wikitext(), "12_wikitext")
 # Here the LSTM alone wins on average, and it beats every attention model with every seed. In the
 # paper, it loses to all of them. One suspect is the tanh, in which all attention models end.
 # Compared with the LSTM alone, a tanh layer on top of it costs 21 to 35 points of perplexity, and a
-# linear layer only 3 to 11. (In lesson 11's recorded runs, on other texts and with other settings,
-# the tanh layer was up to 3 points better than the LSTM.) But the tanh is not the whole story. The
+# linear layer only 3 to 11. In lesson 11's recorded runs, on other texts and with other settings,
+# the tanh layer was up to 3 points better than the LSTM. But the tanh is not the whole story. The
 # paper's models also end in a tanh. So does the 4-gram, yet with two of the three seeds it is close
 # to the LSTM.
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
-# (Their state is longer, too: 291 numbers instead of 103.) But the 4-gram, which has no attention,
-# is about as good, and both lose to the LSTM alone on average. (One model's three seeds lie 11 to
-# 30 points apart, so a few points between means say little.) So here three parts beat their
-# control, the tanh layer, but not the LSTM alone. The paper's text and models were larger, so this
-# does not refute it.
+# Their state is longer, too: 291 numbers instead of 103. But the 4-gram, which has no attention, is
+# about as good, and both lose to the LSTM alone on average. One model's three seeds lie 11 to 30
+# points apart, so a few points between means say little. So here three parts beat their control,
+# the tanh layer, but not the LSTM alone. The paper's text and models were larger, so this does not
+# refute it.
 
 # %% [markdown]
 # ## What others call it

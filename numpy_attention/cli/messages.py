@@ -24,7 +24,7 @@ ADVICE = {
     "allow more seconds": "allow more with --seconds",
     "reduce `words`": "reduce --words",
     "reduce `past` or `following`": "reduce --past or --next",
-    "read with `columns`": "read with --columns",
+    "pass `columns`": "use --columns",
     "punctuation with tokenize": "punctuation with --tokenize",
     "pieces with subwords": "pieces with --subwords 4000",
     "pieces with characters": "characters with --characters",

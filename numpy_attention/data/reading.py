@@ -100,17 +100,18 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     return [Pair(*row) for row in kept]
 
 
-def columns_of(path: str | Path, lines: list[str], column: int | None) -> list[str]:
+def columns_of(path: str | Path, lines: list[str], column: int | None,
+               advice: str = "pass `columns` to say which to read, or ") -> list[str]:
     """Return one column of tab-separated lines, or the lines themselves if `column` is None.
 
-    column: its number, from 1. path: for messages. Raises ValueError if a line has too few columns,
-    or if nearly every line has several columns but `column` is None.
+    column: its number, from 1. path, advice: for messages. Raises ValueError if a line has too few
+    columns, or if nearly every line has several columns but `column` is None.
     """
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
         if tabs and sum(map(bool, tabs)) >= TABBED * len(tabs):
-            raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; say which column "
-                             "to read with `columns`, or extract one first: cut -f1 FILE > NEW")
+            raise ValueError(f"{path} has {max(tabs) + 1} tab-separated columns; {advice}extract "
+                             "one first: cut -f1 FILE > NEW")
         return lines
     check_whole("a column", column, 1)
     rows = [line.split("\t") for line in lines]
@@ -152,7 +153,7 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
     text that is not UTF-8.
     """
     check_flags(blank_lines=blank_lines)
-    lines = columns_of(path, sentence_lines(path), None)
+    lines = columns_of(path, sentence_lines(path), None, advice="")
     sentences = [list(_cut(line, tokens)) for line in lines]
     if not any(sentences):
         raise ValueError(f"{path} contains no text; it needs one sentence per line")

@@ -158,10 +158,14 @@ def test_columns_of_one_file_and_skipped_blank_lines(tmp_path):
     path = write(tmp_path / "a.tsv", "7\tthe cat\tel gato\tCC0\r\n8\ta dog\t\tCC0\n9\tno\tno\n")
     pairs = read_pairs(path, path, columns=(2, 3), skip_blank=True)
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
-    with pytest.raises(ValueError, match=r"line 2: the target is empty; .* \(1 of 3\)$"):
-        read_pairs(path, path, columns=(2, 3))
-    with pytest.raises(ValueError, match=r"a.tsv, line 3 has 3 columns; expected at least 4"):
-        read_pairs(path, path, columns=(4, 1))
+    extract = "extract one first: cut -f1 FILE > NEW$"
+    for read, message in (
+            (lambda: read_pairs(path, path, columns=(2, 3)), r"target is empty; .* \(1 of 3\)$"),
+            (lambda: read_pairs(path, path, columns=(4, 1)), "line 3 has 3 columns; .* least 4"),
+            (lambda: read_pairs(path, path), f"4 tab-.* pass `columns` to .* read, or {extract}"),
+            (lambda: read_text(path), f"a.tsv has 4 tab-separated columns; {extract}")):
+        with pytest.raises(ValueError, match=message):
+            read()
     # the same file twice, without columns, is a copy task
     copied = write(tmp_path / "b.txt", "a b\nc\n")
     assert all(pair.source == pair.target for pair in read_pairs(copied, copied))

@@ -153,8 +153,8 @@ def world() -> SingleProcess:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        raise ImportError(f"training on several ranks requires mpi4py, which is not installed "
-                          f'({error}); install it with pip install -e ".[cluster]"') from None
+        raise ImportError("training on several ranks requires mpi4py, which cannot be imported "
+                          f'({error}); pip install "numpy_attention[cluster]"') from None
     return Ranks(MPI.COMM_WORLD, MPI.IN_PLACE)
 
 
