@@ -825,8 +825,8 @@ for text, recorded in LONGER.items():
 # The LSTM of 2 × 650 units reaches 77.17, close to the 75.96 that Salton et al. quote for it. That
 # is more than thirty points better than the small LSTM, but it took five times as many parameters,
 # dropout, more epochs, and a state that is carried from sentence to sentence. Within each of the
-# other sets, the perplexities differ by less than four points. So in these runs, the size and the
-# training of a model mattered far more than its attention.
+# other sets, the perplexities differ by less than four points. So in these runs, size, training and
+# the carried state together mattered far more than attention.
 #
 # ## One more silent fault
 #

@@ -776,8 +776,8 @@ show(draw_wikitext(), "12_wikitext")
 # Their state is longer, too: 291 numbers instead of 103. But the 4-gram, which has no attention, is
 # about as good, and both lose to the LSTM alone on average. One model's three seeds lie 11 to 30
 # points apart, so a few points between means say little. So here three parts beat their control,
-# the tanh layer, but not the LSTM alone. The paper's text and models were larger, so this does not
-# refute it.
+# the tanh layer, but neither the linear layer, which has no past, nor the LSTM alone. The paper's
+# text and models were larger, so this says nothing about that size.
 
 # %% [markdown]
 # ## What others call it

@@ -142,12 +142,9 @@ def test_tokens_of_a_line_are_checked(tmp_path):
     path = write(tmp_path / "a.txt", "a b\n")
     with pytest.raises(TypeError, match="^tokens is 7, of type int; expected a function"):
         read_pairs(path, path, 7)
-    reads = (
-        lambda: read_text(path, len),
-        lambda: read_pairs(path, path, str.upper),
-        lambda: read_tab_pairs(tabbed, str.split, str.upper),
-    )
-    for read in reads:
+    for read in (lambda: read_text(path, len),
+                 lambda: read_pairs(path, path, str.upper),
+                 lambda: read_tab_pairs(tabbed, str.split, str.upper)):
         with pytest.raises(TypeError, match="^the return value of `tokens` "):
             read()
     with pytest.raises(TypeError, match="^blank_lines is 1, of type int; expected True or False$"):
@@ -158,12 +155,11 @@ def test_columns_of_one_file_and_skipped_blank_lines(tmp_path):
     path = write(tmp_path / "a.tsv", "7\tthe cat\tel gato\tCC0\r\n8\ta dog\t\tCC0\n9\tno\tno\n")
     pairs = read_pairs(path, path, columns=(2, 3), skip_blank=True)
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
-    extract = "extract one first: cut -f1 FILE > NEW$"
     for read, message in (
             (lambda: read_pairs(path, path, columns=(2, 3)), r"target is empty; .* \(1 of 3\)$"),
             (lambda: read_pairs(path, path, columns=(4, 1)), "line 3 has 3 columns; .* least 4"),
-            (lambda: read_pairs(path, path), f"4 tab-.* pass `columns` to .* read, or {extract}"),
-            (lambda: read_text(path), f"a.tsv has 4 tab-separated columns; {extract}")):
+            (lambda: read_pairs(path, path), "4 tab-.* pass `columns` to .* read, or extract one"),
+            (lambda: read_text(path), "a.tsv has 4 tab-separated columns; extract one first")):
         with pytest.raises(ValueError, match=message):
             read()
     # the same file twice, without columns, is a copy task
