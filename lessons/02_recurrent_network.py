@@ -2,7 +2,7 @@
 # # Lesson 02: the recurrent network
 #
 # **You will be able to** derive back-propagation through time, and predict before any training how
-# much of a gradient arrives k steps back.
+# much of a gradient arrives d steps back.
 #
 # **Needs:** lesson 01. **Time:** 50 minutes to read, about 15 of them for the optional part B;
 # about a minute to run.
@@ -83,7 +83,8 @@ print(f"the largest n that it learns is {near}")
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
 # input x_t (I numbers) and the previous state h_{t−1} (H numbers). From now on vectors are rows: we
-# write x W, where lesson 01 wrote W h.
+# write x W, where lesson 01 wrote W h. Lesson 01's h, the embedding, is x here, and h is now the
+# state.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -152,9 +153,10 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
-# We measure these gradients as in lesson 01, by nudging an array and computing the loss again.
-# Nudging our array a_1 would change nothing: the loss computes a_1 again from x_1, h_0, W, U and b.
-# So the function `loss` takes the nudge as an argument, and adds it to a_1, h_1 or a_2.
+# We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
+# we cannot simply nudge the array a_1. The loss computes a_1 again from x_1, h_0, W, U and b, so
+# the nudge would be lost. So the function `loss` takes the nudge as an argument, and adds it to
+# a_1, h_1 or a_2.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -371,7 +373,7 @@ assert "grads.U += after[t].T @ da" in str(report)
 # Back to the network that failed. Its mistake shows at the question mark, but it could have been
 # prevented n + 1 steps before, when the network read the symbol. How much of the gradient travels
 # that far? The *share* that is left after d steps is the length of the gradient at h_{T−d}, divided
-# by its length at h_T.
+# by its length at h_T, the state at the question mark.
 #
 # Begin with a pencil, and with a network of one unit. Its U is a single number u, and each step
 # back multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20
@@ -388,11 +390,11 @@ for h in (0.1, 0.9):
 #
 # For H units, the factor becomes a matrix, the **Jacobian** of the step: the derivatives of all
 # numbers of h_t with respect to all numbers of h_{t−1}. It combines the two operations that we
-# found above. Only the last step has a loss here, so nothing is added on the way. Going back k
-# steps multiplies k of these matrices:
+# found above. In the recall task, only the last step has a loss, so nothing is added on the way.
+# Going back d steps multiplies d of these matrices:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
-#     dh_{T−k} = dh_T J_T J_{T−1} … J_{T−k+1}
+#     dh_{T−d} = dh_T J_T J_{T−1} … J_{T−d+1}
 #
 # (diag(s) is a matrix with s on its diagonal, and zeros elsewhere.) Such a product, too, usually
 # shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). Can we say how fast,
@@ -404,7 +406,7 @@ for h in (0.1, 0.9):
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
 # over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for each
 # pair i ≠ k. The cross terms average to 0, because whatever v_k is, v_i is as often negative as
-# positive. Each v_i² averages to 1 / H, because the H squares of v add up to 1:
+# positive. The H squares v_1² … v_H² add up to 1, and none is special, so each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -443,11 +445,11 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
-# sequences. Over k steps, we raise the factor to the power k. That is bold: it assumes that at
+# sequences. Over d steps, we raise the factor to the power d. That is bold: it assumes that at
 # every step, the gradient points in no special direction and is spread evenly, and that the rms of
 # the slopes is the same at every step.
 #
-# In all networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
+# In the networks of this lesson so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
 # For such a U, g is 0.32. With a pencil: what share of the gradient is left after the n + 1 steps
 # back to the symbol, for n = 4 and for n = 8?
@@ -461,8 +463,8 @@ print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
 # follow it back to the state after the first symbol.
 #
-# You may skip the second function. It takes the arrays out of the library's model, and computes the
-# estimate from them.
+# You may skip the second function. It takes the arrays out of the library's model, and returns the
+# estimated and the measured share.
 
 
 # %% tags=["training"]
@@ -520,9 +522,6 @@ for n, right in zip(DISTANCES, small):
 # If a small gain is the cause, a larger one should help. Now U starts *orthogonal* (Saxe et al.
 # 2014): it leaves the length of every vector unchanged, so its gain is 1, and only the slopes
 # 1 − h² shrink the gradient. Guess: what is the largest n at which the network learns the task now?
-#
-# One more thing changes: the training sequences. Drawing an orthogonal U uses up more random
-# numbers, so the same generator then draws other sequences.
 
 # %% tags=["training"]
 orthogonal = []
@@ -551,45 +550,48 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # %% [markdown]
 # At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
 # share: an orthogonal U leaves *every* length unchanged, so only the factor of the tanh is an
-# estimate. Is one network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17 of
-# 20 networks learn the task with U orthogonal, and only one does with U small.
+# estimate. The training sequences differ, too, because drawing an orthogonal U uses up random
+# numbers. So is one network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17
+# of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
 # At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
 # share of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
 # orthogonal). Longer tasks may be harder for other reasons.
 #
-# Even at the same n, the gradient need not be the only reason why more networks learn. The product
-# of the matrices J_t works in both directions. Backward, it carries the gradient. Forward, it
-# carries the symbol: a different first symbol changes h_1, and the product decides roughly how much
-# of this change is left in h_T. So a start that preserves the gradient also preserves the symbol.
+# Even at the same n, the gradient may not be the only reason why an orthogonal start helps. The
+# product of the matrices J_t works in both directions. Backward, it carries the gradient. Forward,
+# it carries the symbol: a different first symbol changes h_1, and the product decides roughly how
+# much of this change is left in h_T. So a start that preserves the gradient also preserves the
+# symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer and on new
 # sequences. After every 200 training steps, we measure the factor per step back (the geometric mean
-# over the path), the share that arrives, and the right answers. At first the network may also
-# answer with noise, so it starts below the quarter of a random guess. Guess: what will the share
-# do?
+# over the path), the share that arrives, and the right answers. Before training, the network may
+# even answer with one of the noise symbols, so it can be right less often than that. Guess: what
+# will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# It wakes up, in three phases. Until training step 800, the share sinks even further. From 800 to
-# 1,000, it grows twentyfold, nearly back to where it began, while the answers are still guesses.
-# And by 1,200, share and answers have jumped together. (On another processor, the numbers may
-# differ.)
+# Measured every 200 steps, it wakes up in three phases. Until training step 800, the share sinks,
+# although g grows from 0.32 to 0.52 within 200 steps. The reason is in the next column: rms(1 − h²)
+# falls to 0.53, because training moves many states close to −1 or 1, where the tanh is flat. The
+# units *saturate*. From 800 to 1,000, the share grows twentyfold, nearly back to where it began,
+# while the answers are still guesses. And by 1,200, share and answers have jumped together. (On
+# another processor, the numbers may differ.)
 #
 # Our estimate misses most of the jump: the measured factor rises to 0.66, and the estimate only to
-# 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. Training
-# has moved many states close to −1 or 1, where the tanh is flat: the units *saturate*. But Uᵀ
-# multiplies the length of this gradient by 1.97, although g is 1.16. That the gradient points in no
-# special direction was our bold assumption, and here it breaks.
+# 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ
+# multiplies the length of this gradient by 1.97, although g is 1.16. We boldly assumed that the
+# gradient points in no special direction. Here this assumption breaks.
 #
-# Do other networks wake up, too? The figure shows this network (seed 8) and four others, recorded
-# before: the first five seeds that fail after 400 training steps.
+# Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
+# of four others. They are the first five seeds that fail in 400 training steps.
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -602,15 +604,16 @@ show(draw_wait(), "02_wait")
 # to tell some of the four symbols apart. In four of the five, share and answers jump within the
 # same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
 # steps (the code and a table are in answer 6). In all five networks, the share rises first, while
-# the answers are still guesses. But a larger share is not enough: it is also larger for a moment
-# after 20 training steps, and nothing follows. What else does it take? Adam has a part in it
-# (question 8), but we do not know the rest.
+# the answers are still guesses. But a larger share is not enough. After the first 20 training
+# steps, which our table jumps over, the share is also above its first value, and no answer
+# improves. Soon it has sunk again. What else does it take? Adam has a part in it (question 8), but
+# we do not know the rest.
 #
 # How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
 # 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
-# Before training, g · rms(1 − h²) per step says how much of the gradient arrives. Lesson 03 builds
-# a path on which the gradient hardly shrinks, and lets the network choose when to write into its
-# state. There, with a good start, all twenty networks learn n = 32 in 400 training steps.
+# Before training, g · rms(1 − h²) per step says roughly how much of the gradient arrives. Lesson 03
+# builds a path on which the gradient hardly shrinks, and lets the network choose when to write into
+# its state. There, with a good start, all twenty networks learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -773,14 +776,14 @@ show(draw_letters(verse, share[:28][::-1]), "02_letters")
 assert verse.endswith("flowing with mi") and share[12] < 0.1
 
 # %% [markdown]
-# From such a prediction, a model learns how to read "with mi", and hardly anything about how to
-# read "land". On average over the hundred stretches, less than a thousandth of the gradient is left
-# after 20 letters: it vanishes.
+# Such a prediction teaches the model what to keep of "with mi", and hardly anything about what to
+# keep of "land". On average over the hundred stretches, less than a thousandth of the gradient is
+# left after 20 letters: it vanishes.
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
-# indeed, many units are nearly *saturated*: their states are close to −1 or 1, where the tanh is
-# flat and the slope 1 − h² is small. Remember the pencil: with u = 1.8 and h = 0.9, the factor was
-# 0.34.
+# indeed, as the line above says, most numbers in the states are above 0.9 or below −0.9: many units
+# are nearly *saturated*, and the slope 1 − h² is small. Remember the pencil: with u = 1.8 and h =
+# 0.9, the factor was 0.34.
 #
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the

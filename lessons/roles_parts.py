@@ -322,25 +322,27 @@ def _draw_parts(ax, row, parts):
     return start
 
 
-def draw_cosines(seen, accused, title):
-    """Plot the cosines of pairs of roles, the accused in colour; → Figure.
+def draw_cosines(seen, coloured, title):
+    """Plot the cosines of pairs of roles, some pairs in colour; → Figure.
 
     seen: {name: [what `train_pairs` returns, for each seed]}, look returns ({pair: cosine}, …).
     """
     figure, axes = plt.subplots(1, len(seen), figsize=(10.5, 4.2), layout="constrained",
                                 sharey=True)
     figure.suptitle(title)
+    colours = dict(zip(coloured, (plotting.COLOURS[k] for k in (1, 0, 2))))
     for ax, (name, runs) in zip(axes, seen.items()):
-        others = [pair for pair in runs[0][0][1][0] if pair != accused]
-        for pair in (*others, accused):                             # the accused on top
+        others = [pair for pair in runs[0][0][1][0] if pair not in coloured]
+        for pair in (*others, *coloured):                           # the coloured ones on top
             for run in runs:
                 ax.plot([step for step, _ in run], [cosines[pair] for _, (cosines, _) in run],
-                        color=plotting.COLOURS[1] if pair == accused else "0.75")
+                        color=colours.get(pair, "0.8"))
         ax.grid(alpha=0.3)
         ax.set(title=name, ylim=(-0.5, 0.5), xlabel="training steps; one line per seed")
     axes[0].set_ylabel("mean cosine of two roles' gradients")
-    axes[0].plot([], color=plotting.COLOURS[1], label=" · ".join(accused))
-    axes[0].plot([], color="0.75", label="the other pairs")
+    for pair, colour in colours.items():
+        axes[0].plot([], color=colour, label=" · ".join(pair))
+    axes[0].plot([], color="0.8", label="the other pairs")
     axes[0].legend(loc="upper right")
     return figure
 

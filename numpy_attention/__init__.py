@@ -86,6 +86,8 @@ _PUBLIC = {
     "AttentiveLanguageModel": "models.attentive_language_model",
     # text, training and use
     "load_corpus": "data.datasets.corpora",
+    "Pair": "data.pairs",
+    "Text": "data.running_text",
     "Vocabulary": "data.vocabulary",
     "Trainer": "training.trainer",
     "SGD": "training.optimizers",

@@ -34,8 +34,8 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     contains; half of the others lie below it, and half above. To compare two models on one text,
     pass the differences of their totals, which makes the bootstrap paired (Koehn 2004).
 
-    Raises ValueError if there are no units or all counts are 0, and TypeError if rng is not a
-    Generator.
+    Raises ValueError if totals and counts differ in length or the sum of counts is not positive,
+    and TypeError if rng is not a Generator.
     """
     totals = as_numbers("totals", totals)
     counts = as_numbers("counts", counts)

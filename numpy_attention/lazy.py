@@ -1,7 +1,7 @@
 """Public names of a package, which are imported when they are first used (PEP 562)."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -17,19 +17,22 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
 
     def get(name: str) -> Any:
         if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{nearest(name)}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}"
+                                 f"{nearest(name, modules if name[0] != '_' else ())}")
         module, _, attribute = modules[name].partition(":")
         found = getattr(import_module(f"{package}.{module}"), attribute or name)
         namespace[name] = found
         return found
 
-    def nearest(name: str) -> str:
-        from difflib import get_close_matches
-        known = {one.lower(): one for one in modules if name[0] != "_"}     # none for __x__
-        found = [known[one] for one in get_close_matches(name.lower(), known)]
-        return f"; did you mean {' or '.join(found)}?" if found else ""
-
     def listed() -> list[str]:
         return sorted({*namespace, *modules})
 
     return get, listed
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean X?" for the known names most like `name`, or "" if none is."""
+    from difflib import get_close_matches
+    names = {one.lower(): one for one in known}
+    found = [names[one] for one in get_close_matches(name.lower(), names)]
+    return f"; did you mean {' or '.join(found)}?" if found else ""

@@ -17,7 +17,7 @@ import numpy as np
 from sacrebleu.metrics import BLEU, CHRF
 
 from numpy_attention.bootstrap import DRAWS, ends
-from numpy_attention.data.pairs import Pair, as_set, check_links, check_pairs
+from numpy_attention.data.pairs import Pair, as_pairs, as_set, check_links
 from numpy_attention.module import Array
 from numpy_attention.validation.arguments import (
     as_list,
@@ -289,9 +289,7 @@ def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]
 
 def _pairs(pairs: Iterable[Pair]) -> list[Pair]:
     """Return the pairs as a list. Raises TypeError if an entry is not a Pair."""
-    pairs = as_list("pairs", pairs, "Pairs")
-    check_pairs(pairs)
-    return pairs
+    return as_pairs(as_list("pairs", pairs, "Pairs"))
 
 
 def _share_of_sure_links(positions: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> float:

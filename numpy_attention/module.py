@@ -59,7 +59,10 @@ class Module:
                 yield from part._visits(part_name)
 
     def named_parameters(self):
-        """Yield (dotted name, array) once for every parameter, in the order of the flat vector."""
+        """Yield (dotted name, array) once for every parameter, in the order of the flat vector.
+
+        Raises ValueError if two fields hold the same array.
+        """
         owners = {}
         for name, module in self.modules():
             for field in fields(module):
@@ -93,7 +96,7 @@ class Module:
 
     @property
     def dtype(self):
-        """The dtype of all parameters. Raises ValueError if their dtypes differ."""
+        """The common dtype of the parameters. Raises ValueError if there is none."""
         dtypes = {array.dtype: name for name, array in self.named_parameters()}
         if len(dtypes) != 1:
             given = " and ".join(f"{name} has dtype {dtype}" for dtype, name in dtypes.items())
@@ -159,6 +162,11 @@ class Module:
                                    "another model; use that vector, or a copy() of the module")
 
     def __setattr__(self, name, value):
+        if isinstance(getattr(type(self), name, None), property):
+            if value is not getattr(self, name):            # it is the same after `vector -= …`
+                raise AttributeError(f"{type(self).__name__}.{name} cannot be replaced; to change "
+                                     "the parameters, write into the array: model.vector[...] = …")
+            return
         current = self.__dict__.get(name)
         if value is current or not self.__dict__.get("_packed"):
             self.__dict__[name] = value
@@ -205,10 +213,7 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """Return the fields without the vector, as the state for pickle and copy.deepcopy.
-
-        A copied vector would be useless, because the copied fields would not be views of it.
-        """
+        """Return the fields for a copy, without `vector`: they would not be views of its copy."""
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_vector", "_packed")}
 

@@ -65,8 +65,8 @@ def fixed_weights():
 def divided_rows(shares, group=None):
     """Context manager in which `few_rows` lays out weights for one share of a batch.
 
-    shares: the number of shares. group: the ProcessGroup that computes them, one per process, or
-    None. Products do not depend on `group` if every W holds the same numbers in all processes.
+    shares: the number of shares. group: the ProcessGroup in which each process computes one share,
+    or None. Products do not depend on `group` if every W holds the same numbers in all processes.
     """
     token = _division.set((shares, group))
     try:

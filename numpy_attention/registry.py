@@ -144,7 +144,7 @@ def accepted_kwargs(create, **offered):
 
 
 def build(kind, rng, **offered):
-    """Return kind.create(rng, …), called with those offered arguments that it has as parameters."""
+    """Return kind.create(rng, …), with those offered arguments that `create` has as parameters."""
     built = kind.create(rng, **accepted_kwargs(kind.create, **offered))
     if "dtype" in offered:
         from numpy_attention.validation.results import check_created  # as above

@@ -36,6 +36,14 @@ def test_readme_and_docstring_show_the_same_example():
     assert len(example.splitlines()) <= 10
 
 
+def test_layer_composed_by_hand_in_the_docs():
+    docs = Path(__file__).parents[1] / "docs" / "custom_mechanisms.md"
+    example, = (code for code in docs.read_text(encoding="utf-8").split("```")
+                if "memory.gradient()" in code)
+    exec(example.removeprefix("python"), names := {})
+    assert names["dquery"].any() and names["dvalues"].any() and names["grads"].W_a.any()
+
+
 def test_importing_the_package_loads_nothing_heavy():
     code = "import sys, numpy_attention; print({'numpy', 'numba', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -84,6 +92,34 @@ def test_load_corpus_returns_pairs_or_text():
     assert na.load_corpus("bible-en", "valid")[0][0]
     with pytest.raises(ValueError, match="is unknown; choose one of"):
         na.load_corpus("bible")
+
+
+def test_runs_accept_tuples_of_sentences():
+    pairs = [(["a", "b"], ["x"]), (("b",), ("x", "y"))] * 4
+    same = [na.Pair(*pair) for pair in pairs]
+    training = na.TranslatorTraining(epochs=1)
+    run = na.Translator.create(pairs, "luong", {"hidden": 4, "embedding": 4}, training)
+    run.fit(pairs, pairs, threads=1, progress=False)
+    for result in (run.measure, run.evaluate_without_unk, run.sentences):
+        assert result(pairs) == result(same)
+    assert len(run.attend(pairs)) == len(run.translate([pair[0] for pair in pairs])) == 8
+    for wrong in ((["a"],), [["a"], ["b"]]):
+        with pytest.raises(TypeError, match=r"^pairs\[1\] .* a Pair: numpy_attention.Pair\(source"):
+            run.measure([pairs[0], wrong])
+
+
+@pytest.mark.parametrize("text, same", [
+    ([["a", "b"], ["b"]] * 4, na.Text([[["a", "b"], ["b"]] * 4])),
+    (["a", "b", " "] * 4, na.Text([[["a", "b", " "] * 4]], "characters"))])
+def test_runs_accept_lists_of_sentences_or_characters(text, same):
+    training = na.LanguageModelTraining(epochs=1, batch_size=2, steps=2)
+    run = na.LanguageModelRun.create(text, settings={"hidden": 4}, training=training)
+    run.fit(text, text, threads=1, progress=False)
+    assert run.measure(text) == run.measure(same) and run.sentences(text) == same.sentences
+    with pytest.raises(TypeError, match=r"of sentences, or a Text: numpy_attention.Text\(articles"):
+        run.measure("a b")
+    with pytest.raises(TypeError, match=r"is the string 'a b'; expected a list of tokens"):
+        run.measure(["a b", "b"])
 
 
 @pytest.mark.parametrize("old", ["runs.translator", "recipes", "names", "data.corpora", "shapes"])

@@ -95,6 +95,9 @@ def test_assigning_to_a_packed_field_copies_into_the_vector():
         model.rate = np.zeros(2)
     model.rate = 0.1
     assert model.rate == 0.1
+    model.vector -= 1                           # in place, too
+    with pytest.raises(AttributeError, match="vector cannot be replaced; .* write into the array"):
+        model.vector = vector.copy()
 
 
 def test_submodule_of_a_packed_model_has_no_vector():
@@ -224,6 +227,9 @@ def test_load_requires_exactly_the_same_parameters():
     other.vector[:] = 3
     model.load(dict(other.named_parameters()))
     assert (model.vector == 3).all()
+    number = Model(None, [], None, np.array(2.0))                   # a parameter without axes
+    number.load({"scale": np.array(3.0)})
+    assert number.vector == [3]
     parameters = dict(other.named_parameters())
     for change, message in (
         ({"words.E": np.zeros((5, 2))}, r"words.E has shape \(5, 2\); expected \(5, 3\)"),

@@ -81,7 +81,7 @@ class AdditiveAttention(SoftmaxAttention):
         return dprojected @ few_rows(self.W_a.T, len(dprojected))
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradients of W_a, U_a and the values → dvalues (B, S, D)."""
+        """Return dvalues (B, S, D); add the gradients of W_a and U_a to grads."""
         dvalues = super().read_backward(memory, dmemory, grads)
         # k_j = U_a h_j
         grads.U_a += as_rows(memory.values).T @ as_rows(dmemory.keys)

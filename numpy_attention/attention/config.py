@@ -1,6 +1,6 @@
 """Configuration of a decoder's attention: a score and a window, chosen by name."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class AttentionConfig:
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention for queries (B, query_size) and values (B, S, value_size).
 
-        init: the initializer of the weights. others: extra arguments for the score's `create` and
-        the window's `create`, each of which receives those in its signature.
+        init: the initializer of the weights. others: more arguments for `create` of the score
+        and `create` of the window. Each receives only those in its signature.
         Raises ValueError if a size is below 1, if query_size and value_size differ with "dot", or
         if `heads` does not divide the alignment size.
         """
@@ -88,13 +88,10 @@ def attention_of(attention, rng, query_size, value_size, *, dtype, settings, **i
     settings: a dict with other fields of AttentionConfig, empty for a Module. initial: extra
     arguments of `AttentionConfig.create`, such as the initializers init and init_v.
 
-    Raises the errors of AttentionConfig and its `create`, and ValueError for an unknown setting, or
-    if settings are given together with a Module.
+    Raises the errors of AttentionConfig and its `create`, and ValueError if settings are given
+    together with a Module.
     """
     if not isinstance(attention, Module):
-        known = [field.name for field in fields(AttentionConfig)]
-        if unknown := ", ".join(name for name in settings if name not in known):
-            raise ValueError(f"unknown settings: {unknown}; allowed: {', '.join(known)}")
         choice = AttentionConfig(attention, **settings)
         return choice.create(rng, query_size, value_size, dtype=dtype, **initial)
     if given := ", ".join(settings):

@@ -23,7 +23,7 @@ class FixedVector(Module):
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """Ignore the query → context h_S (B, D), weights (B, S), and the weights as the cache."""
+        """Return h_S for any query → context (B, D), weights (B, S), and the weights as cache."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)
@@ -36,5 +36,5 @@ class FixedVector(Module):
         dmemory.defer("values", weights, dcontext)
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute dvalues (B, S, D), which is 0 except at the last token of each sentence."""
+        """Return dvalues (B, S, D), which is 0 except at the last token of each sentence."""
         return dmemory.total_values()

@@ -42,6 +42,30 @@ class Cache(NamedTuple):
     scored: Any         # the cache of `score`
 
 
+def largest_alone(scores, visible):
+    """Return 1 at the largest visible score, and 0 elsewhere.   scores, visible (…, S)."""
+    return _one_hot(masked_softmax(scores, visible).argmax(-1), scores, visible)
+
+
+def sampled_alone(weights, visible, uniform):
+    """Return 1 at a position sampled by its weight, and 0 elsewhere.   weights, visible (…, S).
+
+    uniform (…): numbers in [0, 1), which determine the positions.
+    """
+    totals = weights.cumsum(-1)
+    below = uniform[..., None] * totals[..., -1:]
+    # the first position whose sum exceeds the draw
+    return _one_hot((totals > below).argmax(-1), weights, visible)
+
+
+def _one_hot(chosen, like, visible):
+    """Return 1 at the chosen position of each row with a visible position, 0 elsewhere."""
+    one_hot = np.zeros_like(like)
+    some = visible.any(-1, keepdims=True).astype(like.dtype)
+    np.put_along_axis(one_hot, chosen[..., None], some, -1)
+    return one_hot
+
+
 @dataclass(eq=False)
 class HardAttention(Module):
     """Hard attention: read one position, chosen by the weights of a wrapped softmax attention.
@@ -50,8 +74,8 @@ class HardAttention(Module):
         j   ~ α          with a SampledMemory; otherwise, as in evaluation, j = argmax α
         c   = h_j
 
-    The choice has no derivative. For a loss L that is a sum over words, the score-function
-    estimator (Williams 1992; Xu et al. 2015, equation 11) of ∂E[L]/∂e, where e are the scores, is
+    The choice has no derivative. Let e be the scores, and L a loss that is a sum over words. The
+    score-function estimator (Williams 1992; Xu et al. 2015, equation 11) of ∂E[L]/∂e is
 
         (R − b) ∂log α_j/∂e = (R − b) (onehot(j) − α)
 
@@ -77,10 +101,7 @@ class HardAttention(Module):
         return self.attention.read(values, mask)
 
     def sampled(self, memory, rng, rows):
-        """Return `memory` as a SampledMemory, with a key drawn from rng.   rows (B,).
-
-        rows: the ids of the sentences. The positions sampled for a sentence depend on its id.
-        """
+        """Return a SampledMemory with a key drawn from rng. rows (B,): the ids of the sentences."""
         key = int(rng.integers(2**32))
         return SampledMemory(memory.values, memory.keys, memory.mask, key, rows)
 
@@ -88,27 +109,19 @@ class HardAttention(Module):
         """Read one position in step t: query (B, Q) → context (B, D), weights (B, S), cache."""
         scores, scored = self.attention.score(query, memory)                    # (B, S)
         weights = masked_softmax(scores, memory.mask)
-        chosen = np.zeros_like(weights)
-        np.put_along_axis(chosen, self.choose(weights, memory, t)[:, None], 1, 1)
-        chosen *= memory.mask                       # a row without visible positions reads nothing
-        soft = self.is_soft(memory)
-        chosen[soft] = weights[soft]
+        if isinstance(memory, SampledMemory):
+            soft = memory.uniform(SOFT_STEP) < self.soft                        # (B,)
+            chosen = sampled_alone(weights, memory.mask, memory.uniform(t))
+            chosen[soft] = weights[soft]
+        else:
+            soft = np.zeros(len(weights), bool)
+            chosen = self.attention_weights(scores, memory.mask)
         context = sum_of_values(chosen, memory)
         return context, weights, Cache(memory, weights, chosen, soft, scored)
 
-    def is_soft(self, memory):
-        """Return which rows read the expected value; none with a plain Memory → booleans (B,)."""
-        if not isinstance(memory, SampledMemory):
-            return np.zeros(len(memory.mask), bool)
-        return memory.uniform(SOFT_STEP) < self.soft
-
-    def choose(self, weights, memory, t):
-        """Sample positions; with a plain Memory, take argmax.   weights (B, S) → positions (B,)."""
-        if not isinstance(memory, SampledMemory):
-            return weights.argmax(1)
-        totals = weights.cumsum(1)                                              # (B, S)
-        below = memory.uniform(t)[:, None] * totals[:, -1:]
-        return (totals > below).argmax(1)       # the first whose sum exceeds the draw
+    def attention_weights(self, scores, visible):
+        """Return 1 at the largest visible score, else 0 (B, S). `ablate` replaces this method."""
+        return largest_alone(scores, visible)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D) → dquery (B, Q), or None if dweights is None.
@@ -129,5 +142,5 @@ class HardAttention(Module):
         return self.attention.score_backward(dscores, scored, memory, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradient of the values → dvalues (B, S, D)."""
+        """Return the wrapped attention's gradient of the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)

@@ -18,8 +18,8 @@ def causal(mask, T, window=None):
     """Return the causal mask of the last T positions: mask (B, S) → visible (T, B, S).
 
     visible is True where a step may attend. Each of the last T of the S positions may attend to the
-    unmasked positions before it, at most `window` steps back (None: any number). S must be at least
-    T. A position may not attend to itself, so the first position has nothing to attend to.
+    unmasked positions before it or, with a window, to those at most `window` steps back. S must be
+    at least T. A position may not attend to itself, so the first has nothing to attend to.
     """
     S = mask.shape[1]
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)

@@ -76,7 +76,7 @@ class KeyValueReadout(HistoryReadout):
         The class describes roles, window, carried and activation. score: a HistoryAttention class
         or a name of `registry.HISTORY_SCORES`. The score's hidden layer has the size of a part of a
         state, hidden / roles. bias: whether to add b. Raises ValueError if roles does not divide
-        hidden, if score or activation is unknown, or if window or carried is out of range.
+        hidden, for an unknown score or activation, or for roles, window or carried out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -122,8 +122,8 @@ class KeyValueReadout(HistoryReadout):
     def forward(self, h, mask, memory=None, keep=None):
         """Map h (T, B, H), mask (T, B) → y (T, B, O), new memory, weights (T, B, M + T), cache.
 
-        memory: M states of earlier chunks, as in `HistoryReadout`. keep: the number of states in
-        the new memory, by default `carried`.
+        memory: M states of earlier chunks, as in `HistoryReadout`. keep: the number of states to
+        keep in the new memory, by default `carried`.
         """
         states, known = self.remember(h, mask, memory)
         keys, values = self._part(states, "key"), self._part(states, "value")
@@ -171,11 +171,12 @@ class KeyValueReadout(HistoryReadout):
         dqueries, dkeys, dvalues = self.attention.backward(dr, dweights, attended, grads.attention)
         # p_t; of keys and values, the last T are states of this batch, and others are the memory
         dp = (da @ self.W_x.T).reshape(p.shape)                                 # (T, B, n)
-        return RoleGradients(dqueries, dkeys[:, -T:].transpose(1, 0, 2),
-                             dvalues[:, -T:].transpose(1, 0, 2), dp)
+        M = dkeys.shape[1] - T
+        return RoleGradients(dqueries, dkeys[:, M:].transpose(1, 0, 2),
+                             dvalues[:, M:].transpose(1, 0, 2), dp)
 
     def _part(self, h, role):
-        """Select the part of states that has a role: h (…, H) → a view (…, n)."""
+        """Return the part of the states that has this role, as a view.   h (…, H) → (…, n)."""
         n = len(self.W_x)
         start = n * self.read_by[role]
         return h[..., start:start + n]

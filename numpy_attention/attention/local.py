@@ -73,7 +73,7 @@ class LocalMonotonic(Window):
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradient of the values → dvalues (B, S, D)."""
+        """Return the wrapped attention's gradient of the values → dvalues (B, S, D)."""
         return self.attention.read_backward(memory, dmemory, grads.attention)
 
 
@@ -118,7 +118,7 @@ class LocalPredictive(Window):
 
     @classmethod
     def create(cls, rng, attention, query_size, size=None, width=10, init=glorot, dtype=np.float32):
-        """Draw the weights. size: P (default query_size). Raises ValueError for sizes below 1."""
+        """Draw W_p and v_p. size: P, by default query_size. Raises ValueError for sizes below 1."""
         check_sizes(query_size=query_size)
         at_least(1, size=size)
         check_initial(rng, dtype, init)
@@ -174,7 +174,7 @@ class LocalPredictive(Window):
         return dpredicted if dquery is None else dpredicted + dquery
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradients of W_p and the values → dvalues (B, S, D)."""
+        """Return dvalues (B, S, D); add the gradients of W_p and the wrapped attention to grads."""
         queries, dhidden = dmemory.stacked("W_p")
         grads.W_p += as_rows(queries).T @ as_rows(dhidden)
         dvalues = dmemory.total_values()                    # (B, S, D)

@@ -109,7 +109,7 @@ class MultiHeadAttention(Module):
     def keys_and_values_backward(self, dkeys_and_values, values, grads):
         """Backpropagate dkeys_and_values (B, S, 2A) → dvalues (B, S, D).
 
-        values (B, S, D) is the input of `keys_and_values`.
+        values (B, S, D): the argument of `keys_and_values`. Adds the gradients of W_k, W_v and b_v.
         """
         dk, dv = np.split(as_rows(dkeys_and_values), 2, axis=1)
         rows = as_rows(values)
@@ -197,5 +197,5 @@ class MultiHeadAttention(Module):
         return dqueries[:, 0]
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradient of the values → dvalues (B, S, D)."""
+        """Return dvalues (B, S, D); add the gradients of W_k, W_v and b_v to grads."""
         return self.keys_and_values_backward(dmemory.keys, memory.values, grads)

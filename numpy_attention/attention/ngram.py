@@ -27,10 +27,10 @@ class NGramReadout(HistoryReadout):
         y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])
 
     This is equation 13. N is the field `order`, W^N the field `W`. Every state is split into N − 1
-    parts. Part i of h_t is used at step t + i − 1. The states before a chunk of text (the steps of
-    one batch) are zeros or, with carried=True, the last states of the previous chunk. activation
-    "linear" omits tanh. With order 2 no earlier state is used, and y_t = tanh(W h_t) is one layer
-    between state and words. Other readouts have such a layer in addition to their attention.
+    parts. Part i of h_t is used at step t + i − 1. A chunk of text is the steps of one batch. The
+    states before it are zeros or, with carried=True, the last states of the previous chunk. There
+    is no tanh if activation is "linear". With order 2, no earlier state is used: y_t = tanh(W h_t)
+    is one layer between state and words. Other readouts have this layer as well as attention.
     """
 
     W: Array  # (H, O), the rows in the order of the parts

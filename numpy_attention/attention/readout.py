@@ -17,9 +17,9 @@ class HistoryReadout(Module):
     `forward` takes the memory before the chunk and returns the memory after the chunk, which has
     `keep` states, by default `carried`. The gradient stays within a chunk.
 
-    A subclass has four attributes: hidden_size H, output_size O, `carried` (the number of states to
-    keep by default, or whether to keep any) and `reach` (the number to keep while a text is
-    generated word by word).
+    A subclass has four attributes. hidden_size: H. output_size: O. carried: the number of states to
+    keep by default, or whether to keep any. reach: the number of states to keep while a text is
+    generated word by word.
     """
 
     def remember(self, h, mask, memory, size=None):
@@ -41,7 +41,7 @@ class HistoryReadout(Module):
 
 
 def activate(a, activation):
-    """Return tanh(a), computed in place, or a itself if activation is "linear"."""
+    """Return tanh(a), computed in place, or `a` itself if activation is "linear"."""
     return np.tanh(a, out=a) if activation == "tanh" else a
 
 
@@ -51,7 +51,7 @@ def activate_backward(dy, y, activation):
 
 
 def last(states, known, keep):
-    """Return a memory (the last `keep` states, their part of `known`), or None if keep is 0.
+    """Return a memory of the last `keep` states and their part of `known`, or None if keep is 0.
 
     states, known: from `remember`. If there are fewer than `keep` states, all are returned.
     """

@@ -30,12 +30,12 @@ class ReadoutConfig:
         between state and words, which reads no earlier states; or a user-defined HistoryAttention
         class, for which states are not split and the readout has no bias
     window: the number of earlier states that attention may read; None: all
-    carried: the number of states kept from the previous batch; an N-gram model keeps order − 2
+    carried: the number of states kept from the previous batch. An N-gram model keeps order − 2
         states unless carried is 0
     order: N of the N-gram model
     activation: "tanh", or "linear" for none
 
-    Raises ValueError for an unknown name or a number out of range.
+    Raises ValueError for an unknown name, a number out of range, or a window of an N-gram model.
     """
 
     attention: str | type = "combined"

@@ -27,7 +27,7 @@ class Single(HistoryAttention):
 
     @classmethod
     def create(cls, rng, query_size, key_size, size, init=glorot, dtype=np.float32):
-        """Draw the weights. size: A, the hidden size. query_size is unused, as is the query.
+        """Draw the weights. size: A, the hidden size. query_size has no effect.
 
         Raises ValueError if a size is below 1.
         """

@@ -84,7 +84,7 @@ class SoftmaxAttention(Module):
         return dquery
 
     def read_backward(self, memory, dmemory, grads):
-        """Compute the gradient of the values → dvalues (B, S, D).
+        """Return the gradient of the values → dvalues (B, S, D).
 
         Adds the deferred gradients of matrices to grads. Raises ValueError if a product
         does not fit the matrix under whose name it was deferred.

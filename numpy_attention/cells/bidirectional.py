@@ -47,7 +47,7 @@ class Bidirectional(Module):
         return ys, (last, first), Cache(forward_cache, backward_cache)
 
     def backward(self, dys, dstate, cache, grads):
-        """Backpropagate dys (T, B, D) → dxs (T, B, I), dstate.
+        """Backpropagate dys (T, B, D) or None → dxs (T, B, I), dstate.
 
         The argument dstate is a pair: the gradients of the last state of the forward cell and of
         the last state of the backward cell. The pair or either gradient may be None, which means 0.
@@ -56,8 +56,8 @@ class Bidirectional(Module):
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size
         # h_j = [→h_j; ←h_j]
-        dahead = np.ascontiguousarray(dys[:, :, :H])
-        dback = np.ascontiguousarray(dys[::-1, :, H:])
+        dahead = None if dys is None else np.ascontiguousarray(dys[:, :, :H])
+        dback = None if dys is None else np.ascontiguousarray(dys[::-1, :, H:])
         dxs, dbefore = self.forward_cell.backward(dahead, dlast, cache.forward, grads.forward_cell)
         dxs_back, dafter = self.backward_cell.backward(dback, dfirst, cache.backward,
                                                        grads.backward_cell)

@@ -129,12 +129,12 @@ class Cell(Module):
     # ---- step by step, forward --------------------------------------------------------------
 
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
-        """Allocate the Steps for the pre-activations a (T, B, G) from `project`.
+        """Allocate the Steps for the pre-activations `a` (T, B, G) from `project`.
 
-        state: the initial state; None means zeros. rng and row_ids have no effect; only a stack
-        uses them. The Steps hold `a` itself, set to 0 at padding. Raises ValueError unless a is
-        (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if the mask is
-        not boolean, or if a or the state does not have the dtype of the weights.
+        state: the initial state; None means zeros. If mask is None, no step is padding. rng and
+        row_ids have no effect. The Steps hold `a` itself, set to 0 at padding. Raises ValueError
+        unless `a` is (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if
+        the mask is not boolean, or if `a` or the state does not have the dtype of the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "pass a = cell.project(xs)")
         check_dtype("a", a, self.U)
@@ -161,7 +161,7 @@ class Cell(Module):
         return arrays(state)[0]
 
     def step(self, t, steps):
-        """Compute the state after step t from a[t] and the old state, which masked rows keep."""
+        """Compute the state after step t from `a[t]` and the old state, which masked rows keep."""
         returned = self._step(t, steps)
         if returned is not None:
             check_written(self._step, arrays(returned)[0], steps.hs[t + 1])
@@ -211,7 +211,7 @@ class Cell(Module):
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grads):
-        """Return the gradients of xs and the initial state. A dys or dstate of None means 0."""
+        """Return the gradients of xs and the initial state. If dys or dstate is None, it is 0."""
         xs, steps = cache
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys

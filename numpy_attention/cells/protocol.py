@@ -50,8 +50,8 @@ class RecurrentCell(Protocol):
 
     A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
     In rows where mask (T, B) is False, a step keeps the state, and passes the gradient of the state
-    on unchanged. The pre-activations have G = gates · H columns. In a stack, xs, a and G are those
-    of the first cell, while H, ys and the `hs` of the steps are those of the last cell.
+    on unchanged. The pre-activations have G = gates · H columns. In a stack, xs, `a` and G are
+    those of the first cell, while H, ys and the `hs` of the steps are those of the last cell.
     """
 
     @property
@@ -70,14 +70,14 @@ class RecurrentCell(Protocol):
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:
-        """Allocate the steps for the pre-activations a, which come from `project`.
+        """Allocate the steps for the pre-activations `a`, which come from `project`.
 
         state: the initial state; None means zeros. If mask is None, no step is padding. rng and
         row_ids (T, B) are for the dropout between the layers of a stack.
         """
 
     def step(self, t: int, steps: Any) -> None:
-        """Compute the state after step t from a[t] and the state before step t."""
+        """Compute the state after step t from `a[t]` and the state before step t."""
 
     def state(self, steps: Any, t: int) -> Any:
         """Return the state before step t; t = T or −1 gives the last state."""
@@ -97,7 +97,7 @@ class RecurrentCell(Protocol):
         """
 
     def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:
-        """Return da, the gradient of a; add the gradients of the recurrent weights to grads."""
+        """Return da, the gradient of `a`; add the gradients of the recurrent weights to grads."""
 
     def project_backward(self, da: Array, xs: Array, grads: Any) -> Array:
         """Return the gradient of xs; add the gradients of the input weights to grads."""

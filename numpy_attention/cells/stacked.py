@@ -160,10 +160,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da of the first layer; add all gradients to grads, except those of its W and b.
-
-        `project_backward` adds the gradients of W and b of the first layer.
-        """
+        """Return da of the first layer; add to grads what `project_backward` does not add."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -190,7 +187,7 @@ class Stacked(Module):
         return xs, tuple(last), cache
 
     def backward(self, dys, dstate, cache, grads):
-        """Return the gradients of xs and of the initial states of all layers."""
+        """Return the gradients of xs and all initial states. If dys or dstate is None, it is 0."""
         dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):

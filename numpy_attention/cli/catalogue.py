@@ -1,4 +1,4 @@
-"""List corpora and recipes. Each function imports the heavy modules that it needs."""
+"""Commands for corpora and recipes. Each function imports the heavy modules that it needs."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -14,9 +14,9 @@ BOTH = ("translator", "writer")
 class Command:
     """A command of the command line.
 
-    work: the module and function that run it, such as "train:train_lm". example: arguments to show
-    in the help. runs: the kinds of run that it accepts. ranks: whether several ranks, started by
-    mpirun, can share the work.
+    work: the module and function of the command, such as "train:train_lm". example: arguments to
+    show in the help. runs: the kinds of trained model that the command accepts, "translator" or
+    "writer" (a language model). ranks: whether processes started by mpirun can share the work.
     """
 
     work: str
@@ -63,7 +63,7 @@ ROWS: list[Any] = [
      f"{RUN} --split test", options.EVALUATE, BOTH, True),
     ("ablate", "evaluate:ablate",
      "Measure how much worse a model is with no context, equal attention weights, all weight on "
-     "one position (hard: the largest; or a sampled one), or another sentence's states (shuffled)",
+     "the largest (hard) or on a sampled position, or another sentence's states (shuffled)",
      f"{RUN} --split valid", options.ABLATE, BOTH),
     ("cloze", "evaluate:cloze",
      "Ask a language model which of ten words fills a gap, with and without the preceding text",

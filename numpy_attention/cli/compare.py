@@ -53,7 +53,7 @@ def compare(options: Namespace) -> None:
 
 
 def chosen(options: Namespace) -> list[Recipe]:
-    """Return the recipes that the options name, with one budget for all recipes.
+    """Return the recipes to compare, all with the same budget (epochs and minutes).
 
     Raises ValueError if no recipe matches a name, or if the recipes cannot be compared.
     """

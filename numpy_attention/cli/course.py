@@ -52,7 +52,7 @@ def progress(options: Namespace) -> None:
 
 
 def command_of(folder: str, *words: str) -> str:
-    """Return an `exercise` command that users can paste, with --folder unless it is the default."""
+    """Return an `exercise` command to paste, with --folder if `folder` is not the default one."""
     where = [] if folder == FOLDER.default else [f"--folder={folder}"]
     return shlex.join(["numpy-attention", "exercise", *words, *where])
 
@@ -77,7 +77,7 @@ def check(options: Namespace) -> int:
 
 
 def check_file(exercise: Exercise, folder: Folder, file: Path, options: Namespace) -> int:
-    """Check a file, print and record the verdict. Return 0 if the file passes, else 1."""
+    """Check a file, and print and record the verdict. Return 0 if the file passes, else 1."""
     with folder.changed(exercise) as record:
         verdict, printed = checked(exercise, file, options.seconds)
         record.checks += 1
@@ -153,7 +153,7 @@ def copy_lessons(options: Namespace) -> None:
 
 
 def run_lesson(options: Namespace) -> int:
-    """Run a lesson's script as `python NN_name.py` does, and return its exit status."""
+    """Run a lesson's script without a display, save its figures; return its exit status."""
     [lesson] = lessons.chosen([options.lesson])
     outputs = make_folder(options.outputs).resolve()
     environment = {**os.environ, "MPLBACKEND": "Agg", OUTPUTS: str(outputs)}

@@ -56,8 +56,8 @@ def translations_of(translator: Translator, sentences: Sequence[list[str]],
                     options: Namespace) -> list[list[Translation]]:
     """Return a list of translations for each sentence.
 
-    By default, the list has only the best translation. With --all it has every hypothesis that the
-    search found, and with --sample one random translation.
+    By default, the list has only the best translation. With --all, it has every hypothesis that the
+    search found. With --sample, it has one random translation.
     """
     search = options.beam, options.length_penalty
     if not options.sample and not options.all:

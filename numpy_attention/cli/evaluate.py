@@ -35,7 +35,7 @@ from numpy_attention.validation.messages import plural
 def data_to_measure(options: Namespace, run: Any) -> tuple[Any, str, str | None]:
     """Load the data that the options select. Return (data, name of the corpus or file, split).
 
-    By default, the data are the last split of the run's corpus. The split of a file is None.
+    By default, the data are the last split of the run's corpus. For a file, `split` is None.
     """
     if options.text:
         text = running_text.read(options.text, run.selection().form())
@@ -117,8 +117,8 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
     """Measure a run on data. Return a dict of metrics and the fraction of unknown words.
 
-    The dict of a translator also has the signatures of BLEU and chrF. known: omit pairs with
-    unknown words, as in `evaluate_without_unk`.
+    The dict of a translator also has the signatures of BLEU and chrF. known: whether to omit pairs
+    with unknown words, as in `evaluate_without_unk`.
     """
     rng = confidence.draws(run.training.seed)
     if run.KIND == "writer":
@@ -134,9 +134,9 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
 
 
 def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
-    """Print metrics: one JSON object with --json, else lines with the model, data and provenance.
+    """Print the metrics `figures`, as one JSON object with --json, otherwise as lines of text.
 
-    text: a description of the data.
+    The lines also describe the run, its data (with `text`), and what the metrics depend on.
     """
     if options.json:
         print_json(figures)
@@ -151,7 +151,7 @@ def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) 
 
 
 def place_of(figures: Mapping[str, Any]) -> str:
-    """Return the corpus or file that was measured and its split, such as "bible-en, test"."""
+    """Return the name of the measured corpus or file and its split, such as "bible-en, test"."""
     return ", ".join(filter(None, (figures["corpus"], figures["split"])))
 
 
@@ -183,7 +183,7 @@ def ablate(options: Namespace) -> None:
 # ---- cloze --------------------------------------------------------------------------------------
 
 def cloze(options: Namespace) -> None:
-    """Make or read cloze questions, save the questions with --write, and answer them."""
+    """Make or read cloze questions, save them in the file of --write if given, and answer them."""
     run = load_run(options)
     how = run.training
     if how.unit != "words":

@@ -25,8 +25,8 @@ def gradcheck(options: Namespace) -> int:
 def checks_named(parts: Sequence[str]) -> list[str]:
     """Return the names of the checks that `parts` select, in the order of CHECKS.
 
-    A part selects the check with exactly this name. If no check has this name, the part selects
-    all checks whose names contain it, ignoring case. Raises ValueError if a part selects no check.
+    A part that is the name of a check selects only this check. Any other part selects all checks
+    whose names contain it, ignoring case. Raises ValueError if a part selects no check.
     """
     found = {part: [part] if part in CHECKS else
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}

@@ -110,7 +110,7 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
 
 
 def current(word: str) -> str:
-    """Return a word of the command line. If it is a former name, replace it and print a message."""
+    """Return a word of the command line. Replace a name from version 1.0, and print a message."""
     name, equals, value = word.partition("=")
     if name not in RENAMED:
         return word
@@ -120,7 +120,7 @@ def current(word: str) -> str:
 
 
 def check_command(word: str) -> None:
-    """Raise ValueError unless there is a command of this name."""
+    """Raise ValueError unless `word` is the name of a command."""
     known = [name for name in COMMANDS if " " not in name] + [*SUBCOMMANDS]
     if word not in known:
         from difflib import get_close_matches
@@ -135,8 +135,8 @@ def check_command(word: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, and return its exit status.
 
-    The status is 0 for success, 1 for a failed gradient check or exercise, 2 for an error, and 128
-    + n after signal n.
+    arguments: the words of the command line, by default those of the process. The status is 0 for
+    success, 1 for a failed gradient check or exercise, 2 for an error, and 128 + n after signal n.
     """
     with Signals() as signals, short_warnings():
         if started()[1] > 1:
@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def short_warnings() -> Iterator[None]:
-    """Within this context, print each warning of the package once, without its source line."""
+    """Context manager that prints each warning of the package once, without its source line."""
     usual = warnings.formatwarning
     printed = set()
 
@@ -226,7 +226,7 @@ def run(arguments: Sequence[str] | None, known: list[Option], values: dict[str, 
 
 
 def command_run_kind(command: Command, options: argparse.Namespace) -> str:
-    """Return the kind of a command's run. Raises ValueError if an option needs another kind."""
+    """Return the kind of a command's run. Raises ValueError for an option of another kind."""
     if len(command.runs) == 1:
         return command.runs[0]
     from numpy_attention.experiments.runs.trained import run_kind
@@ -241,7 +241,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
 def report(message: str, options: Sequence[Option]) -> int:
     """Print an error on one line; return exit status 2.
 
-    In the message, the names of `options` are written as flags (max_length → --max-length).
+    In the message, the names of `options` become flags, such as --max-length for max_length.
     """
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())

@@ -20,6 +20,8 @@ ADVICE = {
     "files as text": "files with --text",
     "pass force=True to overwrite": "use --force to overwrite",
     "skip_blank=True": "--skip-blank",
+    "or set tied = False": "or add --no-tied",
+    "pass a corpus, or the files": "pass --corpus, or the options for the files",
     "with epochs and minutes": "with --epochs and --minutes",
     "allow more seconds": "allow more with --seconds",
     "reduce `words`": "reduce --words",
@@ -48,9 +50,9 @@ CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays
 def in_flags(message: str, options: Sequence[Option]) -> str:
     """Return a message of the library, with the flags of a command in place of argument names.
 
-    options: the options of the command. max_length becomes --max-length everywhere. A name that is
-    also an ordinary word is replaced only if the message contains its value: `hidden = 9` becomes
-    --hidden 9, and `size (30)` becomes --hidden (30).
+    options: the options of the command. A name with an underscore is always replaced: max_length
+    becomes --max-length. Any other name may be an ordinary word, so it is replaced only if a value
+    follows: `hidden = 9` becomes --hidden 9, and `size (30)` becomes --hidden (30).
     """
     for library, command_line in ADVICE.items():
         message = message.replace(library, command_line)
@@ -69,8 +71,8 @@ def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
     """Return a message that says what did not fit in memory, and which options should be smaller.
 
-    error: the exception. values: the values of the command's options. Suggests first the options
-    whose value divides the length of an axis of the array that did not fit.
+    error: the exception. values: the values of the command's options. The message suggests first
+    the options whose value divides the length of an axis of the array that did not fit.
     """
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)

@@ -98,8 +98,8 @@ GENERATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     Option("prompt", "beginning of the text; write --prompt=TEXT if it starts with a hyphen", text),
-    Option("length", "number of words or characters to write; attention sees only the last 64 if "
-           "the model was trained without --window", whole(1), 60),
+    Option("length", "number of words or characters to write; attention sees only the last 64 of "
+           "them if the model was trained without --window", whole(1), 60),
     Option("sentences", "stop after N sentences", whole(1)),
     *SAMPLING,
     flag("unknown", "allow the model to write <unk>"),
@@ -159,8 +159,8 @@ TEXT_OF_RUNS = {"data to measure on; default: the first run's own corpus": (
 RECOVER: Groups = {"": (RUNS, CODE), **TEXT_OF_RUNS, "how to measure": (
     Option("words", "number of words to replace", whole(1), 5),
     Option("next", "number of words to measure after the replaced ones", whole(1), 20),
-    Option("past", "number of words to read before the measured ones; the last --words of them are "
-           "replaced", whole(1), 35),
+    Option("past", "number of words to read before the measured ones; of these, the last N given "
+           "by --words are replaced", whole(1), 35),
     Option("number", "maximum number of passages, which are chosen at random", whole(1), 500),
     *HOW,
 )}
@@ -200,11 +200,11 @@ TRACE: Groups = {
     "": (RUN, CODE, positional("sentences", "a sentence and, for a translator, its translation "
                                "(default: the one that the model writes)", "SENTENCE", "+", text)),
     "what to print; default: every array": (
-        Option("step", "only this step of each loop over time, counted from 0", whole(0)),
+        Option("step", "only this step of each loop, counted from 0", whole(0)),
         Option("layer", "only one part of the model, such as decoder, or one function"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
                values.names, again=LISTED),
-        Option("depth", "summarize each call nested N deep in one line; 0: all calls", whole(0),
+        Option("depth", "print calls nested deeper than N in one line each; 0: all", whole(0),
                note="unlimited")),
 }
 STEP: Groups = {"": (
@@ -219,7 +219,7 @@ GRADCHECK: Groups = {"": (
                "FILE.py:CLASS (default: all checks)", "NAME", "*"),
     SEED,
     Option("seconds", "time limit for a user-defined class", values.seconds, 60.0),
-    flag("full", "print all details of a wrong gradient, including every element"),
+    flag("full", "print the wrong gradients next to their central differences"),
 )}
 
 # ---- the course ---------------------------------------------------------------------------------

@@ -23,11 +23,11 @@ Rules = Mapping[str, Collection[Any]]
 
 @dataclass(frozen=True)
 class Option:
-    """An option, or a positional argument, of a command. Comments explain the other fields.
+    """An option, or a positional argument, of a command. Comments explain most of the fields.
 
-    kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional".
-    needs: {other option: values}; this option has an effect only with these values. excludes:
-    {other option: values}; it has no effect with these values. An empty tuple means any value.
+    kind: "value", "flag" (on if specified), "switch" (--name or --no-name) or "positional". needs,
+    excludes: {name of another option: values of that option}. This option has an effect only with
+    the values in `needs`, and no effect with those in `excludes`. An empty tuple means any value.
     """
 
     name: str                               # in Python; max_length becomes --max-length
@@ -51,7 +51,7 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The flag (max_length → --max-length), or the displayed name of a positional argument."""
+        """The flag, such as --max-length, or the name of a positional argument in the help."""
         return self.metavar or "" if self.kind == "positional" else flag_of(self.name)
 
     @property
@@ -62,7 +62,7 @@ class Option:
         return words if self.kind == "positional" else f"{self.flag} {words}" * self.required
 
     def conflict(self, values: Mapping[str, Any]) -> str:
-        """Return the name of an option whose value leaves this option without effect, or ""."""
+        """Return the name of an option whose value makes this option ineffective, or "" if none."""
         for other, wanted in self.needs.items():
             value = values.get(other)
             missing = value is None and not wanted
@@ -90,7 +90,7 @@ class Option:
         return f"{self.help} ({'; '.join(notes)})" if notes else self.help
 
     def add_to(self, group: argparse._ActionsContainer) -> None:
-        """Add the option to a parser. An absent option has the value None, or [] with nargs "*"."""
+        """Add the option to a parser. If users omit it, its value is None, or [] with nargs "*"."""
         about: dict[str, Any] = {"help": self.help_text().replace("%", "%%")}
         names = [f"-{self.short}"] if self.short else []
         names.append(flag_of(self.name))
@@ -155,10 +155,10 @@ def file(name: str, help: str, **more: Any) -> Option:
 
 
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return {name: value} for every option: the given value, or else the default.
+    """Return {name: value} for every option: the value in `given`, or else the default.
 
-    An option whose `needs` are not met gets the value None. An option that another one excludes
-    keeps its default. Raises ValueError if the user gave a value for an option without effect.
+    An option whose `needs` are not met is None. An option whose `excludes` apply keeps its default.
+    Raises ValueError if the user gave a value for an option without effect.
     """
     known = {option.name: option for option in options}
     values = dict(given)
@@ -185,7 +185,7 @@ def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def flag_of(name: str) -> str:
-    """Return the flag of an option: max_length → --max-length."""
+    """Return the flag of an option, such as --max-length for the name max_length."""
     return f"--{name.replace('_', '-')}"
 
 

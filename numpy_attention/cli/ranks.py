@@ -1,4 +1,4 @@
-"""Run a command on the ranks of mpirun. Only rank 0 prints, and all ranks end together."""
+"""Run a command on the ranks (processes) of mpirun. Only rank 0 prints. All ranks end together."""
 
 import io
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from numpy_attention.registry import started
 
 
 def on_all(do: Callable[[], int]) -> int:
-    """Run do() on all ranks and return its exit status.
+    """Run do() on every rank, which is a process of mpirun. Return the exit status of do().
 
-    If only some ranks fail, these print their rank, host and error, and then all ranks are ended.
+    If only some ranks fail, each of them prints its number, host and error. Then all ranks end.
     """
     from numpy_attention.training.distributed.ranks import Ranks, host, world
     rank, count = started()

@@ -43,15 +43,15 @@ def example_of(index: int, examples: Sequence[Any], place: str, what: str) -> An
 
 
 def limits_of(options: Namespace) -> dict[str, Any]:
-    """Return the values of --max-length and --pairs, if given, by their names in the library."""
+    """Return {"max_length": …, "count": …}, the values of --max-length and --pairs if given."""
     limits = {"max_length": options.max_length, "count": options.pairs}
     return {name: value for name, value in limits.items() if value}
 
 
 def target_of(options: Namespace) -> str:
-    """Return the file of --target, or of --source if that file has columns for both sides.
+    """Return the file of --target or, without --target but with --columns, the file of --source.
 
-    Raises ValueError if --target is missing.
+    Raises ValueError if both --target and --columns are missing.
     """
     if options.target:
         return options.target

@@ -23,7 +23,7 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 
 
 def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], Any, dict[str, Any]]:
-    """Return ({folder: run}, batches for all runs, a dict with the keys "corpus" and "split").
+    """Return the runs {folder: run}, batches of the text to measure, and {"corpus": …, "split": …}.
 
     Raises ValueError if a folder is given twice, or if the runs cannot be compared.
     """
@@ -39,10 +39,10 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
 
 def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Measure every run. Return {folder: result}, and {folder: difference from the first run}.
+    """Measure every run. Return {folder: result}, and {folder: difference} for all but the first.
 
-    runs: {folder: run}. measure: a function measure(model, rng) whose result has a method
-    `more_than`, which computes the difference from another result. All runs use the same random
+    runs: {folder: run}. measure: a function measure(model, rng). The method `more_than` of its
+    result computes the difference from the result of the first run. All runs use the same random
     numbers, so the result for one run does not depend on the others.
     """
     found = {folder: measure(run.model, np.random.default_rng([options.seed, 1]))

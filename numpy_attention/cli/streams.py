@@ -8,10 +8,10 @@ LEFT = 128 + 13     # the exit status of a program that SIGPIPE ends
 
 
 def prepare() -> None:
-    """Make every standard stream accept any text. Replace a closed stream with the null device.
+    """Let standard output and error print any text. Replace closed streams with the null device.
 
-    Without the null device, a file that is opened later would get the number of the closed stream,
-    and receive what is printed. Streams to files and pipes use UTF-8 in any locale.
+    Without the null device, a file that is opened later would get the descriptor of the closed
+    stream, and receive what is printed. Output to files and pipes is UTF-8 in any locale.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

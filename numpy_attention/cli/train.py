@@ -179,9 +179,9 @@ def model_of(options: Namespace, text: Text,
 
 
 def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
-    """Return the training settings in the options. A field without a value keeps its default.
+    """Return settings of class `kind`. Fields without a value in `options` keep their defaults.
 
-    more: fields that are not options.
+    more: values of fields that are not options. Without a learning rate, the optimizer's is used.
     """
     values = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
     if values["learning_rate"] is None:
@@ -194,7 +194,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
     """Create the folder of --run, by default runs/`name`; return its path.
 
     Print `about` (lines that describe what is trained) and the folder. Raises ValueError if the
-    folder has a different run.
+    path is a file, or if the folder has a different run.
     """
     folder = Path(options.run or Path("runs") / name)
     ranks = world()
@@ -215,7 +215,7 @@ def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path
 
 
 def print_findings(options: Namespace, findings: Iterator[str]) -> None:
-    """Print likely problems in the user's text, unless the run has begun already."""
+    """On rank 0, print likely problems in the user's text, unless --run is a run that has begun."""
     if options.run and exists(Path(options.run) / CHECKPOINT) or world().rank:
         return
     for finding in findings:

@@ -68,7 +68,7 @@ TRANSLATOR = (
               "multi-head. --attention location requires global", choices=registry.WINDOWS),
     of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads of a transformer, or of another model",
+    of_models("heads", "number of attention heads, of a transformer or of multi-head attention",
               read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
@@ -104,7 +104,7 @@ LANGUAGE_MODEL = (
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "number of states before the current chunk that attention also sees; ngram "
-           "needs order − 2 states and uses that number whatever N is", whole(1), note="none",
+           "ignores N and always uses order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: none", default="tanh",
@@ -113,8 +113,8 @@ LANGUAGE_MODEL = (
     Option("layers", "number of stacked recurrent layers", LAYERS, 1),
     Option("embedding", "size of the word vectors", whole(1), note="200", excludes=SIZED),
     Option("hidden", "size of the state; without --embedding, it also sets the size of the word "
-           "vectors", whole(1), excludes=SIZED, note="--embedding × 1; × 2 for key-value, × 3 for "
-           "key-value-predict, × (order − 1) for ngram"),
+           "vectors", whole(1), excludes=SIZED, note="--embedding, times 2 for key-value, "
+           "3 for key-value-predict, order − 1 for ngram"),
     Option("parameters", "choose the largest sizes with at most N parameters", whole(1)),
     Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
     Option("dropout", "fraction of values set to 0 in training", share, 0.2),
@@ -152,8 +152,8 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
     """Return Options for the fields of `settings` that users can set, and for --threads and --run.
 
-    changes: {field: attributes of its Option to replace}, in addition to CHANGES. folder: the
-    default of --run, in words.
+    changes: {name of a field: {attribute of its Option: new value}}, in addition to CHANGES.
+    folder: the default of --run, in words.
     """
     changes = CHANGES | changes
     found = []

@@ -1,4 +1,4 @@
-"""Parsers of option values. If a parser fails, it raises ValueError with what is expected."""
+"""Parsers of option values. For a wrong value, they raise ValueError with what is expected."""
 
 import math
 import os
@@ -59,8 +59,8 @@ def several(expected: str, once: bool = False,
             paths: bool = False) -> Callable[[str], tuple[str, ...]]:
     """Return a parser of comma-separated words. expected: examples, for the error message.
 
-    paths: whether the words are paths; a path that exists may contain commas. The parser raises
-    ValueError if a word is empty or, if `once`, repeated.
+    once: whether all words must differ. paths: whether the words are paths; a path that exists
+    may contain commas. The parser raises ValueError for a word that is empty, or repeated.
     """
     def read(text: str) -> tuple[str, ...]:
         found = tuple(paths_in(text) if paths else text.split(","))
@@ -84,7 +84,7 @@ def paths_in(text: str) -> list[str]:
 
 
 def columns(text: str) -> tuple[int, ...]:
-    """Parse two column numbers, counted from 1. Raises ValueError for any other text."""
+    """Parse two column numbers from 1, such as "1,2". Raises ValueError for any other text."""
     found = text.split(",")
     if len(found) != 2 or not all(one.isdecimal() and int(one) >= 1 for one in found):
         raise ValueError(f"got {short_repr(text)}; expected two positive column numbers, as in 1,2")

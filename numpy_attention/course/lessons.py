@@ -60,7 +60,7 @@ def lessons() -> list[Lesson]:
 def chosen(numbers: Collection[str]) -> list[Lesson]:
     """Return the lessons with these numbers, such as "6" or "06". Without numbers, return all.
 
-    Raises ValueError if one of the numbers is not that of a lesson.
+    Raises ValueError if no lesson has one of the numbers.
     """
     every = lessons()
     wanted = [number.zfill(2) for number in numbers]

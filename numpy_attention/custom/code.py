@@ -89,7 +89,7 @@ class Code:
         return module
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path and the text. An unpickled Code runs the file when it is first used."""
+        """Pickle the path and the text. The new Code runs the file when `module` is first read."""
         return Code, (self.path.resolve(), self.text)
 
     def _check_bytes(self) -> None:
@@ -110,7 +110,7 @@ class Code:
                              f"{cut(names, REASON)}") from None
 
     def defined(self) -> dict[str, Any]:
-        """Return {name: class or function} of everything that the file itself defines."""
+        """Return {name: value} of the classes and functions that the file itself defines."""
         return {name: value for name, value in vars(self.module).items()
                 if inspect.isclass(value) or inspect.isfunction(value)
                 if value.__module__ == self.module.__name__}
@@ -118,7 +118,7 @@ class Code:
 
 @dataclass(frozen=True)
 class CustomClass:
-    """A user-defined class, with the Code of its file and the name under which a run stores it."""
+    """A user-defined class, the Code of its file, and the name that a run stores for the class."""
 
     name: str       # "mine.py:Bilinear"
     code: Code
@@ -204,9 +204,9 @@ def place_in_code(error: BaseException) -> str:
 def text_of(error: BaseException, code: str = "") -> str:
     """Return the message of an error, with the line of user-defined code in which it was raised.
 
-    code: the name of the user-defined code, such as "mine.py:Mine", if the error is known to come
-    from it, otherwise "". With "", an error is raised again as a bug of this package, unless it
-    passed through user-defined code or has one of the types EXPECTED.
+    code: the name of the user-defined code, such as "mine.py:Mine", that is known to cause the
+    error, or "" if unknown. If it is "", an error that did not pass through user-defined code, and
+    has none of the types EXPECTED, is a bug of this package and is raised again.
     """
     place = place_in_code(error)
     if isinstance(error, EXPECTED):
@@ -227,8 +227,8 @@ def within(function: str) -> str:
 def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
     """Yield (code, line, function) for each frame of an error's traceback, the innermost last.
 
-    Then yield the error's `place`, the line of a user's mistake that this package noticed only
-    later (`validation.results`). If the error has no `place`, yield the lines of `places_called`.
+    Then yield the line in the error's attribute `place`, where a user made a mistake that this
+    package noticed only later (see `validation.results`), or else the lines of `places_called`.
     """
     frame: FrameType | None = None
     line = 0
@@ -243,8 +243,8 @@ def places_called(error: BaseException, frame: FrameType | None,
                   line: int) -> Iterator[tuple[CodeType, int]]:
     """Yield (code, line) for each function outside this package that a failed line calls.
 
-    frame, line: where in this package the call failed. The yielded line is the function's `def` if
-    the call had wrong arguments, otherwise the line from `place_of_return`.
+    frame, line: the line of this package that failed. If the call had wrong arguments, the yielded
+    line is the function's first line, otherwise the line from `place_of_return`.
     """
     if frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
         return

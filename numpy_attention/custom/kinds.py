@@ -1,4 +1,4 @@
-"""Recognize the kind of a user-defined class (attention, cell, …) by its methods, and check it."""
+"""Recognize the kind of a user-defined class (attention, cell, …), and check the class."""
 
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, get_annotations, isclass, isfunction, signature
@@ -61,9 +61,9 @@ def mechanism_kind(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """Describe the methods that a class still needs to be of the kind that it resembles most.
+    """Return a text about the methods that a class lacks for the kind that it resembles most.
 
-    has: {kind: names of the methods that the class has}.
+    has: {kind: the names of the methods of this kind that the class has}.
     """
     if has[SCORE][:2] == ["score", "score_backward"]:
         return ("has score and score_backward, but not the other methods; derive it from "
@@ -78,9 +78,9 @@ def lacking(has: dict[str, list[str]]) -> str:
 
 
 def check_part(one: type, kind: str) -> None:
-    """Raise ValueError unless `one` is a Module and a dataclass, so that its arrays are parameters.
+    """Raise ValueError unless `one` is a Module and a dataclass, and its instances are hashable.
 
-    kind: the kind of the class. For a kind in OFFERED, the method `create` is also checked.
+    Also check the fields of a Cell and, if `kind` (the kind of the class) is in OFFERED, `create`.
     """
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
@@ -105,7 +105,7 @@ def check_part(one: type, kind: str) -> None:
 
 
 def check_cell(one: Any) -> None:
-    """Raise ValueError if a Cell lacks the parameters that determine its sizes."""
+    """Raise ValueError if a Cell lacks one of the fields W, U and b, which determine its sizes."""
     has = {field.name for field in fields(one)}
     missing = [name for name in ("W", "U", "b") if name not in has]
     if missing:
@@ -189,7 +189,7 @@ def a(kind: str) -> str:
 
 
 def classes(code: Code, name: str) -> str:
-    """Return "expected one of A, B" for the classes of a file, or else "define a class NAME"."""
+    """Return "expected one of A, B" for a file with classes, otherwise "define a class NAME"."""
     names = [name for name, one in code.defined().items() if isclass(one)]
     return f"expected one of {', '.join(names)}" if names else f"define a class {name}"
 

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +10,15 @@ from typing import Any
 
 from numpy_attention.custom.code import within
 
+KILLED = -9         # the exit status of a process that was killed
 FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)')
 
 
 def ended(command: list[str], seconds: float, **how: Any) -> int:
-    """Run a command; return its exit status. After `seconds`, kill it and its child processes.
+    """Run a command for at most `seconds`; return its exit status, or KILLED if it took longer.
 
-    The status is -9 after a kill. The command prints in the encoding of this process. how: further
-    arguments of `subprocess.Popen`.
+    Then kill its processes, including child processes that still run. The command prints in the
+    encoding of this process. how: further arguments of `subprocess.Popen`.
     """
     sys.stdout.flush()
     environment = {**os.environ, "PYTHONIOENCODING": f"{sys.stdout.encoding or 'utf-8'}:replace"}
@@ -27,10 +27,13 @@ def ended(command: list[str], seconds: float, **how: Any) -> int:
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
-        return -signal.SIGKILL
+        return KILLED
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):      # it has ended
-            os.killpg(process.pid, signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, -KILLED)
+            else:                           # Windows
+                process.kill()
         process.wait()
 
 

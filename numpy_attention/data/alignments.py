@@ -1,9 +1,10 @@
 """Read gold word alignments of the user's text: a file of links for its sentence pairs.
 
-Pharaoh       line k, which may be blank, has the links of pair k, source position first:
-              `0-0 1-2`, all sure, or with possible links, `1-1 2p3` or `1-1 2?3`
-NAACL         a link per line, after the number of its pair, from 1 (Mihalcea & Pedersen 2003):
-              `1 1 2 S`, `1 1 2 P`, or `1 1 2`, which is sure
+Pharaoh       Line k has all links of pair k, and may be blank. Each link has a source position, a
+              sign and a target position: `1-2` is a sure link, `1p2` or `1?2` a possible link.
+NAACL         Each line has one link: the number of the pair (from 1), the source position, the
+              target position, and S (sure) or P (possible). `1 1 2 S` and `1 1 2` are sure links,
+              `1 1 2 P` is a possible link (Mihalcea & Pedersen 2003).
 
 Words are counted from 0 or from 1. If `count_from` is None, the content decides. A Pharaoh file
 counts from 0, unless its links fit into their sentences only if counted from 1. A NAACL file counts
@@ -17,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from numpy_attention.data.pairs import Pair, check_pairs
+from numpy_attention.data.pairs import Pair, as_pairs
 from numpy_attention.data.reading import read_lines
 from numpy_attention.validation.arrays import check_whole
 from numpy_attention.validation.messages import plural
@@ -29,7 +30,7 @@ SHOWN = 8           # words of a sentence in a message
 
 
 class Link(NamedTuple):
-    """A link in a file. line: its line number, from 1. pair: the index of its sentence pair."""
+    """A link read from a file. line: the line's number, from 1. pair: the pair's index, from 0."""
 
     line: int
     pair: int
@@ -40,14 +41,14 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Read the links of `pairs` from a file; return (copies of the pairs with links, count_from).
+    """Read word links from a file; return copies of `pairs` with these links, and `count_from`.
 
     count_from: the number of a sentence's first word, 0 or 1. With None, the content decides, as
     the module's docstring describes. Raises ValueError with file and line for a line that is not in
     Pharaoh or NAACL format, and for a link to a word that does not exist. Also raises ValueError
-    for a file without sure links, and for a Pharaoh file without one line for each pair.
+    for a file without sure links, and if a Pharaoh file does not have one line per pair.
     """
-    check_pairs(pairs)
+    pairs = as_pairs(pairs)
     if count_from is not None:
         check_whole("count_from", count_from, 0, 1)
     lines = read_lines(path)
@@ -107,10 +108,7 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
 
 
 def _start(links: Sequence[Link], pairs: Sequence[Pair], naacl: bool) -> int:
-    """Return the number, 0 or 1, that a file gives to the first word of a sentence.
-
-    naacl: whether the file is in NAACL format. Otherwise it is in Pharaoh format.
-    """
+    """Return the number of a sentence's first word, 0 or 1. naacl: whether this is NAACL format."""
     from_zero = any(0 in (link.source, link.target) for link in links)
     if naacl:
         return 0 if from_zero and _fits(links, pairs, 0) else 1
@@ -137,8 +135,7 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     sentence = " ".join(words[:SHOWN]) + " …" * (len(words) > SHOWN)
     swapped = [one._replace(source=one.target, target=one.source) for one in links]
     other = 1 - start
-    reason = ("Check that the links belong to these sentences, and that both are tokenized in the "
-              "same way")
+    reason = "Check that the links were made for these sentences, with the same tokenization"
     if _fits(links, pairs, other):
         reason = f"Every link fits if words are counted from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):

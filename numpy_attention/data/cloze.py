@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from numpy_attention.data.reading import read_lines
-from numpy_attention.data.running_text import Sentence, Text
+from numpy_attention.data.running_text import Sentence, Text, as_text
 from numpy_attention.data.text_form import is_word
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.validation.arguments import (
@@ -102,15 +102,15 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     of the vocabulary must be in the order of their frequency, as in `Vocabulary.build`.
 
     The candidates are words that can be a gap, that occur in the context, and that do not occur in
-    the rest of the query. Either all candidates begin with a capital or none does. The candidates
-    are neighbours in the list of all these words, sorted by frequency. The rank of the answer among
-    the candidates is random, so the most frequent candidate is correct as often as any other.
+    the rest of the query. Either all candidates begin with a capital or none does. If all words
+    that meet these conditions are sorted by frequency, the candidates are next to each other. The
+    rank of the answer among the candidates is random, so each rank is correct equally often.
     Grammar alone still rules out many candidates, because parts of speech are not known here.
 
     Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
     characters, sizes out of range, or a text with fewer than `number` questions.
     """
-    check_kind("text", text, Text, "a Text")
+    text = as_text(text)
     check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
     check_generator(rng)
     check_sizes(number=number, sentences=sentences)
@@ -137,7 +137,7 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     raise ValueError(f"number = {number}, but this text has only "
                      f"{plural(len(questions), 'question')} with "
                      f"{plural(sentences, 'context sentence')} and {candidates} candidates; use "
-                     "more text, or ask for fewer questions")
+                     f"more text{', or ask for fewer questions' if questions else ''}")
 
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
@@ -254,7 +254,7 @@ def write_questions(questions: Sequence[Question], path: str | Path) -> None:
 
 
 def check_questions(questions: Sequence[Question]) -> None:
-    """Raise TypeError unless `questions` is a list of Questions, ValueError if it has none."""
+    """Raise TypeError unless `questions` is a list of Questions, and ValueError if it is empty."""
     check_list("questions", questions, "Questions")
     check_all("questions", questions, Question, "a Question")
     if not len(questions):

@@ -189,10 +189,7 @@ def first_wrong(data: bytes) -> int:
 
 
 def is_wide(data: bytes, encoding: str) -> bool:
-    """Return whether data without a byte order mark is probably text in UTF-16 or UTF-32.
-
-    encoding: the encoding to test, one of WIDE.
-    """
+    """Return whether data without a byte order mark are likely text in `encoding`, one of WIDE."""
     unit = 4 if "32" in encoding else 2
     errors = "strict" if unit == 4 else "replace"       # the sample may end within a pair of UTF-16
     try:
@@ -253,7 +250,7 @@ def word_at(row: bytes, place: int) -> bytes:
     """Return the word around the byte at `place` in the line `row`.
 
     A long word is cut: at most 2 · SHOWN bytes from `place` on are kept. If the word has SHOWN or
-    more bytes before `place`, all of these are left out.
+    more bytes before `place`, all bytes before `place` are left out.
     """
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])
@@ -262,7 +259,7 @@ def word_at(row: bytes, place: int) -> bytes:
 
 
 def candidates(sample: bytes, word: bytes) -> dict[str, str]:
-    """Return a dict from the most likely encodings, at most three, to the decoded word.
+    """Return a dict with the most likely encodings, at most three, and `word` decoded with each.
 
     sample: bytes from which the encodings are guessed. word: a word among these bytes.
     """

@@ -1,12 +1,13 @@
 """Hold out a fraction (`share`) of the user's text for validation."""
 
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 
-from numpy_attention.data.pairs import Pair, check_pairs
-from numpy_attention.data.running_text import Text
-from numpy_attention.validation.arguments import check_generator, check_kind, check_number
+from numpy_attention.data.pairs import Pair, as_pairs
+from numpy_attention.data.running_text import Text, as_text
+from numpy_attention.validation.arguments import check_generator, check_number
 from numpy_attention.validation.messages import plural
 
 SHARE = 0.05
@@ -17,9 +18,9 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
     """Split pairs at random into training and validation pairs; return (training, validation).
 
     share: the fraction of pairs for validation, at least one pair. Pairs with the same source
-    sentence stay together. Raises ValueError without at least two different source sentences.
+    sentence stay together. Raises ValueError for fewer than two different source sentences.
     """
-    check_pairs(pairs)
+    pairs = as_pairs(pairs)
     check_generator(rng)
     check_number("share", share, 0, 1, "a fraction from 0 to 1")
     counts = Counter(pair.source for pair in pairs)
@@ -41,22 +42,20 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 
 
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
-    """Split off the end of a Text; return (training, validation).
+    """Split off the end of a Text for validation; return (training, validation).
 
-    share: the fraction of the sentences (in a text of characters, of the characters) to split off,
-    at least one. Raises ValueError if the Text has fewer than two sentences or characters.
+    share: the fraction of the sentences to split off, at least one. In a text of characters, it is
+    a fraction of the characters. Raises ValueError for fewer than two sentences or characters.
     """
-    check_kind("text", text, Text, "a Text")
+    text = as_text(text)
     check_number("share", share, 0, 1, "a fraction from 0 to 1")
     characters = text.unit == "characters"
-    items = text.sentences[0] if characters else text.sentences
+    items: list = list(chain.from_iterable(text.sentences)) if characters else text.sentences
     if len(items) < 2:
         raise ValueError(f"got {plural(len(items), 'character' if characters else 'sentence')}; "
                          "holding out text for validation needs at least 2. Add more lines of "
                          "text, or pass valid_text")
     end = len(items) - max(1, round(share * len(items)))
-
-    def text_of(part: list) -> Text:
-        return Text([[part] if characters else part], text.unit)
-
-    return text_of(items[:end]), text_of(items[end:])
+    parts = items[:end], items[end:]
+    kept, held = (Text([[part] if characters else part], text.unit) for part in parts)
+    return kept, held

@@ -1,9 +1,7 @@
 """Sentence pairs with word links.
 
-A `Pair` holds one sentence and its translation as tokens. If the links between their words are
-known, the `Pair` also holds the links, as (source position, target position), counted from 0. As in
-Och & Ney (2003), a *sure* link is beyond doubt, and a *possible* link is open to judgement; every
-sure link is also possible.
+A link is (source position, target position), counted from 0. As in Och & Ney (2003), a *sure* link
+is beyond doubt, and a *possible* link is open to judgment. Every sure link is also possible.
 """
 
 import math
@@ -20,11 +18,11 @@ from numpy_attention.validation.messages import plural, short_repr
 
 @dataclass(frozen=True)
 class Pair:
-    """A source sentence, its translation, and the links between their words.
+    """A source sentence, its translation, and the links between their words, if they are known.
 
-    source, target: tuples of tokens. sure, possible: frozensets of (source position, target
-    position). `possible` always contains `sure`. Raises ValueError for a position that is not
-    in its sentence, and TypeError for a sentence that is one string.
+    source, target: tuples of tokens. sure, possible: frozensets of links, which are tuples (source
+    position, target position), counted from 0. `possible` always contains `sure`. Raises ValueError
+    for a position outside a sentence, and TypeError for a sentence that is not a list of tokens.
     """
 
     source: tuple[str, ...]
@@ -51,7 +49,7 @@ class Pair:
 
 
 def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
-    """Return links as a frozenset of tuples. Raises TypeError for a link without two integers."""
+    """Return links as a frozenset of tuples. Raises TypeError unless each link has two integers."""
     if not isinstance(links, (set, frozenset)):
         links = [tuple(link) if isinstance(link, (list, np.ndarray)) else link
                  for link in as_list(name, links, "links")]
@@ -75,23 +73,25 @@ def check_links(name: str, links: Iterable[tuple[int, int]], S: int, T: int) -> 
                              f"range; the {side} has {plural(size, 'token')}. Positions start at 0")
 
 
-def check_pairs(pairs: Any) -> None:
-    """Raise TypeError unless pairs is a list of Pairs."""
-    check_list("pairs", pairs, "Pairs")
-    check_all("pairs", pairs, Pair, "a Pair")
+def as_pairs(pairs: Any) -> list[Pair]:
+    """Return a list of Pairs, built from tuples (source, target). Raises TypeError for others."""
+    check_list("pairs", pairs, "Pairs, or of tuples (source, target)")
+    found = [Pair(*one) if type(one) is tuple and len(one) == 2 else one for one in pairs]
+    check_all("pairs", found, Pair, "a Pair: numpy_attention.Pair(source, target)")
+    return found
 
 
 def limited(pairs: Sequence[Pair], name: str, min_length: int | None = None,
             max_length: int | None = None, count: int | None = None) -> list[Pair]:
     """Return the first `count` pairs whose sentences both have min_length to max_length tokens.
 
-    None means no limit. name: a corpus or file, for messages. Raises ValueError if no pair is left.
+    None means no limit, but a pair with an empty sentence is always left out. name: a corpus or
+    file, for messages. Raises ValueError if no pair is left.
     """
-    check_pairs(pairs)
     at_least(1, min_length=min_length, max_length=max_length, count=count)
     low = min_length or 1
     high = max_length or math.inf
-    kept = [pair for pair in pairs
+    kept = [pair for pair in as_pairs(pairs)
             if low <= len(pair.source) <= high and low <= len(pair.target) <= high]
     if not kept:
         lengths = f"{low} to {high} tokens"

@@ -91,9 +91,9 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
     if len(kept) < len(rows) and not skip_blank:
         number, row = next((k, row) for k, row in enumerate(rows, 1) if not all(row))
         path, side = (target_path, "target") if row[0] else (source_path, "source")
-        raise ValueError(f"{path}, line {number}: the {side} is empty; add it, or pass "
-                         "skip_blank=True to leave out all such pairs "
-                         f"({len(rows) - len(kept):,} of {len(rows):,})")
+        raise ValueError(f"{path}, line {number}: the {side} is empty; add the missing "
+                         "sentence, or pass skip_blank=True to leave out such lines, "
+                         f"{len(rows) - len(kept):,} of {len(rows):,}")
     if not kept:
         raise ValueError(f"every pair in {source_path} and {target_path} has an empty line; "
                          "expected a sentence in both files")
@@ -104,8 +104,8 @@ def columns_of(path: str | Path, lines: list[str], column: int | None,
                advice: str = "pass `columns` to say which to read, or ") -> list[str]:
     """Return one column of tab-separated lines, or the lines themselves if `column` is None.
 
-    column: its number, from 1. path, advice: for messages. Raises ValueError if a line has too few
-    columns, or if nearly every line has several columns but `column` is None.
+    column: the number of the column, from 1. path, advice: for messages. Raises ValueError if a
+    line has too few columns, or if nearly every line has several columns but `column` is None.
     """
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
@@ -125,9 +125,9 @@ def columns_of(path: str | Path, lines: list[str], column: int | None,
 def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Tokens) -> list[Pair]:
     """Return sentence pairs from lines `source TAB target`, as in the files of Tatoeba.
 
-    source_tokens, target_tokens: functions that split a side into tokens. A third column
-    (attribution) is ignored. Raises ValueError with file and line for a line without two or three
-    columns or with an empty sentence, and for an empty file.
+    source_tokens, target_tokens: functions that split the source and the target into tokens. A
+    third column (attribution) is ignored. Raises ValueError for an empty file, and with file and
+    line for an empty sentence and for a line that does not have two or three columns.
     """
     pairs = []
     for number, line in enumerate(sentence_lines(path), 1):

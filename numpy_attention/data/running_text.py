@@ -1,4 +1,4 @@
-"""Running text for language models: articles of sentences of tokens, and how they become ids."""
+"""Running text for language models: its articles, sentences and tokens, and their ids."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +62,7 @@ class Text:
 
     def documents(self, vocabulary: AnyVocabulary, state: str,
                   cut: int | None = None) -> list[list[int]]:
-        """Return lists of ids, each beginning with </s>. A state is not carried between lists.
+        """Return lists of ids, each beginning with </s>. No state is carried from list to list.
 
         state: "article" for a list per article, or "sentence" for a list per sentence that is not
         blank. cut: the maximum number of ids in a list after </s>. Raises ValueError for another
@@ -88,15 +88,23 @@ class Text:
         """Convert a text of words to a text of characters, with spaces and newlines."""
         if self.unit == "characters":
             return self
-        texts = [
-            "".join(" ".join(sentence) + "\n" for sentence in article) for article in self.articles
-        ]
+        texts = ["".join(" ".join(sentence) + "\n" for sentence in article)
+                 for article in self.articles]
         return Text([[list(text)] for text in texts], "characters", self.has_articles)
 
     def _ids(self, sentences: list[Sentence], vocabulary: AnyVocabulary) -> list[int]:
         check_methods("vocabulary", vocabulary, "a Vocabulary", "encode", "places")
         end = [EOS] if self.unit == "words" else []
         return [id for sentence in sentences for id in vocabulary.encode(sentence) + end]
+
+
+def as_text(text: Text | list) -> Text:
+    """Return a Text, also for a list of sentences or characters. Raises TypeError for others."""
+    if isinstance(text, Text):
+        return text
+    check_list("text", text, "sentences, or a Text: numpy_attention.Text(articles)")
+    letters = len(text) > 0 and all(isinstance(one, str) and len(one) == 1 for one in text)
+    return Text([[text]], "characters") if letters else Text([text])
 
 
 def load(name: str, split: str) -> Text:

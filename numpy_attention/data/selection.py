@@ -11,8 +11,8 @@ The user's own text is given by its files (see `user_text`):
     {"source": "/…/en.txt", "target": "/…/es.txt", …}                 UserPairs
     {"text": "/…/novel.txt", …}                                       UserText
 
-Each of these classes has a `label`, its `splits`, the dict `saved()`, and the TextForm `form()`
-that tokenizes raw text. `load(*splits)` returns a list of Pairs, or a Text, for each split.
+Each class has a `label` and `splits`. `saved()` returns the dict. `form()` returns the TextForm for
+raw text. `load(*splits)` returns a list of Pairs, or a Text, for each split.
 """
 
 from dataclasses import MISSING, dataclass, fields
@@ -30,7 +30,7 @@ from numpy_attention.validation.messages import short_repr
 
 @dataclass
 class NamedPairs:
-    """A named parallel corpus. arguments: those of `load_parallel`, except split and rng."""
+    """A named parallel corpus. arguments: a dict for `load_parallel`, without split and rng."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -99,7 +99,8 @@ class Unknown:
 
     def load(self, *splits: str) -> list:
         """Raise ValueError, because the text is unknown."""
-        raise ValueError("the run does not record its training text; pass a corpus or your files")
+        raise ValueError("the run does not record its training text; pass a corpus, or the files "
+                         "of a text")
 
 
 Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown

@@ -15,10 +15,10 @@ from numpy_attention.validation.arguments import check_number, check_tokens
 def split_of(tokens: Sequence[str], held_out: float = 0.1) -> str:
     """Return the split that a sentence belongs to: "train", "valid" or "test".
 
-    The lowercased tokens that contain a letter or a digit (all tokens, if none does) are joined by
-    spaces. Let u be the first 8 bytes of their SHA-256, as an integer, divided by 2⁶⁴. The split is
-    "test" if u < held_out/2, else "valid" if u < held_out, else "train". So "go ." and "Go !" are
-    in the same split.
+    The tokens that contain a letter or a digit are lowercased and joined by spaces. If there are
+    none, all tokens are joined. Let u be the first 8 bytes of the SHA-256 of this text, as an
+    integer, divided by 2⁶⁴. The split is "test" if u < held_out/2, else "valid" if u < held_out,
+    else "train". So "go ." and "Go !" are in the same split.
     """
     check_tokens("tokens", tokens)
     check_number("held_out", held_out, 0, 1, "a fraction from 0 to 1")

@@ -27,9 +27,9 @@ LARGEST = 2**31 - 1     # ids that sentencepiece can count
 class Subwords:
     """A vocabulary of pieces of words, used like a `Vocabulary` of words.
 
-    `encode` and `decode` take and return words, but an id represents a piece. The four special ids
-    are those of `Vocabulary`. A letter that is not in the text from which the vocabulary was built
-    becomes <unk>.
+    `encode` takes words and `decode` returns words, but an id represents a piece. The four special
+    ids are those of `Vocabulary`. A letter that is not in the text from which the vocabulary was
+    built becomes <unk>.
     """
 
     def __init__(self, saved: str) -> None:
@@ -167,7 +167,7 @@ class Subwords:
 
 
 def restored(saved: str | list[str]) -> Vocabulary | Subwords:
-    """Restore the vocabulary of a checkpoint, saved as a list of words or a string (Subwords)."""
+    """Restore the vocabulary of a checkpoint: Subwords from a string, a Vocabulary from a list."""
     return Subwords(saved) if isinstance(saved, str) else Vocabulary(saved)
 
 

@@ -78,9 +78,9 @@ def word_tokens(text: str, elision: bool = False) -> list[str]:
     A word is a run of letters, marks and digits, which may contain apostrophes and hyphens
     (don't, well-known). A number keeps its points and commas (3,000.5). The curly apostrophe
     becomes the straight one, a non-breaking hyphen becomes -, and accented letters take their
-    composed form (Unicode NFC). A zero-width space divides words; other invisible characters are
-    left out. With `elision=True` a word is split after each inner apostrophe, as in French: l'homme
-    → l' homme (aujourd'hui is not split).
+    composed form (Unicode NFC). Zero-width spaces, blank fillers and control characters divide
+    words. Soft hyphens and direction marks are left out. With `elision=True` a word is split after
+    each inner apostrophe, as in French: l'homme → l' homme (aujourd'hui is not split).
     """
     check_kind("text", text, str, "a string")
     check_flags(elision=elision)
@@ -129,7 +129,7 @@ class TextForm:
         return TOKENIZERS[self.tokenizer](text)
 
     def text(self, tokens: Sequence[str]) -> str:
-        """Return tokens joined into one line of text."""
+        """Return tokens joined into text, with spaces unless the tokenizer is "characters"."""
         check_tokens("tokens", tokens)
         between = "" if self.tokenizer == "characters" else " "
         return between.join(tokens)

@@ -47,9 +47,9 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
              own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
     """Yield a string for each likely problem in the training and validation pairs.
 
-    vocabularies: those of source and target. own_valid: whether the user provided validation
-    text. max_length: the limit on the length of sentences, or None. tokenized: whether the option
-    `tokenize` split the text.
+    vocabularies: the vocabularies of source and target. own_valid: whether the user provided
+    validation text. max_length: the limit on the length of sentences, or None. tokenized: whether
+    the option `tokenize` split the text.
     """
     for side, vocabulary in zip(("source", "target"), vocabularies):
         learned = [getattr(pair, side) for pair in _sample(train)]
@@ -132,8 +132,8 @@ def _long(where: str, sentences: Sentences) -> Iterator[str]:
 def _seen(where: str, seen: Sequence[bool]) -> Iterator[str]:
     share = np.mean(seen) if len(seen) else 0.0
     if share > 0.2:
-        yield (f"{where}{share:.0%} of the sentences to validate on are among those to learn from, "
-               "so validation says nothing about new text; use other sentences")
+        yield (f"{where}{share:.0%} of the validation sentences are also training sentences, so "
+               "validation says nothing about new text; use other sentences")
 
 
 def _share(some: Sequence, of: Sequence) -> str:

@@ -73,7 +73,7 @@ class UserFiles:
                 if value is not None and name != "folder" and (name not in NEWER or value)}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        """Return the TextForm of the files. lowercase: by default, the setting of the files."""
+        """Return the TextForm of the files. lowercase: None keeps the setting of the files."""
         return TextForm(self._tokenizer(), self.lowercase).in_case(lowercase)
 
     def load(self, *splits: str) -> list:
@@ -107,8 +107,8 @@ class UserFiles:
     def _found(self) -> dict[str, Path]:
         """Find the files with the digest of the run; return {field: path}.
 
-        Each file is searched for at its path and near the run, even if files have swapped names.
-        Raises FileNotFoundError if a file is missing, and ValueError if a file has changed.
+        Each file is searched for at its path and near the run. Files that have swapped names are
+        found, too. Raises FileNotFoundError for a missing file, and ValueError for a changed file.
         """
         saved = self._paths()
         if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
@@ -165,7 +165,7 @@ class UserFiles:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return the first hexadecimal digits of the SHA-256 of the contents of all files, in order."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of all files' contents, in order."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(bytes_of(path) + b"\0")

@@ -23,10 +23,10 @@ SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
 class Vocabulary:
     """A table of distinct tokens. Token k of `tokens` has the id 4 + k.
 
-    `tokens` are words, or characters for a character model. The four special tokens are not among
-    them. A checkpoint stores only this list, because `Vocabulary(vocabulary.tokens)`
-    creates an equal vocabulary. Raises ValueError for an empty table and for an empty, repeated or
-    reserved token, and TypeError for a token that is not a string.
+    `tokens` are words, or characters for a character model, without the four special tokens. A
+    checkpoint stores only `tokens`, because `Vocabulary(vocabulary.tokens)` creates an equal
+    vocabulary. Raises ValueError for an empty table and for an empty, repeated or reserved token,
+    and TypeError for a token that is not a string.
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:

@@ -54,7 +54,7 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
     tokens = np.full(len(running), BOS)
     while running:
         log_probs, weights, state = model.next(tokens, state)       # (rows, V), (rows, S)
-        forbid(log_probs, never_chosen(never, log_probs.shape[1]))
+        log_probs = forbid(log_probs, never_chosen(never, log_probs.shape[1]))
         rows = []
         survivors = []
         start = 0                                                   # a sentence's rows are adjacent

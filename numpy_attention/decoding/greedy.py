@@ -27,7 +27,7 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     translation ends with </s>, or at its maximum length: the smaller of max_length and twice the
     source length plus 10. <pad>, <s> and the ids in `never` are never chosen. Finished sentences
     leave the batch. Raises ValueError for an empty sentence, max_length below 1 or ids outside the
-    vocabulary, and ArithmeticError if log p is not a number.
+    vocabulary, and ArithmeticError if log p is not a number, or −∞ for every token.
     """
     check_sources(model, source, source_mask)
     limit = longest(source_mask, max_length)                        # (B,)
@@ -38,7 +38,7 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     tokens = np.full(len(running), BOS)
     while running:
         log_probs, weights, state = model.next(tokens, state)       # (rows, V), (rows, S)
-        forbid(log_probs, never_chosen(never, log_probs.shape[1]))
+        log_probs = forbid(log_probs, never_chosen(never, log_probs.shape[1]))
         best = log_probs.argmax(1)
         log_p_best = np.take_along_axis(log_probs, best[:, None], 1)[:, 0].tolist()
         rows = []

@@ -52,7 +52,8 @@ class Prefix(NamedTuple):
 
     def followed_by(self, token: int, log_probability: float, weights: Array) -> "Prefix":
         """Return the prefix extended by a token. log_probability: log p of the extended prefix."""
-        return Prefix(self.sentence, self.ids + [token], log_probability, self.weights + [weights])
+        return Prefix(self.sentence, self.ids + [token], log_probability,
+                      self.weights + [weights.copy()])
 
     def ends(self, limit: Array) -> bool:
         """Return whether the prefix ends with </s> or has the maximum length.
@@ -111,12 +112,14 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
     return [PAD, BOS, *ids.tolist()]
 
 
-def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> None:
-    """Write −inf into log_probs (…, V) at the ids in `never`.
+def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> Array:
+    """Return a copy of log_probs (…, V) with −inf at the ids in `never`.
 
     Raises ArithmeticError if a log p is not a number, or if a row has nothing left to choose from.
     """
+    log_probs = np.array(log_probs)
     log_probs[..., list(never)] = -np.inf
     if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN
         what = "NaN" if np.isnan(log_probs).any() else "−inf for every allowed token"
         raise ArithmeticError(f"the model's log p is {what}; did training diverge?")
+    return log_probs

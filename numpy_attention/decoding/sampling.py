@@ -44,7 +44,7 @@ def read(model: LanguageModel, ids: Sequence[int], state: Any = None) -> Reading
     check_methods("model", model, "a language model", "next")
     as_integers("ids", ids)
     if not len(ids):
-        raise ValueError("ids is empty; expected at least one id; the id of </s> starts a new text")
+        raise ValueError("ids is empty; expected at least one id. The id of </s> starts a new text")
     seen = []
     for id in ids:
         log_probs, weights, state = _next(model, id, state)
@@ -65,7 +65,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
 
     Sampling ends after `length` tokens, or after the `sentences`-th </s>. reset: clear
     the state after each </s>, for a model that was trained on single sentences. Each step draws one
-    random number from rng.
+    random number from rng, unless temperature is 0.
 
     Raises TypeError if rng is not a Generator, ValueError for settings out of range, and
     ArithmeticError if log p is not a number or nothing is left to choose from.
@@ -89,8 +89,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
             if chosen is not None:
                 before = None if reset and chosen == EOS else state
                 log_probs, weights, state = _next(model, chosen, before)
-            log_p = np.array(log_probs, np.float64)
-            forbid(log_p, never)
+            log_p = forbid(np.asarray(log_probs, np.float64), never)
             chosen = choose(log_p, rng, temperature, top_k, top_p)
             yield Choice(chosen, float(log_p[chosen]), weights)
             ended += chosen == EOS

@@ -18,7 +18,7 @@ SIZE = 200      # default size of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Return settings in which each "FILE.py:CLASS" is replaced with the class that it names.
+    """Return settings in which each value "FILE.py:CLASS" is replaced with this class.
 
     kinds: for each setting that accepts a class, the kind of class, such as attention=ATTENTION.
     """
@@ -43,7 +43,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name such as "luong-dot-local-m"; omit "global", and "additive" for rnnsearch."""
+    """Return a name such as "luong-dot-local-m", without "global" or, for rnnsearch, "additive"."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])
@@ -54,7 +54,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return a short name for a class or string: the class's name, or the string's alias if any."""
+    """Return the name of a class, or the alias of a string; a string without an alias is kept."""
     if isinstance(choice, type):
         return choice.__name__
     return {old: alias for alias, old in registry.ALIASES.items()}.get(choice, choice)
@@ -92,7 +92,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     hidden = hidden or parts * embedding
     if attention == "none" and settings.get("tied") and hidden != embedding:
         raise ValueError(f"hidden = {hidden} and embedding = {embedding} must be equal with tied "
-                         "weights; set only one of them, or untie the weights")
+                         "weights; set only one of them, or set tied = False")
     return name, settings | {"hidden": hidden, "embedding": embedding}
 
 

@@ -1,6 +1,6 @@
 """Compare recipes: train them on one corpus with one budget, measure, and plot side by side.
 
-With several ranks, each rank trains a different recipe, or a different seed of a recipe.
+With several ranks (processes of mpirun), rank 0 assigns the training runs to the other ranks.
 """
 
 import re
@@ -52,7 +52,7 @@ class Texts(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A training run of a recipe with a seed. name: for messages. drawn: whether to plot it."""
+    """A training run of a recipe. name: for messages. drawn: whether the plots show this run."""
 
     recipe: Recipe
     seed: int
@@ -79,8 +79,8 @@ class Outcome(NamedTuple):
 def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
     """Return copies of the recipes, all with the same number of epochs and minutes.
 
-    budget: new values of `epochs` or `minutes`. Raises ValueError for fewer than two recipes, a
-    recipe for a language model, or recipes with different corpora or budgets.
+    budget: new values of `epochs` or `minutes`. Raises ValueError for fewer than two recipes, for a
+    recipe of a language model, and for recipes with different corpora or budgets.
     """
     first = recipes[0]
     if len(recipes) < 2:
@@ -108,7 +108,7 @@ def budget_of(training: Training) -> str:
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return the folder name that `reproduce` gives a run, with the budget if it was changed."""
+    """Return the name of a run's folder: as in `reproduce`, plus the budget if it was changed."""
     usual = RECIPES[recipe.name if recipe.name in RECIPES else "clauses-dot"].training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(usual, name)]
@@ -146,7 +146,7 @@ def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
 
 def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess,
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
-    """Run all jobs. Return {name of a recipe: one Outcome for each seed}.
+    """Run all jobs. Return {name of a recipe: list with one Outcome for each seed}.
 
     With several ranks, rank 0 calls done(number of jobs done, job, Outcome) after each job.
     """
@@ -186,7 +186,7 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
 def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     """Format the metrics of recipes as a Markdown table. A missing metric is shown as –.
 
-    lines: {name of a recipe: [{metric: value} for each seed]}.
+    lines: {name of a recipe: metrics}, where the metrics are one dict {metric: value} per seed.
     """
     rows = [["recipe", *(title for title, _ in COLUMNS.values())]]
     for name, seeds in lines.items():
@@ -200,7 +200,7 @@ def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
 
 
 def cell(key: str, values: Sequence[float]) -> str:
-    """Format a metric: its mean over seeds and, unless it is in COSTS, ± the standard deviation."""
+    """Format the mean of a metric over seeds, ± the standard deviation unless `key` is in COSTS."""
     if not values:
         return "–"
     form = COLUMNS[key][1]
@@ -228,10 +228,10 @@ def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Pa
 
 def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
               buckets: int = 6) -> dict[str, list[LengthBucket]]:
-    """Return {recipe: BLEU for each range of source lengths}.
+    """Measure BLEU in ranges of source lengths. Return {recipe: one LengthBucket for each range}.
 
-    found: {recipe: the translation of each pair}. buckets: the maximum number of ranges. All
-    ranges contain similar numbers of pairs.
+    found: {recipe: translations}, with one translation for each pair. buckets: the maximum number
+    of ranges. All ranges contain similar numbers of pairs.
     """
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]

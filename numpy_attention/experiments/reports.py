@@ -201,14 +201,14 @@ def lines_of_cloze(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines_of_question(question: Question, log_p: Array) -> Iterator[str]:
-    """Yield lines with a cloze question, its answer, and log p of each candidate, best first."""
+    """Yield lines with a cloze question, its answer, and the candidates, ordered by their log p."""
     ranked = [f"{question.candidates[k]} {log_p[k]:.2f}" for k in np.argsort(-log_p, kind="stable")]
     yield f"\n  {' '.join(question.filled('_____'))}\n    answer: {question.word}"
     yield f"    log p: {', '.join(ranked)}"
 
 
 def lines_of_provenance(known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines with the result of `provenance`: data, seed, versions and machine of a figure."""
+    """Yield lines with the result of `provenance`: the data, the seed, versions and the machine."""
     yield (f"  depends on  parameters {known['parameters']}, text {known['text']}, seed "
            f"{known['seed']}, {plural(known['threads'], 'thread')};")
     yield (f"              numpy_attention {known['version']}, NumPy {known['numpy']}, numba "
@@ -249,7 +249,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a table of recoveries, with a row for each run.
 
-    found: {folder of a run: Recovery}. more: {folder: result of `more_than(first run)`}.
+    found: {folder: Recovery} of the runs. more: {folder: difference from the first run}.
     """
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
@@ -267,7 +267,7 @@ def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
     """Yield the lines of a table of losses for each group of words, with a row for each run.
 
-    found: {folder of a run: Distances}. more: {folder: result of `more_than(first run)`}.
+    found: {folder: Distances} of the runs. more: {folder: difference from the first run}.
     """
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))

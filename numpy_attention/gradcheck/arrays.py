@@ -1,4 +1,4 @@
-"""Functions on trees of arrays. A tree is an array or a tuple of trees, such as an LSTM's state."""
+"""Functions on trees of arrays. A tree is an array, None, or a tuple of trees (an LSTM's state)."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def float_arrays(value, name):
 
 
 def outputs_of(forward, inputs):
-    """Return forward(*inputs). Raises TypeError if the result is not a tuple (output, …, cache)."""
+    """Return forward(*inputs). Raises TypeError unless it is a tuple of outputs and a cache."""
     found = forward(*inputs)
     if not isinstance(found, tuple) or len(found) < 2:
         raise TypeError(f"forward returns {typed_repr(found)}; expected at least one output "
@@ -44,7 +44,7 @@ def copy_arrays(value):
 def combined(function, *trees):
     """Apply `function` to the arrays at each position of `trees`; return the tree of results.
 
-    A None in the first tree gives None.
+    A tree is an array, or a nested tuple or list of arrays. None in the first tree gives None.
     """
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))

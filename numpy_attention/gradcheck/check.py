@@ -56,35 +56,35 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
     target: a Module with float64 parameters, or None for a function without parameters
     inputs: the arguments of `forward`; float64 arrays are checked, also within tuples
     rng: the random generator that draws the upstream gradients
-    forward: forward(*inputs) returns (output, …, cache), where outputs are arrays, tuples of
-        arrays, or None; the default is target.forward
-    backward: backward(doutput, …, cache, grads) returns the gradient of the input; for several
-        inputs, a tuple of gradients in the order of the inputs, with None for inputs that are not
-        float arrays; the default is target.backward
+    forward: forward(*inputs) returns (output, …, cache). An output is an array, a tuple of arrays,
+        or None. The default is target.forward
+    backward: backward(doutput, …, cache, grads) adds the gradients of parameters to grads. It
+        returns the gradient of the input or, for several inputs, a tuple with one item per input.
+        The item is None for an input that is not a float array. The default is target.backward
     tolerance: the largest relative error that is allowed
     epsilon: the step of the differences
     title: the name of the check in messages
-    causal: the time axis, if no step of an output may depend on a later step of the first input;
-        otherwise None. Only outputs with as many steps as this input are tested
+    causal: the time axis, to test that no step of an output depends on a later step of the first
+        input. Only outputs with as many steps as this input are tested. None omits the test
 
     Both passes must draw the same random numbers at every call. If the target is an attention with
-    `read` and `step`, the inputs may be queries (T, B, Q) and unpadded values (B, S, D). Unless
-    forward or backward is given, both passes then come from `gradcheck.protocol`.
+    `read` and `step`, the inputs may be queries (T, B, Q) and unpadded values (B, S, D). Both
+    passes then come from `gradcheck.protocol`, unless forward or backward is given.
 
     Elements at a kink of the loss, such as 0 for max(x, 0), cannot be compared with differences,
-    and a warning (NotChecked) reports them. Their gradients must still lie between the slopes of
-    the loss on the left and on the right.
+    and a warning (NotChecked) reports them. The gradient of such an element must still lie between
+    the slopes of the loss on the left and on the right.
 
     Raises GradientError if gradients are wrong. The message lists the correct and the wrong
     gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
-    GradientError is also raised if user code raises an exception, or breaks a law that central
-    differences cannot test, such as that no pass changes its inputs. The broken laws and their
-    lines are in the attribute report.laws of the error.
-    Raises TypeError if a parameter or float input is not float64, `forward` computes in float32,
-    or `forward` or `backward` is missing. Raises ValueError if a parameter or input has no elements
-    or contains NaN, outputs are not finite, or all numeric gradients are 0 up to rounding or at
-    kinks. Warns (NotAParameter) if `forward` of a user-defined Module computes with a float
-    field. Warns (NotFloat32) if a Module's passes return float64 for float32 parameters and inputs.
+    GradientError is also raised if user code raises an exception. It is also raised if a pass
+    breaks a law that central differences cannot test, such as that no pass changes its inputs. The
+    error's attribute report.laws has the broken laws and their lines.
+    Raises TypeError if `forward` or `backward` is missing, if `forward` computes in float32, or if
+    a parameter or float input is not float64. Raises ValueError if a parameter or input is empty or
+    has NaN, if outputs are not finite, or if all numeric gradients are about 0 or lie at kinks.
+    Warns (NotAParameter) if `forward` of a user-defined Module computes with a float field. Warns
+    (NotFloat32) if a Module's passes return float64 for float32 parameters and inputs.
     """
     check_generator(rng)
     check_number("tolerance", tolerance, np.nextafter(0, 1), expected="a positive number")
@@ -198,7 +198,7 @@ class Check:
         return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
-        """Run both passes; return ({name: gradient of a parameter or a float input}, grads).
+        """Run both passes; return ({name: gradient}, grads) for all parameters and float inputs.
 
         grads holds the gradients of the parameters, or is None if the target is not a Module.
         upstream: the gradients of the outputs, by default those that `draw` has drawn.
@@ -230,7 +230,7 @@ class Check:
                 f"{error}\n    {source_line(place)}") from error
 
     def compare(self):
-        """Return the Report if the backward pass is correct; otherwise raise GradientError."""
+        """Return the Report if all gradients are correct and laws hold, or raise GradientError."""
         broken = broken_conditions(self)
         if broken:
             raise GradientError(Report(self.title, laws=broken))
@@ -267,7 +267,7 @@ class Check:
         return report
 
     def check_precision(self):
-        """Raise TypeError if `forward` computes with less precision than float64."""
+        """Raise TypeError if `forward` is less precise than float64, or is not deterministic."""
         problem = low_precision(self)
         if problem:
             raise TypeError(f"{self.title}: {problem}")

@@ -20,7 +20,7 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 
     loss() must compute with `array`, whose elements are changed in place and restored. Raises
     TypeError if `array` does not hold floats or loss() does not return a number. Raises ValueError
-    if `array` is not contiguous.
+    if `array` is not C-contiguous or epsilon is not a positive number.
     """
     check_function("loss", loss, "a function without arguments")
     check_epsilon(epsilon)
@@ -32,8 +32,8 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
     """Return two arrays: ∂loss/∂array by central differences, and the `bend` at each element.
 
-    A large `bend` suggests a kink of the loss. middle: the loss with the unchanged array, needed
-    only for the bends.
+    The function `bend` measures how abruptly the slope of the loss changes. middle: the loss with
+    the unchanged array, for the bends. Raises ValueError if `array` is not C-contiguous.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
@@ -48,7 +48,7 @@ def gradient_and_bends(loss, array, epsilon, middle=0.0):
 
 
 def losses_around(loss, flat, i, epsilon):
-    """Return {step: loss with step · epsilon added to flat[i]} for the steps −2, −1, 1 and 2."""
+    """Return {step: loss} for the steps −2, −1, 1 and 2, with step · epsilon added to flat[i]."""
     kept = flat[i]
     around = {}
     for step in (-2, -1, 1, 2):
@@ -69,8 +69,8 @@ def bend(around, middle, epsilon):
     """Return how abruptly the slope of the loss changes near an element, to detect a kink.
 
     The losses at −2ε, −ε, 0, ε and 2ε give four slopes. The result is the larger second difference
-    of the slopes. It is O(ε²) for a smooth loss, and at least a third of the change of slope at a
-    kink within ε. around: the result of `losses_around`. middle: the loss without a step.
+    of the slopes. For a smooth loss, it is O(ε²). If there is a kink within ε, it is at least a
+    third of the change of slope. around: from `losses_around`. middle: the loss without a step.
     """
     left = around[-2] - 3 * around[-1] + 3 * middle - around[1]
     right = around[-1] - 3 * middle + 3 * around[1] - around[2]
@@ -78,10 +78,10 @@ def bend(around, middle, epsilon):
 
 
 def relative_errors(analytic, numeric, smallest=1e-9):
-    """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise; NaN becomes inf.
+    """Return |a − n| / max(|a|, |n|, 1e-3 · max|n|, smallest), elementwise.
 
-    a is `analytic`, n is `numeric`. max|n| is the maximum over finite elements, because a slope may
-    be infinite, such as that of √x at 0. If a and n are the same infinity, the error is 0.
+    `a` is `analytic`, `n` is `numeric`. max|n| is over finite elements, because a slope may be
+    infinite (√x at 0). An error of NaN becomes 0 if `a` and `n` are the same infinity, else inf.
     """
     largest = np.maximum(np.abs(analytic), np.abs(numeric))
     floor = 1e-3 * np.abs(numeric).max(initial=0, where=np.isfinite(numeric))

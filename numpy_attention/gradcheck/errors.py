@@ -5,8 +5,8 @@ class GradientError(AssertionError):
     """A gradient disagrees with central differences, or a pass breaks a law or raises an error.
 
     The message lists the correct and the wrong gradients, the first wrong line if the source can be
-    traced, and the likely kind of mistake. `report` is the Report, or the message if no gradients
-    were compared. `full` is the text of the Report, with the arrays.
+    traced, and the likely kind of mistake. A law is a property that differences cannot test, such
+    as that no pass changes its inputs. `report` is the Report, or the message if there is none.
     """
 
     def __init__(self, report):
@@ -15,7 +15,7 @@ class GradientError(AssertionError):
 
     @property
     def full(self):
-        """The text of the full report, or the message if no gradients were compared."""
+        """The text of the full report, with arrays, or the message if there is no Report."""
         return getattr(self.report, "full", str(self))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from numpy_attention.gradcheck.arrays import float_arrays
 from numpy_attention.gradcheck.errors import GradientError, NotAParameter
+from numpy_attention.gradcheck.locate.rewriting import users_class
 from numpy_attention.gradcheck.locate.watching import arrays_within
 from numpy_attention.module import Module, join
 from numpy_attention.validation.messages import plural, typed_repr
@@ -26,8 +27,8 @@ STEP = 1e-3             # change of a number, relative to its size
 def check_passes(target, forward, backward):
     """Check the target of a gradient check, and its forward and backward.
 
-    Raises TypeError if the target is a class instead of an instance, or a Module that is not a
-    dataclass, or if forward or backward is missing.
+    Raises TypeError if the target is a class instead of an instance, if it is a Module but not a
+    dataclass, or if forward or backward is missing or is not callable.
     """
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}; expected an instance, or None")
@@ -54,7 +55,7 @@ def way_out(target, name):
 
 
 def check_attention(attention):
-    """Raise TypeError unless an object has read, step, step_backward and read_backward."""
+    """Raise TypeError unless an instance has read, step, step_backward and read_backward."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
@@ -76,7 +77,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if an input cannot be checked, or if `variables` (see `Check`) is empty."""
+    """Raise TypeError if an input cannot be checked, or `variables` (arrays to check) is empty."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -88,7 +89,7 @@ def check_inputs(inputs, variables):
 
 
 def is_uncheckable(value):
-    """Return whether a value is a complex array, or an object array that contains floats."""
+    """Return whether a value is a complex array, or an object array with real or complex floats."""
     if not isinstance(value, np.ndarray):
         return False
     return value.dtype.kind == "c" or value.dtype.kind == "O" and any(
@@ -172,7 +173,7 @@ def returned(dinputs, inputs):
 
 
 def warn_of_numbers(check, stacklevel):
-    """Warn if the loss depends on a float, or a list of floats, in a user-defined Module.
+    """Warn (NotAParameter) if the loss depends on a float, or a list of floats, in a user's Module.
 
     Integers, ClassVars, fields of this package's modules, usual settings such as rates (`SETTINGS`)
     and fields declared with field(metadata={"fixed": True}) are ignored.
@@ -181,9 +182,8 @@ def warn_of_numbers(check, stacklevel):
         return
     for name, module, field in numbers_of(check.model):
         if moves(check, module, field):
-            value = getattr(module, field)
-            what = f"a {type(value).__name__}"
-            warnings.warn(f"{name}{where(module, field)} is {what} that forward computes with. "
+            kind = type(getattr(module, field)).__name__
+            warnings.warn(f"{name}{where(module, field)} is a {kind} that forward computes with. "
                           "Only arrays are parameters, which are checked and trained. Make it an "
                           "array (of shape (1,) if it is one number), or declare it as fixed with "
                           'field(metadata={"fixed": True})', NotAParameter, stacklevel)
@@ -192,11 +192,9 @@ def warn_of_numbers(check, stacklevel):
 def numbers_of(model):
     """Yield (dotted name, module, field name) for each float field that may be a parameter."""
     for name, module in model.modules():
-        if type(module).__module__.startswith("numpy_attention."):
-            continue
         for field in fields(module):
             usual = field.name in SETTINGS or field.metadata.get("fixed")
-            if not usual and is_number(getattr(module, field.name)):
+            if users_class(module) and not usual and is_number(getattr(module, field.name)):
                 yield join(name, field.name), module, field.name
 
 
@@ -212,10 +210,9 @@ def where(module, name):
 
 def is_number(value):
     """Return whether a value is a float, or a list or tuple of numbers that includes a float."""
-    if isinstance(value, (list, tuple)):
-        return (any(isinstance(item, (float, np.floating)) for item in value)
-                and all(isinstance(item, (int, float, np.floating)) for item in value))
-    return isinstance(value, (float, np.floating))
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return (any(isinstance(item, (float, np.floating)) for item in items)
+            and all(isinstance(item, (int, float, np.floating)) for item in items))
 
 
 def moves(check, module, name):

@@ -12,7 +12,7 @@ def randomize(module, rng, scale=0.5):
     """Draw every parameter, including biases, from N(0, scale²), and return the module.
 
     Zeros could hide a mistake, because a gradient that is multiplied by 0 is 0. Raises TypeError if
-    `module` is not a Module, or rng is not a Generator.
+    `module` is not a Module or rng is not a Generator. Raises ValueError if scale is not a number.
     """
     check_kind("module", module, Module, "a Module")
     check_generator(rng)

@@ -39,8 +39,8 @@ class Kink:
 def resolve(check, report, bends, middle):
     """Measure doubtful elements again with smaller steps; update the report's gradients and kinks.
 
-    bends: {name: array}, how much the slopes around each element differ (`differences.bend`).
-    middle: the loss without a step.
+    An element is doubtful if it may lie on or near a kink (`doubtful`). bends: {name: array}, how
+    much the slopes around each element differ (`bend`). middle: the loss without a step.
     """
     variables = {name: array.reshape(-1) for name, array in check.variables.items()
                  if np.shape(report.analytic[name]) == array.shape}
@@ -71,9 +71,9 @@ def resolve(check, report, bends, middle):
 def doubtful(report, name, bends):
     """Return an array of booleans, True for elements that may lie on a kink or near a kink.
 
-    bends: how much the slopes around each element differ (`differences.bend`). An element with a
-    wrong gradient may lie on a kink if its bend can explain the error, any other element if its
-    bend is large. For |x| at 0, for instance, both the central difference and sign(0) are 0.
+    bends: how much the slopes around each element differ (`differences.bend`). If the gradient is
+    wrong, the bend must be large enough to explain the error. If the gradient is correct, the bend
+    must be large by itself: for |x| at 0, the central difference and sign(0) are both 0.
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
@@ -87,8 +87,8 @@ def measured(check, flat, i, analytic, middle, wrong):
     """Measure one element again with smaller steps; return (gradient, Kink or None), or None.
 
     At a kink, `at_kink` chooses the gradient. If the kink is only near the element, the gradient is
-    the central difference of a smaller step, without a Kink. The result is None if the difference
-    of the full step ε remains valid.
+    the central difference of a smaller step, and the Kink is None. The result is None instead of a
+    pair if the difference of the full step ε remains valid.
 
     flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
     backward. middle: the loss without a step. wrong: whether `analytic` is wrong at the full step.
@@ -112,9 +112,9 @@ def at_kink(found, analytic, middle):
     """Return (gradient, Kink) for an element at a kink, or None if the loss is smooth there.
 
     The gradient is the number between the one-sided slopes that is closest to `analytic`, the
-    gradient from backward. If the slope is infinite, the gradient is `analytic`. found: for three
-    decreasing steps, tuples of the step and of what `losses_around` and `bend` return for it.
-    middle: the loss without a step.
+    gradient from backward. If the slope is infinite, the gradient is `analytic`. found: tuples
+    (step, result of `losses_around`, result of `bend`) for three decreasing steps. middle: the loss
+    without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
@@ -193,10 +193,10 @@ def one_sided(losses, middle, step):
 
 
 def lines_of_kinks(kinks, variables, wrong=False):
-    """Yield a line of text for each kind of kink of each variable.
+    """Yield a line of text for each variable and each kind of kink that the variable has.
 
-    The line gives the number of elements, the index and slopes of the first element, and advice.
-    wrong: whether the gradients are not between the slopes.
+    kinks: {name: {index: Kink}}. The line gives the number of elements, the index and slopes of the
+    first element, and advice. wrong: whether the gradients are not between the slopes.
     """
     for name, found in kinks.items():
         for what, text in WHAT.items():
@@ -218,8 +218,8 @@ def lines_of_kinks(kinks, variables, wrong=False):
 def low_precision(check):
     """Describe why the loss is too imprecise for differences, or return "" if it is precise enough.
 
-    The test moves the variables by less than the resolution of float32. A loss computed in float64
-    then changes linearly, and a loss computed in float32 changes abruptly.
+    The test moves the variables in steps below the resolution of float32. A loss computed in
+    float64 then changes linearly, and a loss computed in float32 changes abruptly.
     """
     variables = check.variables.values()
     kept = [array.copy() for array in variables]

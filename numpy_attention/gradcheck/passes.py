@@ -40,7 +40,7 @@ def describe_place(place):
 
 
 def source_line(place):
-    """Return the source line of a Place, or its field `text` if the source is unknown."""
+    """Return the source line of a Place, or the Place's `text` if the source is unknown."""
     return linecache.getline(place.file, place.line).split("#")[0].strip() or place.text
 
 
@@ -52,7 +52,7 @@ class Unjudged(Exception):
 
 
 def forward_of(check, inputs):
-    """Run a Check's forward pass; return (outputs, cache). Raises Unjudged if it raises."""
+    """Run a Check's forward pass; return (outputs, cache). Raises Unjudged if the pass raises."""
     try:
         *outputs, cache = outputs_of(check.forward, inputs)
     except Exception as error:
@@ -61,7 +61,7 @@ def forward_of(check, inputs):
 
 
 def backward_of(check, upstream, cache, grads):
-    """Run a Check's backward pass; return {input: gradient}. Raises Unjudged if it raises."""
+    """Run a Check's backward pass; return {input: gradient}. Raises Unjudged if the pass raises."""
     try:
         return gradients_of_inputs(check.backward(*upstream, cache, grads), check.inputs)
     except Exception as error:
@@ -73,7 +73,7 @@ def new_grads(check):
 
 
 def named_gradients(grads):
-    """Return {name: a copy of the gradient} of all parameters, or {} if grads is None."""
+    """Return copies of all parameters' gradients as {name: array}, or {} if grads is None."""
     return {} if grads is None else {name: array.copy() for name, array in grads.named_parameters()}
 
 
@@ -82,8 +82,8 @@ class First:
 
     cache: the cache from `forward`. upstream: the upstream gradients for `backward`. grad: the
     Module to which `backward` adds the gradients of the parameters, or None. `backward` runs
-    when a gradient is first read. parameter_gradients, input_gradients: {name: copy of the
-    gradient}. gradients: both dicts in one.
+    when a gradient is first read. parameter_gradients, input_gradients: dicts {name: array} with
+    copies of the gradients. gradients: one dict with all these copies.
     """
 
     def __init__(self, check):
@@ -120,9 +120,9 @@ def copy_values(arrays):
 def differing(found, wanted, tolerance):
     """Return the names of the arrays in the dict `found` that differ from those in `wanted`.
 
-    `tolerance` is relative to the largest element of the wanted array. Differences up to 1e-12 of
-    the largest element of all wanted arrays are also allowed, because an array may be 0 up to
-    rounding. Two elements that are not finite, such as slopes of √x at 0, count as equal.
+    `tolerance` is relative to the largest element of the wanted array. In addition, 1e-12 of the
+    largest element of all wanted arrays is allowed, because an array may be 0 up to rounding. Two
+    elements that are not finite, such as slopes of √x at 0, count as equal.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:
@@ -143,7 +143,7 @@ def size_of(array):
 
 
 def names_of(function):
-    """Return the names of a function's arguments, or [] if they are unknown."""
+    """Return the names of a function's arguments except *args, or [] if they are unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
 """Run named gradient checks and print a line for each; user code runs in a separate process.
 
 An endless loop, a call to sys.exit or a crash of compiled code in user code is reported in one
-line. The separate process ends with an exit status from 40 to 43 unless user code ends it first.
+line. The process ends with an exit status from 40 to 43, unless user code or a time limit ends it.
 """
 
 import faulthandler
@@ -18,7 +18,7 @@ import numpy as np
 from numpy_attention.custom.code import parted, read, text_of
 from numpy_attention.custom.kinds import cases, class_in
 from numpy_attention.custom.processes import ended, where
-from numpy_attention.gradcheck import GradientError, NotChecked
+from numpy_attention.gradcheck import GradientError, NotAParameter, NotChecked
 from numpy_attention.gradcheck.differences import TOLERANCE
 
 PASSED, FAILED, STOPPED, LEFT = 40, 41, 42, 43     # exit statuses of the process
@@ -43,6 +43,8 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NotChecked)     # printed below, from the report
+                # only the first check warns, because all check the same class
+                warnings.simplefilter("default" if head else "ignore", NotAParameter)
                 report = check(np.random.default_rng(seed))
         except GradientError as error:
             failures.append(error)
@@ -66,9 +68,9 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
     """Check `name`, such as "mine.py:Mine", in a separate process; return 0, or 1 if a check fails.
 
-    seed: the seed of the random generator. full: whether to print the full report. Raises
-    ValueError if the user's code raises, TimeoutError if the code takes longer than `seconds`,
-    ChildProcessError if the code ends the process, and BrokenPipeError if stdout is a closed pipe.
+    full: whether to print the full report. Raises OSError if the file cannot be read, ValueError if
+    the user's code raises or calls sys.exit, TimeoutError if it takes longer than `seconds`,
+    ChildProcessError if it ends the process otherwise, and BrokenPipeError if stdout is closed.
     """
     file, _ = parted(name)
     read(file)                                      # raises before a process is started
@@ -104,6 +106,10 @@ def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int
     from numpy_attention.gradcheck.cases.custom import checks_of
     with open(place, "w", encoding="utf-8", errors="replace") as file:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=file)
+        usual = warnings.formatwarning
+        warnings.formatwarning = lambda message, category, *place: (
+            f"numpy-attention: {message}\n" if category is NotAParameter
+            else usual(message, category, *place))
         try:
             status = PASSED + show_checks(checks_of(target_of(name)), int(seed),
                                           until_one_fails=True, full=bool(full))
@@ -116,13 +122,14 @@ def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int
             file.write(text_of(error, name))
         finally:
             faulthandler.cancel_dump_traceback_later()
+            warnings.formatwarning = usual
     return status
 
 
 def target_of(name: str) -> Any:
     """Return the class, or the function case(rng), that FILE.py:NAME refers to.
 
-    For FILE.py alone, return its only case function, or else its only suitable class.
+    For FILE.py alone, return the only case function of the file, or else the only suitable class.
     """
     file, inside = parted(name)
     code = read(file)

@@ -23,7 +23,7 @@ FLAGS = {"contract", "nsz", "arcp"}
 def compiled(fastmath):
     """Return numba's njit as a decorator with the given fastmath flags.
 
-    Compiled code is cached on disk. If no folder for it is writable, a RuntimeWarning says so.
+    Compiled code is cached on disk. If it cannot be saved there, a RuntimeWarning says so.
     """
     how = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
 
@@ -156,7 +156,7 @@ def row_max(row):
     """Return max_j row_j. A NaN may be ignored, but the softmax of such a row is NaN.
 
     LLVM does not vectorize the maximum of one row, only the elementwise maximum of two rows. So the
-    row is cut into blocks of LANES columns, which are first compared with each other.
+    row is cut into blocks of LANES columns, and their elementwise maximum is computed first.
     """
     tops = row[:LANES].copy()
     for start in range(LANES, row.shape[0], LANES):

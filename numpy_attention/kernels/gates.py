@@ -1,12 +1,12 @@
 """Kernels for one step of a recurrent cell, forward and backward, and for masked rows.
 
-Shapes: batch B, hidden size H, G = gates · H. The pre-activations have an input part a (B, G) and a
-recurrent part u (B, G), with H columns per gate. x' (x_next in the code) is x after the step.
+Shapes: batch B, hidden size H, G = gates · H. The pre-activations have an input part `a` (B, G) and
+a recurrent part `u` (B, G), with H columns per gate. h' (h_next in the code) is h after the step.
 
 In a backward kernel each comment quotes a forward line, and the code below the comment is the
 derivative of this line. The forward lines come in reverse order. dy is the gradient of h' from the
-layers that use h', and dh_next is the gradient of h' from later steps; dnext is dy + dh_next. The
-caller adds du Uᵀ, the gradient that reaches h through the product u = h U.
+layers that use h', dh_next is the gradient of h' from later steps, and dnext = dy + dh_next. The
+caller adds du Uᵀ, which is the gradient that reaches h through u = h U.
 """
 
 from numpy_attention.kernels.elementary import kernel, sigmoid, tanh

@@ -15,10 +15,10 @@ REAL = (np.dtype(np.float32), np.dtype(np.float64))
 def guarded(**axes):
     """Return a decorator that checks a kernel's arrays against axes such as a="B 4H", h="B H".
 
-    axes: {argument: its axes}. A letter is the same size in all arrays; "4H" is four times H.
+    axes: the axes of each array. A letter has the same size in all arrays, and "4H" is 4 times H.
     All arrays must have the same dtype, float32 or float64, except those whose axes end in a dtype,
     as in "B S bool", "N int" and "N float64". "N int < V" is an array (N,) of indices into the axis
-    V. If an array does not fit, a call to the kernel raises ValueError.
+    V. The guarded kernel raises ValueError if an array does not fit.
     """
     return lambda kernel: Guarded(kernel, axes)
 
@@ -53,8 +53,8 @@ class Guarded:
     def in_loop(self, first):
         """Return the guarded kernel for the first step of a loop, and `compiled` for later steps.
 
-        first: whether this is the first step. All steps must have arguments of the same shapes. In
-        a small step, the check would take 10 % of the time.
+        first: whether this is the first step. The arguments of all steps must have the same shapes.
+        In a small step, the check would take 10 % of the time.
         """
         return self if first else self.compiled
 

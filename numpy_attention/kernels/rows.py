@@ -9,7 +9,7 @@ from numpy_attention.kernels.guard import guarded
 @guarded(ids="N int < V", rows="N E", table="V E")
 @kernel
 def scatter_add(ids, rows, table):
-    """Compute table[ids_n] += rows_n in the order of n: the backward pass of rows_n = table[ids_n].
+    """Add rows_n to table[ids_n], in the order of n: the backward pass of y_n = table[ids_n].
 
     ids (N,), rows (N, E), table (V, E).
     """

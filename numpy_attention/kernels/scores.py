@@ -1,7 +1,4 @@
-"""The additive score, forward and backward.
-
-A NumPy implementation would have to store all values of tanh, T · B · S · A numbers.
-"""
+"""The additive score. NumPy would have to store all values of tanh, T · B · S · A numbers."""
 
 from numpy_attention.kernels.elementary import kernel, row_dot, tanh
 from numpy_attention.kernels.guard import guarded

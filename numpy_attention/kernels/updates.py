@@ -1,8 +1,8 @@
 """Kernels over flat vectors: sums of gradients, their norm, and the updates of the optimizers.
 
-Every update multiplies its gradient g by `factor` (the clipping), and then sets g to 0 for the next
+Every update multiplies its gradient g by the clipping factor, and then sets g to 0 for the next
 step. All updates are elementwise, so a vector may be updated slice by slice. Most rows of an
-embedding's gradient are 0, so sums and plain SGD skip each BLOCK of zeros.
+embedding's gradient are 0, so `gather` and `sgd` skip each block of BLOCK zeros.
 """
 
 import math

@@ -45,7 +45,7 @@ class Dropout(Module):
         return rng.integers(2**32, dtype=np.uint32)
 
     def forward(self, x, rng, row_ids=None):
-        """Return y and a cache. If rng is None, y is x.
+        """Return y and a cache. If rng is None or the rate is 0, y is x.
 
         row_ids: integers of shape x.shape[:-1], by default 0, 1, 2, … In one call, rows with the
         same id have the same mask.
@@ -72,7 +72,7 @@ class Dropout(Module):
         """Return m ∘ x / (1 − rate) with the m that `mask` determines."""
         x = np.ascontiguousarray(x)
         y = np.empty_like(x)
-        threshold = np.uint32(self.rate * 2**32)
+        threshold = np.uint32(float(self.rate) * 2**32)
         scale = x.dtype.type(1 / (1 - self.rate))
         kernels.dropout(as_rows(x), mask.row_ids, mask.key, threshold, scale, as_rows(y))
         return y

@@ -26,10 +26,7 @@ class Embedding(Module):
 
     @classmethod
     def create(cls, rng, vocabulary, size, init=normal(0.1), dtype=np.float32):
-        """Draw a table (vocabulary, size). Raises ValueError if a size is below 1.
-
-        As in `Linear.create`, the size of the input comes first: ids become vectors.
-        """
+        """Draw a table (vocabulary, size). Raises ValueError if a size is below 1."""
         check_sizes(vocabulary=vocabulary, size=size)
         check_initial(rng, dtype, init)
         return cls(init(rng, (vocabulary, size), dtype))

@@ -33,7 +33,6 @@ class Output(Module):
     def create(cls, rng, size, vocabulary, init=normal(0.1), dtype=np.float32, words=None):
         """Draw E unless it is shared; b = 0. size: K. vocabulary: V. words: an Embedding to share.
 
-        As in `Linear.create`, the size of the input comes first: a vector becomes V scores.
         Raises ValueError if a size is below 1, or if the shared table is not (vocabulary, size).
         """
         check_sizes(size=size, vocabulary=vocabulary)
@@ -96,7 +95,7 @@ class Output(Module):
         return float(loss), dx
 
     def _blocks(self, x, targets, scale, smoothing=0.0):
-        """Yield (rows, dlogits, losses) for each block of rows: rows is a slice, ε is `smoothing`.
+        """Yield (rows, dlogits, losses) for each block of rows. rows is a slice. ε is `smoothing`.
 
             dlogits = scale (p − (1 − ε) onehot(target) − ε / V)
         """

@@ -62,7 +62,7 @@ class Residual(Module):
     def pre_backward(self, dinput, dx, cache, grads):
         """Return ∂L/∂x, the sum of the gradients through f and through the residual connection.
 
-        dinput: the gradient of the input of f. dx: from `post_backward`. cache: from `pre`.
+        dinput: the gradient of f's input. dx: as `post_backward` returns it. cache: from `pre`.
         """
         if self.pre_norm:
             # input = LayerNorm(x)

@@ -12,6 +12,7 @@ from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
 from numpy_attention.models.language_model import LanguageModel, ReadCache, stack_of
+from numpy_attention.models.registry import check_settings
 from numpy_attention.module import Module
 from numpy_attention.validation.arguments import check_flags, check_number
 from numpy_attention.validation.arrays import at_least, check_integers, check_sizes
@@ -50,15 +51,12 @@ class AttentiveLanguageModel(LanguageModel):
         reading: window, carried, order and the other settings of `ReadoutConfig`
         hidden: the size of a state, which the readout divides into parts such as key and value
         embedding: the size of a word vector, by default the size of a part
-        tied: whether input and output use one table; if so, the output of the readout has the size
+        tied: whether input and output use one table. If so, the output of the readout has the size
             of the embedding, otherwise the size of a part
 
         Raises ValueError for an unknown name or setting, or if hidden cannot be split evenly.
         """
-        strange = [setting for setting in reading if setting not in ReadoutConfig.__match_args__]
-        if strange:
-            raise ValueError(f"unknown settings: {', '.join(strange)}; allowed: "
-                             f"{', '.join(ReadoutConfig.__match_args__)}")
+        check_settings(cls, reading)
         choice = ReadoutConfig(attention, **reading)
         check_sizes(choice.roles, hidden=hidden)
         check_sizes(vocabulary=vocabulary, layers=layers)

@@ -13,11 +13,11 @@ from numpy_attention.validation.arrays import LARGEST, check_sizes, check_whole
 def within_budget(parameters, vocabulary, attention=None, tied=True, **settings):
     """Return the largest sizes of a language model with at most `parameters` parameters.
 
-    The result is a pair: {"hidden": …, "embedding": …}, and the number of parameters at these
-    sizes. Each word vector and each part of a state has n entries, so embedding = n and hidden =
-    parts · n. A state has two parts with key-value, three with key-value-predict, N − 1 in an
-    N-gram model (Daniluk et al. 2017, section 2), and otherwise one. With more parts, n is smaller.
-    The difference is small if word vectors make up most of the parameters.
+    Returns a dict {"hidden": …, "embedding": …}, and the number of parameters at these sizes. Each
+    word vector and each part of a state has n entries, so embedding = n and hidden = parts · n. A
+    state has two parts with key-value, three with key-value-predict, N − 1 in an N-gram model
+    (Daniluk et al. 2017, section 2), and otherwise one. With more parts, n is smaller, but only
+    slightly if word vectors make up most of the parameters.
 
     vocabulary: the number of ids
     attention: a name of `registry.HISTORY_READOUTS`, or None for a model without attention
@@ -53,11 +53,11 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 def translator_within_budget(parameters, source, target, name, **settings):
     """Return the largest sizes of a translator with at most `parameters` parameters.
 
-    The result is a pair: {"hidden": …, "embedding": …}, and the number of parameters at these
-    sizes. Both sizes are the same multiple of 8, which can be split between two directions or
-    2, 4 or 8 heads. For a Transformer, the first item is {"size": …}, and its feed-forward layers
-    are by default four times as large. source, target: the sizes of the vocabularies. name: a name
-    of `registry.TRANSLATORS`. settings: other arguments of the model's `create`.
+    Returns a dict {"hidden": …, "embedding": …}, and the number of parameters at these sizes. Both
+    sizes are the same multiple of 8, which can be split between two directions or 2, 4 or 8 heads.
+    For a Transformer, the dict is {"size": …}, and the feed-forward layers are by default four
+    times as large. source, target: the sizes of the vocabularies. name: a name of
+    `registry.TRANSLATORS`. settings: other arguments of the model's `create`.
 
     Raises ValueError if the budget is too small or the name is unknown.
     """

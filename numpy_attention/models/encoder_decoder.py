@@ -25,10 +25,7 @@ class EncoderDecoder(RNNSearch):
     def create(cls, rng, source_vocabulary, target_vocabulary, embedding=620, hidden=1000, *,
                layers=1, bidirectional=False, maxout=None, readout="previous", reset="before",
                update="new", dropout=0.0, init="paper", dtype=np.float32):
-        """Build a new model. The arguments are those of RNNSearch.create except for attention.
-
-        Raises the same errors as RNNSearch.create.
-        """
+        """Build a new model. RNNSearch.create documents the arguments and the errors."""
         return super().create(
             rng, source_vocabulary, target_vocabulary, embedding, hidden, layers=layers,
             bidirectional=bidirectional, maxout=maxout, readout=readout, reset=reset, update=update,

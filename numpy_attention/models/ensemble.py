@@ -24,8 +24,8 @@ class Ensemble:
     """Ensemble of K models of the same kind that read the same ids: p(y_t) = Σ_k p_k(y_t) / K.
 
     An ensemble can be evaluated, searched and sampled like a single model, but not trained. Its
-    attention weights are the mean of the models' weights, or None if a language model has no
-    weights or their shapes differ. For language models, the state is a list of the models' states.
+    attention weights are the mean of the models' weights. The mean is None if a model has no
+    weights, or if the shapes differ. For language models, the state is a list of their states.
     """
 
     models: Sequence[Any]
@@ -91,10 +91,7 @@ class Ensemble:
 
 
 def mean_weights(weights: Sequence[Array | None]) -> Array | None:
-    """Return the mean of several arrays of weights.
-
-    Returns None if an item is None or if the shapes differ.
-    """
+    """Return the mean of arrays of weights, or None if an item is None or the shapes differ."""
     known = [one for one in weights if one is not None]
     if len(known) < len(weights) or len({one.shape for one in known}) > 1:
         return None

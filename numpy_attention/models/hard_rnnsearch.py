@@ -45,7 +45,7 @@ class HardRNNSearch(RNNSearch):
         return memory, s_0, cache._replace(memory=memory)
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
-        """Return Σ −log p(y_t) for the sampled positions, and None for the state.
+        """Return Σ −log p(y_t) for sampled positions, with label smoothing, and None for the state.
 
         Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, every choice is
         the most likely position, and the gradient added to grads treats the choices as constants.

@@ -13,6 +13,7 @@ from numpy_attention.initializers import InitialValues, initial_values, uniform
 from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
+from numpy_attention.models.registry import check_settings
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
 from numpy_attention.products import few_rows
@@ -110,15 +111,16 @@ class LuongTranslator(TeacherForced):
         bias: whether h̃ has the bias b that textbooks add
         query: "current" for h_t, or "previous" for h_{t−1}
         dropout: the dropout rate
-        init: "paper": every matrix is from U(−0.1, 0.1); "modern", for sizes far below the paper's:
-            Glorot's uniform weights, orthogonal recurrent matrices, embeddings and W_s from
-            N(0, 0.1²); a number b: every matrix is from U(−b, b)
+        init: with "paper", every matrix is from U(−0.1, 0.1). With "modern", for sizes far below
+            the paper's, weights are Glorot's uniform ones, recurrent matrices orthogonal, and
+            embeddings and W_s from N(0, 0.1²). With a number b, every matrix is from U(−b, b)
         attention: a name of `registry.SCORES`, or a user-defined attention
         attention_settings: window, width and the other settings of `AttentionConfig`
 
-        Biases start at 0, except the forget bias of an LSTM, which is 1. Raises ValueError for an
-        unknown name, a size below 1 or not allowed by the score, or an odd hidden if bidirectional.
+        Biases are 0, except the forget bias of an LSTM, which is 1. Raises ValueError for unknown
+        names, a size below 1, a size that the score forbids, or an odd `hidden` if bidirectional.
         """
+        check_settings(cls, attention_settings)
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)
         check_flags(bidirectional=bidirectional, input_feeding=input_feeding, bias=bias)
@@ -171,7 +173,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """Backpropagate dmemory, and dlast = ∂L/∂(the decoder's first states), to the encoder."""
+        """Backpropagate dmemory and dlast = ∂L/∂(first states of the decoder) to the encoder."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         check_returned(self.attention.read_backward, dvalues, "dvalues", cache.memory.values.shape,
                        "(B, S, D)")
@@ -224,7 +226,7 @@ class LuongTranslator(TeacherForced):
         return read_out, weights, cache
 
     def backward(self, dread_out, dweights, cache, grads):
-        """Backpropagate dread_out (N, K), dweights (T, B, S) or None to all parameters."""
+        """Backpropagate to all parameters.   dread_out (N, K), dweights (T, B, S) or None."""
         encoded, embedded, y, steps, contexts, attentional, attend_caches, words, dropped = cache
         # p(y_t) is read out of D(h̃_t)
         dattentional = np.zeros_like(attentional[1:])                                   # (T, B, K)
@@ -271,10 +273,7 @@ class LuongTranslator(TeacherForced):
         self.encode_backward(dmemory, dstates, encoded, grads)
 
     def _query_states(self, states):
-        """Select the queries for c_1 … c_T: states (T + 1, B, H) → a view (T, B, H).
-
-        states: h_0 … h_T.
-        """
+        """Return the queries for c_1 … c_T: states h_0 … h_T (T + 1, B, H) → a view (T, B, H)."""
         return states[:-1] if self.query == "previous" else states[1:]
 
     def _attentional(self, context, h, C, W):

@@ -2,8 +2,10 @@
 
 from inspect import Parameter, signature
 
+from numpy_attention.lazy import nearest
 from numpy_attention.registry import LANGUAGE_MODELS, TRANSLATORS, resolve
-from numpy_attention.validation.arguments import check_methods, check_name
+from numpy_attention.validation.arguments import check_methods
+from numpy_attention.validation.messages import short_repr
 
 VARIABLE = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
 # parameters of `create` that are not settings of a run's configuration
@@ -38,15 +40,14 @@ def build(name, rng, *vocabularies, **settings):
 def check_settings(name, settings):
     """Raise ValueError for a setting that the `create` of the model `name` does not accept.
 
-    The message lists the arguments. If `create` has ** arguments, `create` checks other names.
+    The message lists the settings and suggests the most similar one. A class may replace the name.
     """
-    known = [*settings_of(name), "dtype"]
-    parameters = create_parameters(model_of(name))
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        known += [setting for setting in settings
-                  if isinstance(setting, str) and setting not in NO_SETTINGS]
+    known = settings_of(name)
     for setting in settings:
-        check_name(f"the name of a setting of {name}", setting, known)
+        if setting not in known and setting != "dtype":
+            raise ValueError(f"{getattr(name, '__name__', name)} has no setting "
+                             f"{short_repr(setting)}{nearest(str(setting), known) or '.'} "
+                             f"Its settings are {', '.join(known)}")
 
 
 def settings_of(name):
@@ -57,7 +58,7 @@ def settings_of(name):
     model = model_of(name)
     asked = create_parameters(model)
     if model.config_class is not None:
-        asked = {**signature(model.config_class).parameters, **asked}
+        asked = {**asked, **signature(model.config_class).parameters, **asked}
     return {one: parameter.default for one, parameter in asked.items()
             if one not in NO_SETTINGS and parameter.kind not in VARIABLE}
 

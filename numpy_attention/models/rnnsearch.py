@@ -15,6 +15,7 @@ from numpy_attention.layers.deep_output import DeepOutput
 from numpy_attention.layers.dropout import Dropout, position_ids
 from numpy_attention.layers.embedding import Embedding
 from numpy_attention.layers.output import Output
+from numpy_attention.models.registry import check_settings
 from numpy_attention.models.teacher_forced import PAIRS, Embedded, TeacherForced, check_batch
 from numpy_attention.module import Array, Module
 from numpy_attention.products import few_rows
@@ -116,9 +117,10 @@ class RNNSearch(TeacherForced):
         maxout: l, the size of t, by default hidden / 2
         readout: as in the class. reset, update: as in `GRU`
         dropout: the dropout rate
-        init: "paper": N(0, 0.01²), orthogonal recurrent matrices, W_a and U_a from N(0, 0.001²),
-            v_a = 0 (appendix B.1); "modern", for small models and short training runs: Glorot's
-            uniform weights, embeddings from N(0, 0.1²); a number b: every matrix is from U(−b, b)
+        init: with "paper", weights are from N(0, 0.01²), W_a and U_a from N(0, 0.001²), and v_a = 0
+            (appendix B.1). With "modern", for small models and short training runs, weights are
+            Glorot's uniform ones, and embeddings and W_o from N(0, 0.1²). With both, recurrent
+            matrices are orthogonal. With a number b, every matrix is from U(−b, b)
         smoothing: ε of label smoothing in training (Szegedy et al. 2016, section 7)
         attention: a name of `registry.SCORES` (in the paper, "concat"), or a user-defined attention
         attention_settings: `alignment` (the hidden size of the score), and the other settings of
@@ -126,6 +128,7 @@ class RNNSearch(TeacherForced):
 
         Raises ValueError for sizes below 1, an unknown name, or smoothing outside [0, 1).
         """
+        check_settings(cls, attention_settings)
         check_sizes(source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary,
                     embedding=embedding, hidden=hidden, layers=layers)
         at_least(1, maxout=maxout)
@@ -230,7 +233,7 @@ class RNNSearch(TeacherForced):
         return t, weights, cache
 
     def backward(self, dt, dweights, cache, grads):
-        """Backpropagate dt (N, l), dweights (T, B, S) or None to all parameters."""
+        """Backpropagate to all parameters.   dt (N, l), dweights (T, B, S) or None."""
         encoded, embedded, y, steps, contexts, attend_caches, words, deep, dropped = cache
         # t_i = D(maxout(U_o s + V_o E y_{i−1} + C_o c_i + b))
         dt = self.dropout.backward(dt, dropped)
@@ -272,10 +275,7 @@ class RNNSearch(TeacherForced):
         return cut_columns(s_0, self.decoder.zero_state(len(s_0)))
 
     def _read_out_of(self, states):
-        """Select, by `readout`, the states s from which deep output computes t_1 … t_T.
-
-        s_0 … s_T (T + 1, B, H) → a view (T, B, H): s_0 … s_{T−1} if "previous", else s_1 … s_T.
-        """
+        """Return the states that deep output reads: s_0 … s_T (T + 1, B, H) → a view (T, B, H)."""
         return states[:-1] if self.readout == "previous" else states[1:]
 
     # ---- decoding ----------------------------------------------------------------------------

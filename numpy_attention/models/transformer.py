@@ -184,7 +184,7 @@ class Transformer(TeacherForced):
         return read_out, np.ascontiguousarray(weights.transpose(1, 0, 2)), cache
 
     def backward(self, dread_out, dweights, cache, grads):
-        """Backpropagate dread_out (N, D), dweights (T, B, S) or None to all parameters."""
+        """Backpropagate to all parameters.   dread_out (N, D), dweights (T, B, S) or None."""
         memory, encoded, embedded, layers, normed, shape, rows = cache
         dy = np.zeros(shape, dread_out.dtype)                                   # (B, T, D)
         as_rows(dy)[rows] = dread_out

@@ -48,8 +48,8 @@ class EncoderLayer(Module):
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
         """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        pre_norm: normalize the input of each sublayer, not the residual sum. Raises ValueError if
-        heads does not divide size, or if a size is below 1.
+        pre_norm: whether to normalize each sublayer's input instead of the residual sum. Raises
+        ValueError if heads does not divide size, or if a size is below 1.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -94,8 +94,8 @@ class DecoderLayer(Module):
     def create(cls, rng, size, heads, inner, dropout=0.0, pre_norm=False, dtype=np.float32):
         """Draw the weights. size: D. inner: the hidden size of the feed-forward network.
 
-        pre_norm: normalize the input of each sublayer, not the residual sum. Raises ValueError if
-        heads does not divide size, or if a size is below 1.
+        pre_norm: whether to normalize each sublayer's input instead of the residual sum. Raises
+        ValueError if heads does not divide size, or if a size is below 1.
         """
         return cls(attention=attention_over(rng, size, heads, dtype),
                    around_attention=around(size, dropout, pre_norm, dtype),
@@ -148,8 +148,8 @@ class DecoderLayer(Module):
 
         y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
         y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
-        written: a key and a value of size A for each earlier position; the result adds those of
-        the new position. source: the keys and values of the source.
+        written: a key and a value of size A for each earlier position, and in the result also
+        for the new position. source: the keys and values of the source.
         """
         inside, _ = self.around_attention.pre(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)

@@ -2,7 +2,7 @@
 
     {
       "kind": "translator", "family": "rnnsearch", "title": …, "settings": {…}, "training": {…},
-      "text": {"cut": "words", "lowercase": true},
+      "text": {"cut": "words", "lowercase": true}, "parameters": 276000, "precision": "float32",
       "learned": {"languages": "English → Spanish", "name": …, "sentences": 40000, "longest": 8, …},
       "vocabularies": {"source": [words], "target": [words]},         or {"words": [words]}
       with subwords, each side is {"pieces": [pieces]}
@@ -14,8 +14,8 @@
       "examples": [{"source": [words], "target": [words], "sure": [[0, 0]], "possible": [[0, 0]]}]
     }
 
-A part is a Module of the model. A field of a part is an array, one or more parts (all given by
-their dotted names), or a plain setting.
+A part is a Module of the model. A field of a part is an array, one or more parts, or a plain
+setting. Arrays and parts are given by their dotted names, such as "encoder.W".
 """
 
 import base64
@@ -57,7 +57,7 @@ def exported(
 
     form: how raw text becomes tokens
     examples: Pairs or sentences, whose results are recorded if the model has user-defined parts
-    checkpoints: {label: the arrays of an earlier checkpoint, by name}
+    checkpoints: {label: {name: array}}, with the arrays of earlier checkpoints
     learned: facts about the training text, from `runs.text_facts`
     script: JavaScript that adds user-defined parts to the engine
 
@@ -208,8 +208,8 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
     """Raise ValueError if these arrays are too large for a page.
 
-    times: the number of checkpoints, including the final one, whose arrays the page contains.
-    largest: the limit in bytes, by default LARGEST.
+    times: the number of checkpoints in the page, including the trained model itself. largest: the
+    limit in bytes, by default LARGEST.
     """
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}

@@ -45,7 +45,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     precision: how the weights are stored, as in `exported`
     corpus, split: where the examples come from, by default the last split of the first run's corpus
     count: the number of examples
-    checkpoints: paths of earlier checkpoints of the run; `folders` must then have only one
+    checkpoints: paths of earlier checkpoints of the run; only one folder is then allowed
     code: user-defined files, as in `Trained.load`; for a run that uses such files, the weights of
         the examples are recorded
     script: a JavaScript file that adds user-defined classes to the engine of the page
@@ -91,7 +91,7 @@ def script_in(path: str | Path) -> str:
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
     """Load the run of a folder. Raises ValueError if its kind is not `wanted`.
 
-    first: the folder of the first run, which has the kind `wanted`, for the message. code: files or
+    first: for the message, the folder of the first run, which has the kind `wanted`. code: files or
     classes with the user-defined code of the run.
     """
     kind = run_kind(folder)

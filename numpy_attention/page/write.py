@@ -1,4 +1,4 @@
-"""Write a page: a template, the engine, and models encoded so that they contain no markup."""
+"""Write a page from a template, the JavaScript engine, and models encoded without markup."""
 
 import html
 import json

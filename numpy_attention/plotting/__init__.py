@@ -40,7 +40,7 @@ UNDRAWN: ContextVar[set[str] | None] = ContextVar("undrawn", default=None)
 
 
 class _Plotting(ModuleType):
-    """Class of this package. Importing its modules does not hide functions of the same name."""
+    """Class of this package. Importing a module does not hide a function with the module's name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _PUBLIC and isinstance(value, ModuleType)):

@@ -50,7 +50,7 @@ def tokens_by_keyword(function: Draw) -> Draw:
     """Let a function also take keyword-only arguments by position, with a DeprecationWarning.
 
     By position, source tokens come first, as in version 1.0, although the axes of the weights are
-    (T, S). If the weights are square, swapped tokens cannot be detected, so pass them by keyword.
+    (T, S). Pass tokens by keyword, because swapped tokens of square weights cannot be detected.
     """
     parameters = inspect.signature(function).parameters.values()
     first = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
@@ -151,13 +151,13 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def curve_style(n: int) -> dict[str, Any]:
-    """Return the colour, marker and line style of the n-th curve. Any n is allowed."""
+    """Return the colour, marker and line style of curve n. They repeat if n is large."""
     return {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)],
             "linestyle": LINESTYLES[n % len(LINESTYLES)]}
 
 
 def as_written(*texts: str) -> dict[str, Any]:
-    """Return matplotlib text settings: fonts for any script, and literal $, _ and \\."""
+    """Return matplotlib settings for these texts: fonts that have the letters, and no markup."""
     return {"fontfamily": font_families("".join(texts)), "parse_math": False, "usetex": False}
 
 

@@ -51,8 +51,8 @@ def diagram(boxes: Mapping[str, Box | Sequence[Any]], arrows: Iterable[Arrow | S
             ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw boxes and the arrows between them.
 
-    boxes: name → Box, or a tuple of its fields. arrows: Arrows, or tuples of their fields. Texts
-    are drawn unchanged, so write `sᵢ₋₁` for `s_{i−1}`.
+    boxes: {name: Box}. arrows: a list of Arrows. A tuple with the fields of a Box or an Arrow is
+    allowed too. Texts are drawn unchanged, so write `sᵢ₋₁` for `s_{i−1}`.
 
     Raises ValueError if there is no box, for an unknown colour, and for an arrow from or to an
     unknown box. Raises TypeError for anything that is not a box or an arrow.
@@ -123,12 +123,12 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
 
 
 def _ends(arrow: Arrow, boxes: Mapping[str, Box]) -> Array:
-    """Return the centres of an arrow's two boxes as rows (column, row)."""
+    """Return an array of the centres (column, row) of the boxes at an arrow's start and end."""
     return np.array([boxes[arrow.start][1:3], boxes[arrow.end][1:3]])
 
 
 def _middle(ends: Array, bend: float) -> Array:
-    """Return the middle (x, y) of an arc3 curve between `ends` (2, 2), all in the same unit."""
+    """Return the middle (x, y) of matplotlib's arc3 curve between the two rows of `ends` (2, 2)."""
     dx, dy = ends[1] - ends[0]
     return ends.mean(0) + np.array([-bend * dy, bend * dx]) / 2
 

@@ -24,9 +24,9 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
                    title: str | None = None) -> Axes:
     """Plot mean attention weight by distance, one curve per model.
 
-    curves: name → mean weight at distance 1 (the previous position), 2, 3, …; the curves may differ
-    in length. The legend shows how much of a curve's sum is at distances 1 to 5. Raises ValueError
-    for a curve that is empty, not one-dimensional, outside [0, 1], or 0 everywhere.
+    curves: {name: mean weights} for the distances 1 (the previous position), 2, 3, … The curves may
+    differ in length. The legend shows how much of a curve's sum is at distances 1 to 5. Raises
+    ValueError for a curve that is empty, not one-dimensional, outside [0, 1], or 0 everywhere.
     """
     check_axes(ax, title)
     checked = _checked(curves, "mean weights")
@@ -54,7 +54,7 @@ def gradient_flow(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
                   title: str | None = None) -> Axes:
     """Plot the norm of the gradient at earlier states on a log scale, one curve per model.
 
-    curves: name → norms, with norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in
+    curves: {name: norms}, with norms[d] = ‖∂L_T/∂h_{T−d}‖ from d = 0; the curves may differ in
     length. Norms below 1e-300 leave a gap. If a curve ends in a gap, the legend gives the d at
     which this gap starts, as in "GRU (0 from 80 back)". Raises ValueError for a curve that is
     empty, not one-dimensional, negative or not finite, and if all norms are below 1e-300.

@@ -28,10 +28,10 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens:
                      title: str | None = None, vmax: float | None = None) -> Figure:
     """Plot attention weights α and their gradients ∂L/∂α as two heatmaps; return the Figure.
 
-    weights, gradients: (T, S), a row for each target token. The colours of the gradient are
-    symmetric around 0, up to vmax: blue if more weight would lower the loss, red if more weight
-    would raise the loss. visible: booleans (T, S). Cells that are not visible are hatched and may
-    be NaN.
+    weights, gradients: (T, S), a row for each target token. A gradient is blue if more weight would
+    lower the loss, and red if more weight would raise the loss. The colours range from −vmax to
+    vmax, by default the largest size of a gradient. visible: booleans (T, S). Cells that are not
+    visible are hatched and may be NaN.
 
     Raises ValueError for shapes that do not match the tokens, and for values that are not finite.
     """

@@ -25,9 +25,9 @@ def heatmap_grid(weights: Mapping[str, Array], *, source_tokens: Sequence[str],
                  possible: Iterable[Link] | None = None, columns: int | None = None) -> Figure:
     """Plot the attention of several mechanisms over one sentence pair, with one colour bar.
 
-    weights: name → weights (T, S). gold, possible: links (source position, target position), drawn
+    weights: {name: weights (T, S)}. gold, possible: links (source position, target position), drawn
     as in `attention_heatmap`. columns: the number of heatmaps in a row. By default the grid is
-    about square. Raises the errors of `attention_heatmap`.
+    about square. Raises the errors of `attention_heatmap`, and ValueError without weights.
     """
     weights = named("weights", weights, "weights")
     at_least(1, columns=columns)

@@ -105,8 +105,8 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
 
     weights (rows, columns) must be finite; masked cells show the background of the Axes. columns,
     rows: the tokens. Without `ax`, the size of a new figure grows with the number of tokens. bar:
-    draw the colour bar. signed: the label of the colour bar if weights may be negative; the colours
-    are then symmetric around 0.
+    whether to draw the colour bar. signed: the label of the colour bar for weights that may be
+    negative, or "". With such weights, the colours are symmetric around 0.
     """
     T, S = weights.shape
     across = inches_of(columns)
@@ -165,7 +165,7 @@ def _links(name: str, links: Iterable[Link] | None, S: int, T: int) -> set[Link]
 
 
 def _outline(i: int, j: int, style: Any, name: str, width: float) -> Rectangle:
-    """Return a frame for cell (source i, target j), white with black edges for any background."""
+    """Return a frame for cell (source i, target j) that is visible on any background colour."""
     frame = Rectangle((i - 0.44, j - 0.44), 0.88, 0.88, fill=False, edgecolor="white",
                       linewidth=width, linestyle=style, label=name)
     edge = patheffects.Stroke(linewidth=width + 1.2, foreground="black",

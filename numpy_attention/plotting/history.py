@@ -26,11 +26,11 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     are labelled with the tokens read.
 
     A cell that is not in the memory is hatched; a weight of 0 has a colour. visible: booleans (T,
-    S), False for hatched cells. Without `visible`, the cells with NaN are hatched or, if no weight
-    is NaN, the cells from the token read on. Scale and labels are those of `attention_heatmap`.
+    S), False for hatched cells. Without `visible`, the cells with NaN are hatched. If no weight is
+    NaN, each row is hatched from the token read on. Scale and labels are as in `attention_heatmap`.
 
-    Raises ValueError for shapes that do not match, for a weight that is negative or infinite, or
-    NaN in a visible cell, and for a weight other than 0 in a cell that is not visible.
+    Raises ValueError for shapes that do not match, for a negative or infinite weight, for NaN in a
+    visible cell, and for a weight other than 0 in a hatched cell.
     """
     check_axes(ax, title)
     check_vmax(vmax)

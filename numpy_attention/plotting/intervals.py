@@ -31,8 +31,8 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
           title: str | None = None, xlabel: str = "extra nats per token") -> Axes:
     """Plot nats per token, in a row for each ablation or group of words, with a mark per model.
 
-    models: name → {ablation or group: (mean, low, high)}, such as `analysis.Interval`s. A model may
-    lack some of the rows. xlabel: what the nats measure. A vertical line marks 0.
+    models: {name: {ablation or group: Interval}}, where an Interval is (mean, low, high). A model
+    may lack some of the rows. xlabel: what the nats measure. A vertical line marks 0.
 
     Raises ValueError if there is nothing to draw, or if an interval is not three finite numbers
     with low ≤ mean ≤ high.
@@ -66,9 +66,9 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
           ax: Axes | None = None, title: str | None = None) -> Axes:
     """Plot a line for each curve, with a band for the interval around each point.
 
-    curves: name → {x: (mean, low, high)}, such as `analysis.Interval`s by distance or step. A curve
-    without points is not drawn but keeps its colour, so that two plots of curves with the same
-    names use the same colours.
+    curves: {name: {x: Interval}}, where an Interval is (mean, low, high), and x is a number, such
+    as a distance. A curve without points is not drawn but keeps its colour, so that two plots of
+    curves with the same names use the same colours.
 
     Raises the errors of `costs`, and ValueError for an x that is not a number.
     """
@@ -99,9 +99,9 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
     """Plot the extra loss after a disturbance (replaced words), by the distance from it.
 
-    curves: name → {distance: (mean, low, high)}, such as `Recovery.excess`. The scale is linear up
-    to LINEAR nats on either side of 0, then logarithmic. A horizontal line marks 0. Raises the
-    errors of `bands`.
+    curves: {name: {distance: (mean, low, high)}}, with dicts such as `Recovery.excess`. The scale
+    is linear up to LINEAR nats on either side of 0, then logarithmic. A horizontal line marks 0.
+    Raises the errors of `bands`.
     """
     ax = bands(curves, "distance after the disturbance (1 = the next token)",
                f"extra nats per token (log scale beyond {LINEAR:g})", ax, title)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy_attention import __version__
 from numpy_attention.module import Array
 from numpy_attention.training import archive
+from numpy_attention.training.diagnosis import NonFiniteError
 from numpy_attention.training.protocols import Model
 from numpy_attention.training.schema import HEADER, check, short_json, too_deep
 from numpy_attention.validation.messages import cut
@@ -24,8 +25,11 @@ def save(path: str | Path, arrays: dict[str, Array], about: dict[str, Any]) -> N
     """Write arrays, the dict `about`, and the version of this package to a checkpoint, atomically.
 
     arrays: {name: array}. about: a dict that JSON can hold. Raises OSError with the name of the
-    file, for instance if the disk is full.
+    file, for instance if the disk is full, and NonFiniteError if an array has NaN or infinity.
     """
+    if wrong := _not_finite(arrays):
+        raise NonFiniteError(f"the array {wrong!r} contains NaN or infinity, so {path} was not "
+                             "written; use a smaller learning rate")
     text = json.dumps({"format": FORMAT, "version": __version__, **about})
     contents: dict[str, Any] = {"about": np.frombuffer(text.encode(), np.uint8), **arrays}
     with atomic_write(path) as file:
@@ -41,16 +45,15 @@ def remove_partial(path: str | Path) -> None:
 
 
 def load(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return ({name: array}, about). about: the dict passed to `save`, plus `format` and `version`.
+    """Return the arrays of a checkpoint, {name: array}, and the dict `about` passed to `save`.
 
-    Raises FileNotFoundError if there is no file, ValueError if the file is not a complete
-    checkpoint or an array is not finite, and OSError if the file cannot be read.
+    `about` also has `format` and `version`. Raises FileNotFoundError if there is no file, OSError
+    for an unreadable file, and ValueError for an incomplete checkpoint or a non-finite array.
     """
     arrays, about = _read(path)
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(
-                f"{path}: the array {name!r} contains NaN or infinity; use an earlier checkpoint")
+    if wrong := _not_finite(arrays):
+        raise ValueError(f"{path}: the array {wrong!r} contains NaN or infinity; use an earlier "
+                         "checkpoint")
     if "best" in arrays:        # an older file has one vector, in the order of its own parameters
         arrays |= _split(path, arrays.pop("best"), arrays)
     return arrays, about
@@ -76,10 +79,10 @@ def versions(about: dict[str, Any]) -> str:
 
 @contextmanager
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
-    """Context manager that turns errors raised while a checkpoint is used into ValueError.
+    """Context manager in which an error that a checkpoint's content causes becomes a ValueError.
 
     path: the checkpoint. about: its dict, as returned by `load`. If another version wrote the
-    checkpoint, the message names that version and the current one.
+    checkpoint, the message names that version and the current version.
     """
     try:
         yield
@@ -107,6 +110,12 @@ def restore(model: Model, arrays: dict[str, Array], prefix: str = "parameters") 
     prefix += "/"
     model.load({name[len(prefix):]: array
                 for name, array in arrays.items() if name.startswith(prefix)})
+
+
+def _not_finite(arrays: dict[str, Array]) -> str | None:
+    """Return the name of an array with NaN or infinity, or None if all are finite."""
+    return next((name for name, array in arrays.items()
+                 if array.dtype.kind == "f" and not np.isfinite(array).all()), None)
 
 
 def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], dict[str, Any]]:

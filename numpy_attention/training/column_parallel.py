@@ -33,7 +33,7 @@ class ProcessGroup:
     processes, as parameters do.
 
     shared_zeros: like `np.zeros_like` for flat arrays, but in memory that forked processes share.
-    pipes: the pipes to other processes; a process makes its pipe readable when it finishes or ends.
+    pipes: pipes to other processes. A pipe is readable after its process has finished or ended.
 
     Requires an x86 processor, on which a process sees the writes of another in the order in which
     they were made. `few_rows` uses this class only with BLAS kernels that exist only on x86.
@@ -70,7 +70,7 @@ class ProcessGroup:
 
     @property
     def is_alone(self) -> bool:
-        """Whether this task has called `leave`, or has started this process or thread."""
+        """Whether `leave` was called in this task, or another process or thread began the task."""
         own = self._owner == (os.getpid(), threading.get_ident())
         return self._alone[self.rank] == self.number or not own
 
@@ -87,7 +87,7 @@ class ProcessGroup:
         return not self.is_alone
 
     def _wait(self, numbers: memoryview) -> bool:
-        """Wait until all `numbers` reach `barrier`. Leave and return False if one has left."""
+        """Wait until all `numbers` reach `barrier`. Leave and return False if a process left."""
         spins = 0
         while min(numbers) < self.barrier:
             spins += 1
@@ -100,7 +100,7 @@ class ProcessGroup:
         return True
 
     def lay_out(self, W: Array, rows: int, most: int) -> "Panels | ColumnParallel":
-        """Return W as ColumnParallel if all processes ask for it, and as Panels otherwise.
+        """Return W for products x @ W: as ColumnParallel if all processes agree, else as Panels.
 
         rows: the number of rows of x in each process. most: the argument `rows` of Panels.
         """

@@ -11,7 +11,7 @@ from numpy_attention.training.protocols import Model
 
 
 class NonFiniteError(ArithmeticError):
-    """Raised if a loss or gradient is not finite. The message names the first non-finite array."""
+    """Raised if a loss, gradient or array to save is not finite. The message names the array."""
 
 
 def first_bad(model: Model, batch: Batch, grads: Model) -> str:

@@ -70,9 +70,8 @@ def evaluate(model: Model, batches: Batches, threads: int | Threads = 1,
     """Return the Evaluation of a model on all batches, in the order of `batches`.
 
     threads: the number of threads on each rank, or an open `Threads`. ranks: the processes that
-    share the work; ignored with an open `Threads`, which has its own ranks. by_row: also keep the
-    loss and the number of tokens of each row, for confidence intervals. With by_row, the model
-    needs a method `losses`.
+    share the work; ignored with an open `Threads`, which has its own ranks. by_row: also return the
+    loss and the number of tokens of each row. The model then needs a method `losses`.
     """
     check_methods("model", model, "a model", "loss")
     check_methods("batches", batches, "batches such as PairBatches", "order", "batch", "carried")

@@ -30,9 +30,9 @@ class Stopped(KeyboardInterrupt):
 class Interrupt:
     """Context manager that records the first signal as a stop request; the second raises Stopped.
 
-    It handles SIGNALS. asked: the number of the first signal, or 0 if there was none. warned:
-    whether a SIGCONT has warned that mpirun may be about to end this rank. Without mpirun,
-    SIGCONT is not a warning, because a suspended program receives SIGCONT when it continues.
+    The signals are SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGUSR1. asked: the number of the first
+    signal, or 0 if there was none. warned: whether a SIGCONT has warned that mpirun may soon end
+    this rank. Without mpirun, SIGCONT is not a warning, because it continues a suspended program.
     Outside the main thread, which receives all signals, the context manager does nothing. A signal
     that is ignored, as under `nohup`, stays ignored.
     """

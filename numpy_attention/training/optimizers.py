@@ -102,7 +102,7 @@ class Adadelta:
         d = ρ d + (1 − ρ) δ²
         w −= η δ
 
-    RNNsearch used ρ = 0.95, ε = 1e-6.
+    s and d are averages of g² and δ². RNNsearch used ρ = 0.95, ε = 1e-6.
     """
 
     learning_rate: float = 1.0

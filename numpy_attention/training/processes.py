@@ -64,7 +64,7 @@ class Processes(Threads):
     f(rank) in every process, waits for all calls, and returns the list of all results in every
     process.
 
-    In the process with rank 0, `map` raises the error of an f that fails in a worker, and
+    In the process with rank 0, `map` raises the error that f raises in a worker, and
     ChildProcessError if a worker is killed. Raises MemoryError if processes cannot be started.
     """
 

@@ -1,7 +1,4 @@
-"""Schedules: schedule(step, epoch) returns the factor of the learning rate at this step.
-
-Steps count from 1, epochs from 0.
-"""
+"""Schedules: schedule(step, epoch) returns the learning rate's factor. step ≥ 1, epoch ≥ 0."""
 
 from dataclasses import dataclass
 
@@ -32,7 +29,7 @@ class Decay:
         check_number("divisor", self.divisor, 1, expected="a number of at least 1")
 
     def __call__(self, step: int, epoch: int) -> float:
-        return self.divisor ** -max(0, epoch + 1 - self.full_epochs)
+        return float(self.divisor) ** -max(0, epoch + 1 - self.full_epochs)
 
 
 @dataclass(frozen=True)

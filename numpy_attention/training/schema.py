@@ -47,10 +47,7 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return a Values that accepts a value of any type if `holds` returns True for the value.
-
-    expected: a description of these values, for messages.
-    """
+    """Return the Values of any type that `holds` accepts. expected: a description, for messages."""
     return Values(object, expected, holds)
 
 

@@ -1,15 +1,7 @@
 """Training settings: each option with its default, its values and its purpose.
 
-`option` makes each field of `Training`, `TranslatorTraining` and `LanguageModelTraining`:
-
-    field.name, field.default
-    field.metadata["values"]       the accepted Values; a default of None is accepted too
-    field.metadata["help"]         the setting's purpose, for `--help`, which adds the default
-    field.metadata["of"]           {other setting: the choices with which the option has an effect};
-                                   {}: the option always has an effect
-    field.metadata["offered"]      False: the command line does not have the option
-
-The command line builds options from the fields: --full-epochs is `full_epochs`, and `Values.read`
+`option` makes each field of `Training`, `TranslatorTraining` and `LanguageModelTraining`. The
+command line builds options from the fields: --full-epochs is `full_epochs`, and `Values.read`
 parses its value. The defaults here are those of the library; the command line may have other
 defaults. To add an option, add a field here, and an argument of the same name to the Trainer or to
 an optimizer. The value is passed by this name.
@@ -77,12 +69,14 @@ DIVISOR = Values(float, "a number of at least 1", lambda value: 1 <= value < mat
 def option(
     default: Any, values: Values, help: str, offered: bool = True, **of: tuple[str, ...]
 ) -> Any:
-    """Return a dataclass field for a training setting, as the module's docstring describes.
+    """Return a dataclass field for a training setting. field.metadata has the other arguments.
 
+    default: the default value; None is always accepted if it is the default
     values: the Values that are accepted
-    help: the purpose of the setting
+    help: the purpose of the setting, for `--help`, which adds the default
     offered: whether the command line has the option
-    of: {other setting: choices}; the option has an effect only with one of these choices
+    of: other settings, each with the choices for which this setting has an effect, such as
+        schedule=("decay",); without `of`, the setting always has an effect
     """
     about = {"values": values, "help": help, "offered": offered, "of": of}
     return field(default=default, metadata=about)
@@ -90,12 +84,12 @@ def option(
 
 @dataclass
 class Training:
-    """Training settings. Without `minutes`, results depend only on them, data, model and threads.
+    """Training settings. Raises ValueError if the value of a setting is not allowed.
 
+    Unless `minutes` is set, results depend only on settings, data, model and number of threads.
     schedule: "constant"; "decay", which divides the rate by `divisor` in every epoch after
     the first `full_epochs`; "linear", which decreases the rate to 0 at the end of training; or
     "warmup", which increases the rate over `warmup` steps and then decreases it with 1 / √step.
-    Raises ValueError if the value of a setting is not allowed.
     """
 
     epochs: int = option(10, whole(1), "maximum number of passes through the text")
@@ -177,10 +171,10 @@ class TranslatorTraining(Training):
 class LanguageModelTraining(Training):
     """Training settings of a language model.
 
-    state: how long cells keep their state: through the whole text ("carried", the method of Zaremba
-    et al. 2014), an article ("article") or a sentence ("sentence"). unit: the unit of the training
-    Text. frequencies: initialize the output bias with word frequencies, which models otherwise have
-    to learn first.
+    state: cells keep their state through the whole text ("carried", as in Zaremba et al. 2014), an
+    article ("article") or a sentence ("sentence"). unit: the unit of the training Text.
+    frequencies: initialize the output bias with the logarithms of word frequencies, which models
+    otherwise have to learn first.
     """
 
     batch_size: int = option(

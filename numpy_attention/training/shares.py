@@ -72,7 +72,7 @@ def join_states(ranks: SingleProcess, states: States) -> State:
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Return the parts of a batch's state for this rank's shares, or None for an empty state."""
+    """Return the parts of a batch's state for the threads of this rank, or None if it is empty."""
     arrays = leaves(state)
     if not arrays:
         return None

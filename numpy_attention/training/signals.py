@@ -15,9 +15,9 @@ SOON = 0.01         # seconds until a signal that Python had to ignore is sent a
 class Signals:
     """Context manager in which the first signal raises Stopped, so that files are cleaned up.
 
-    It handles SIGNALS. Later signals are ignored until everything is cleaned up and reported. A
-    signal that is ignored, as under `nohup`, stays ignored. Python ignores exceptions in a
-    finalizer, so a Stopped that was raised in a finalizer is raised again later.
+    The signals are SIGINT, SIGTERM, SIGHUP and SIGUSR1. Later ones are ignored until everything is
+    cleaned up and reported. A signal that is ignored, as under `nohup`, stays ignored. Python
+    ignores exceptions in a finalizer, so a Stopped raised in a finalizer is raised again later.
     """
 
     def __init__(self) -> None:

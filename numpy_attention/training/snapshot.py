@@ -1,7 +1,7 @@
 """Save and restore everything that the rest of a training run depends on."""
 
 import math
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,8 @@ def read(trainer: Any, path: str | Path) -> None:
         vector[...] = arrays[f"optimizer/{name}"]
     for name in ATTRIBUTES:
         setattr(trainer, name, saved[name])
+    for span, vector in product(trainer.frozen_spans, trainer.vectors.values()):
+        vector[span] = 0                    # a momentum from before would move frozen parameters
     trainer.ranks_before = saved.get("ranks", 1)         # 0.2.0 did not save it
     trainer.best = best
     trainer.best_loss = math.inf if about["best_loss"] is None else about["best_loss"]

@@ -113,10 +113,7 @@ def can_fork(ranks: SingleProcess = SINGLE_PROCESS) -> bool:
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if a host or a rank has more threads than processors, otherwise "".
-
-    threads: the number of threads of each rank.
-    """
+    """Return a warning if ranks of `threads` threads have too few processors, otherwise ""."""
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]

@@ -110,7 +110,7 @@ class Trainer:
         self.best_loss = math.inf
         self.bad_epochs = 0                 # since then
         self.stopped = False                # by patience
-        self._frozen = frozen_spans(self.model, self.frozen) if self.frozen else []
+        self.frozen_spans = frozen_spans(self.model, self.frozen) if self.frozen else []
         self._alone = False                 # whether it holds the lock of its checkpoint
         if self.threads is None:
             places = self.train.order()     # the shortest sentences come first
@@ -143,10 +143,7 @@ class Trainer:
                             "strings, numbers, lists and dicts") from None
 
     def threads_here(self) -> int:
-        """Return the number of threads of this rank.
-
-        Raises ValueError if the threads cannot be divided evenly among the ranks.
-        """
+        """Return the number of threads per rank. Raises ValueError if it is not a whole number."""
         assert self.threads is not None                 # __post_init__ has chosen it if it was None
         here, left = divmod(self.threads, self.ranks.count)
         if left:
@@ -169,11 +166,11 @@ class Trainer:
         """Train until the run has `epochs` epochs or `minutes` of training; return the history.
 
         Epochs and minutes count from the start of the run, also after `resume`. The history is a
-        list with a dict for each epoch. When time runs out, the epoch ends early. A run that is
-        resumed with more minutes continues with the next epoch. After Ctrl-C or SIGTERM, the
-        trainer finishes the step, saves, and raises Stopped, which is a KeyboardInterrupt. Raises
-        NonFiniteError if a loss or gradient is not finite, and BlockingIOError if another run
-        uses the same `path`.
+        list with a dict for each epoch. `patience` may end the run earlier. When time runs out, the
+        epoch ends early. A run that is resumed with more minutes continues with the next epoch.
+        After a signal such as Ctrl-C, the trainer finishes the step, saves, and raises Stopped,
+        which is a KeyboardInterrupt. Raises NonFiniteError if a loss or gradient is not finite, and
+        BlockingIOError if another run uses the same `path`.
         """
         check_whole("epochs", epochs, 0)
         if minutes is not None:
@@ -223,7 +220,7 @@ class Trainer:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save after a signal on any rank, or a SIGCONT announcing one. Raise Stopped for a signal.
+        """Save and raise Stopped if a rank has a signal. After SIGCONT, save and wait for a signal.
 
         saved: whether the checkpoint of this step is already written.
         """
@@ -290,10 +287,11 @@ class Trainer:
 
     def train_step(self, batch: Batch, pool: Threads, grads: Sequence[Model],
                    rate: float | None = None) -> tuple[float, int]:
-        """Update the model from one batch; return (the loss, the number of tokens).
+        """Update the model from one batch; return its loss and its number of tokens.
 
         grads: for each thread of `pool`, a model of zeros that collects the gradients. rate: the
-        schedule's factor of the learning rate; None: `self.rate()`.
+        schedule's factor of the learning rate; None: `self.rate()`. Raises NonFiniteError if the
+        loss or the gradient is not finite.
         """
         rate = self.rate() if rate is None else rate
         # computed before the rows are shared
@@ -303,7 +301,7 @@ class Trainer:
             # every share starts from the same generator: dropout hashes the rows' ids
             rng = np.random.default_rng([self.seed, self.step])
             result = self.model.loss_and_grad(part, before, scale, grads[k], rng)
-            for span in self._frozen:
+            for span in self.frozen_spans:
                 grads[k].vector[span] = 0
             return result
 
@@ -369,7 +367,7 @@ class Trainer:
             self.bad_epochs = 0
         else:
             self.bad_epochs += 1
-            self.stopped = self.patience is not None and self.bad_epochs >= self.patience
+            self.stopped = self.bad_epochs >= float(self.patience or math.inf)
 
     def use_best(self) -> Model:
         """Load the parameters with the best validation loss, if there are any; return the model."""
@@ -381,10 +379,9 @@ class Trainer:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Context manager that locks `path` against other training runs.
+        """Context manager that locks `path`. Raises BlockingIOError if another run holds the lock.
 
-        It also removes the half-written files of killed training runs. Raises BlockingIOError if
-        another run holds the lock.
+        On entry, it removes half-written files that killed runs have left behind.
         """
         path = self.path
         if path is None or self._alone:

@@ -1,8 +1,8 @@
-"""Validation of arguments that are not arrays of numbers; `arrays` validates those.
+"""Validation of arguments that are not arrays of numbers. The module `arrays` validates arrays.
 
 Each message is one line that says what was given, what was expected and what to do. A wrong type
-raises TypeError. A value out of range and an unknown name raise ValueError, and so does any value
-other than a number where a number is required.
+raises TypeError. A value out of range or an unknown name raises ValueError. If a single number is
+expected, any other value raises ValueError, too.
 """
 
 import math
@@ -42,7 +42,7 @@ def check_function(name: str, value: Any, expected: str) -> None:
 
 
 def check_generator(rng: Any, name: str = "rng") -> None:
-    """Raise TypeError unless rng is a numpy Generator, rather than a seed or a RandomState."""
+    """Raise TypeError unless rng is a NumPy Generator. Seeds and RandomStates are not allowed."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"{name} is {typed_repr(rng)}; expected numpy.random.default_rng(seed)")
 
@@ -113,13 +113,13 @@ def is_list(value: Any) -> bool:
 
 
 def check_list(name: str, value: Any, of: str) -> None:
-    """Raise TypeError unless a value is a list, tuple or array. of: a noun for its items."""
+    """Raise TypeError unless a value is a list, tuple, array or range. of: a noun for the items."""
     if not is_list(value):
         raise TypeError(f"{name} is {typed_repr(value)}; expected a list of {of}")
 
 
 def as_list(name: str, values: Any, of: str) -> list:
-    """Return list(values). Raise TypeError for a string, dict or set. of: a noun for the items."""
+    """Return list(values). Raise TypeError for str, dict, set or scalar. of: a noun for items."""
     unordered = isinstance(values, (str, bytes, bytearray, Mapping, Set))
     scalar = isinstance(values, np.ndarray) and not values.ndim
     if unordered or scalar or not isinstance(values, Iterable):
@@ -144,7 +144,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
-    """Return real numbers, from an array or lists of lists, as an array of floats.
+    """Return an array, or nested lists, of real numbers as an array of floats.
 
     Raises TypeError for other values, such as complex numbers and text.
     """

@@ -38,9 +38,9 @@ def chunks(whole, size):
 def check_shape(name, array, shape, axes, advice="check the sizes and order of the axes"):
     """Raise TypeError unless a value is an array, and ValueError if its shape does not fit.
 
-    shape: an int for each axis whose size is known, and None for an axis of any size. axes: the
-    axes in words, such as "(T, B, H)". The message has the name and the shape of the array, the
-    expected shape and the advice.
+    shape: a tuple with the size of each axis, or None for an axis of any size. axes: the letters of
+    the axes, such as "(T, B, H)". The message has the name and the shape of the array, the expected
+    shape and the advice.
     """
     if type(array) is not np.ndarray:
         check_array(name, array, f" of shape {axes}")
@@ -82,11 +82,9 @@ def check_dtype(name, array, like, whose="the weights"):
 
 
 def check_real(name, array):
-    """Raise TypeError unless a value is a float32 or float64 array with at least one axis."""
+    """Raise TypeError unless a value is a float32 or float64 array."""
     if type(array) is not np.ndarray:
         check_array(name, array)
-    if not array.ndim:
-        raise TypeError(f"{name} has shape (); expected an array with at least one axis")
     if array.dtype not in DTYPES:
         is_number = array.dtype.kind in "biuf"
         advice = ". Convert it with .astype(np.float32)" if is_number else ""
@@ -162,7 +160,7 @@ def describe_array(thing):
 
 
 def at_least(lowest, **sizes):
-    """Check that each size is an integer from `lowest` to LARGEST, or None (use the default).
+    """Check that each size is an integer from `lowest` to LARGEST, or None, for the default.
 
     Raises ValueError with the name of the size, as `check_sizes` does.
     """

@@ -25,7 +25,7 @@ def typed_repr(value: Any) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text, with … in place of everything after its first `most` characters."""
+    """Return the first `most` characters of a text, with … at the end if the text is longer."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -35,7 +35,7 @@ def plural(number: int, what: str) -> str:
 
 
 def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
-    """Return "missing 'a', 'b'; unknown 'c'". Cut lists after four names, and omit empty lists."""
+    """Return "missing 'x', 'y'; unknown 'z'", with up to four names each. Omit empty lists."""
     return "; ".join(f"{what} {', '.join([*map(repr, names[:4]), '…'][:len(names)])}"
                      for what, names in (("missing", missing), ("unknown", unknown)) if names)
 

@@ -1,4 +1,4 @@
-"""Files and folders that a user names. The message of an error is one line with the path.
+"""Files and folders that a user names. Each error message is one line with the path.
 
 Messages of the system ("[Errno 40] …") are reworded. A file that is read must be a regular file,
 because reading a pipe or a device might never end.
@@ -52,7 +52,7 @@ def path_errors(path: str | Path, done: str) -> Iterator[None]:
 
 
 def as_path(path: Any, name: str = "path", kind: str = "file or folder") -> Path:
-    """Return a str or Path as a Path. name and kind describe it in error messages.
+    """Return a str or Path as a Path. name, kind: what error messages call the argument.
 
     Raises TypeError for any other type, and ValueError for an invalid name.
     """
@@ -115,10 +115,10 @@ def make_folder(path: str | Path) -> Path:
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """Context manager that yields a new file next to `path`, which replaces `path` at the end.
+    """Context manager that yields an open, new file. At the end, the file replaces `path`.
 
-    A device or a pipe is written directly. Raises OSError with the name of the file, for instance
-    if the disk is full. After any error, an existing file is unchanged.
+    Missing folders are created. A device or a pipe is written directly. Raises OSError with the
+    path, for instance if the disk is full. After any error, an existing file is unchanged.
     """
     path = as_path(path)
     make_folder(path.parent)

@@ -1,7 +1,7 @@
 """Validation of what the methods of a subclass return. The subclass may be user-defined.
 
 An error about a result is raised in this package, but the mistake is in the method. So the error
-gets an attribute `place`, a pair (code object, line number) in the method, for messages.
+gets an attribute `place` for messages: a pair (code object, line number) of the method.
 """
 
 import ast
@@ -18,7 +18,7 @@ from numpy_attention.validation.arrays import check_shape, describe_array
 def check_returned(method, result, name, shape, axes, *others, optional=False):
     """Check that a method returned an array or, if `others` are named, a tuple (array, *others).
 
-    optional: whether None may stand for 0. It is still an error if a `return` was likely forgotten.
+    optional: whether None is allowed, as 0. A `return` that was likely forgotten is still an error.
     """
     many = isinstance(result, (tuple, list))
     array = result[0] if many and result else result
@@ -39,7 +39,7 @@ def check_returned(method, result, name, shape, axes, *others, optional=False):
 
 @cache
 def drops_result(code):
-    """Return whether a function ends with a value that it neither returns nor uses."""
+    """Return whether the last statement of a function computes a value that is not used."""
     try:
         last = ast.parse(textwrap.dedent(inspect.getsource(code))).body[0].body[-1]
     except (OSError, TypeError, SyntaxError, AttributeError):
@@ -103,7 +103,7 @@ def check_deferred(dmemory, name, grads):
 def place_of_return(method):
     """Return (code object, line) of a method, or None if it is not a Python function.
 
-    The line is the last one of the method or, if the method has several returns, its first.
+    The line is the last line of the method. If it has several returns, it is the first line.
     """
     code = getattr(method, "__code__", None)
     if code is None:

@@ -47,3 +47,5 @@ def test_missing_gradient_of_the_last_state_means_zero(rng):
     assert all(array.any() for array in found[0])
     for other in found[1:]:
         assert all((one == two).all() for one, two in zip(found[0], other))
+    silent = [layer.backward(dy, last, cache, layer.zeros_like())[0] for dy in (None, 0 * dys)]
+    assert silent[0].any() and (silent[0] == silent[1]).all()

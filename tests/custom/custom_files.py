@@ -119,6 +119,14 @@ def changed(old, new, text=MINE):
     return text.replace(old, new)
 
 
+def scaled(beta):
+    """Return MINE with scores times a field beta, of this value and without a gradient."""
+    text = changed("value_size), dtype)", f"value_size), dtype), {beta}")
+    text = changed("W: Array  # (Q, D)\n", "W: Array  # (Q, D)\n    beta: Array\n", text)
+    text = changed("p = query", "p = self.beta * query", text)
+    return changed("dp = sum_of", "dp = self.beta * sum_of", text)
+
+
 def in_score(line, text=MINE):
     """Return a file with this line at the start of its score."""
     return changed("        p = query @ self.W\n", f"        {line}\n        p = query @ self.W\n",

@@ -52,11 +52,11 @@ def test_share_out_of_range_raises(hold_out, share):
     (Text([[["a"], ["b"]]]), (1, 1)),
     (Text([[["a"]] * 100]), (95, 5)),
     (Text([[list("ab")]], "characters"), (1, 1)),
-    (Text([[list("abcdefghij") * 8]], "characters"), (76, 4)),
+    (Text([[list("abcdefghij") * 4], [list("abcdefghij") * 4]], "characters"), (76, 4)),
 ])
 def test_end_of_a_text_is_held_out(text, parts):
     def items(some):
-        return some.sentences[0] if some.unit == "characters" else some.sentences
+        return sum(some.sentences, []) if some.unit == "characters" else some.sentences
 
     halves = hold_out_end(text)
     found = [items(half) for half in halves]
@@ -68,6 +68,7 @@ def test_end_of_a_text_is_held_out(text, parts):
 @pytest.mark.parametrize("text, what", [
     (Text([[["a", "b"]]]), "got 1 sentence; holding"),
     (Text([[["a"]]], "characters"), "got 1 character; holding"),
+    (Text([], "characters"), "got 0 characters; holding"),
 ])
 def test_nothing_to_hold_out(text, what):
     with pytest.raises(ValueError, match=f"^{what} out .*or pass valid_text$"):

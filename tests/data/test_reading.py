@@ -45,8 +45,8 @@ def test_read_pairs_of_a_compressed_file(tmp_path, compress, suffix):
     "source, target, message",
     [
         ("a\nb\nc\n", "x\n", r"a.txt has 3 lines but .*b.txt has 1, so line 2 has no partner"),
-        ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt, line 2: the source is empty; add it, or pass "
-         r"skip_blank=True to leave out all such pairs \(3 of 4\)$"),
+        ("a\n\nc\n\n", "x\ny\n \nz\n", r"a.txt, line 2: the source is empty; add the missing "
+         "sentence, or pass skip_blank=True to leave out such lines, 3 of 4$"),
         ("a\tb\tCC0\nc\td\tCC0\n", "x\ny\n", r"a.txt has 3 tab-separated .*say which .*cut -f1"),
         ("", "", "are empty; expected one sentence per line"),
         (b"a\nna\xefve\n", "x\ny\n", r"a.txt, line 2: byte 3 \(0xef\) is not UTF-8.*naïve"),
@@ -156,7 +156,7 @@ def test_columns_of_one_file_and_skipped_blank_lines(tmp_path):
     pairs = read_pairs(path, path, columns=(2, 3), skip_blank=True)
     assert pairs == [Pair(("the", "cat"), ("el", "gato")), Pair(("no",), ("no",))]
     for read, message in (
-            (lambda: read_pairs(path, path, columns=(2, 3)), r"target is empty; .* \(1 of 3\)$"),
+            (lambda: read_pairs(path, path, columns=(2, 3)), "is empty; .* such lines, 1 of 3$"),
             (lambda: read_pairs(path, path, columns=(4, 1)), "line 3 has 3 columns; .* least 4"),
             (lambda: read_pairs(path, path), "4 tab-.* pass `columns` to .* read, or extract one"),
             (lambda: read_text(path), "a.tsv has 4 tab-separated columns; extract one first")):

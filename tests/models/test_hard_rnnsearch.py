@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from numpy_attention.attention.hard import HardAttention
+from numpy_attention.attention import hard
+from numpy_attention.attention.hard import HardAttention, sampled_alone
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import numeric_gradient
@@ -33,12 +34,13 @@ class FixedPositions:
 
     def __init__(self, monkeypatch, positions):
         self.p = 1.0
-        self.positions = positions
-        monkeypatch.setattr(HardAttention, "choose", self.choose)
+        self.positions = list(positions)        # one per step
+        monkeypatch.setattr(hard, "sampled_alone", self.sampled)
 
-    def choose(self, weights, memory, t):
-        self.p *= weights[0, self.positions[t]]
-        return np.array([self.positions[t]])
+    def sampled(self, weights, visible, uniform):
+        chosen = self.positions.pop(0)
+        self.p *= weights[0, chosen]
+        return np.eye(3)[[chosen]]
 
 
 def expected(model, monkeypatch):
@@ -118,10 +120,9 @@ def test_positions_are_sampled_from_the_weights():
     memory, _, _ = model.encode(np.repeat(ONE.source, N, 1), np.repeat(ONE.source_mask, N, 1),
                                 np.random.default_rng(5), np.arange(N))
     weights = np.tile([0.1, 0.6, 0.3], (N, 1))
-    positions = model.attention.choose(weights, memory, 1)
-    shares = np.bincount(positions, minlength=3) / N
-    assert np.abs(shares - weights[0]).max() < 4 * np.sqrt(0.25 / N)
-    assert (positions != model.attention.choose(weights, memory, 2)).any()
+    chosen, later = (sampled_alone(weights, memory.mask, memory.uniform(t)) for t in (1, 2))
+    assert np.abs(chosen.mean(0) - weights[0]).max() < 4 * np.sqrt(0.25 / N)
+    assert (chosen != later).any()
 
 
 def test_invalid_arguments():

@@ -133,9 +133,15 @@ def test_unknown_format_names_both_versions(tmp_path, extra, wrote):
 
 
 def test_non_finite_values(tmp_path):
-    checkpoint.save(tmp_path / "nan.npz", {"parameters/W": np.array([1.0, np.nan])}, {})
-    with pytest.raises(ValueError, match="the array 'parameters/W' contains NaN or infinity"):
-        checkpoint.load(tmp_path / "nan.npz")
+    path = tmp_path / "nan.npz"
+    checkpoint.save(path, {"W": np.ones(2)}, {})
+    with pytest.raises(checkpoint.NonFiniteError, match="'W' contains NaN .* not written"):
+        checkpoint.save(path, {"W": np.array([1.0, np.nan])}, {})
+    with np.load(path) as last:
+        assert last["W"].all()
+        np.savez(path, W=np.array([np.inf]), about=last["about"])
+    with pytest.raises(ValueError, match="the array 'W' contains NaN or infinity"):
+        checkpoint.load(path)
 
 
 def test_parameters_of_another_model(path):

@@ -13,7 +13,7 @@ from numpy_attention.data.batching import PairBatches
 from numpy_attention.training import threads
 from numpy_attention.training.distributed.ranks import SingleProcess
 from numpy_attention.training.interrupt import Stopped
-from numpy_attention.training.optimizers import SGD
+from numpy_attention.training.optimizers import SGD, Adam
 from numpy_attention.training.trainer import Trainer
 
 
@@ -109,6 +109,16 @@ def test_frozen_parameters_stay_and_do_not_count_in_the_norm(threads):
     assert math.isclose(np.linalg.norm(run.model.vector - before.vector), 0.01, rel_tol=1e-9)
     with pytest.raises(ValueError, match="frozen = 'E'"):
         trainer(frozen=["E"])
+
+
+def test_frozen_parameters_do_not_move_after_a_resume(tmp_path):
+    path = tmp_path / "run.npz"
+    trainer(path=path, optimizer=Adam()).fit(1)
+    run = trainer(path=path, optimizer=Adam(), frozen=["source_embedding.E"])
+    assert run.resume()
+    before = run.model.source_embedding.E.copy()
+    run.fit(2)
+    assert np.array_equal(run.model.source_embedding.E, before)
 
 
 @pytest.mark.parametrize("average", ["sentence", "token"])

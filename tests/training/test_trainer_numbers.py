@@ -108,11 +108,12 @@ def test_best_epoch_is_the_first_with_the_lowest_loss(monkeypatch):
     assert (run.use_best().vector == 4).all()
 
 
-@pytest.mark.parametrize("patience, epochs", [(1, 3), (2, 6), (3, 7), (4, 8), (None, 8)])
+@pytest.mark.parametrize("patience, epochs", [(1, 3), (np.int64(2), 6), (3, 7), (4, 8),
+                                              (None, 8)])
 def test_patience_counts_from_the_best_epoch(patience, epochs, monkeypatch):
     losses = [3.0, 2.0, 2.5, 1.5, 1.9, 1.5, 1.7, 1.6]
     run = validated(trainer(patience=patience), losses, monkeypatch)
-    assert len(run.fit(8)) == epochs and run.stopped == (patience is not None)
+    assert len(run.fit(8)) == epochs and run.stopped is (patience is not None)
 
 
 # ---- resumed ------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from numpy_attention.decoding.sampling import sample
 from numpy_attention.layers.linear import Linear
 from numpy_attention.layers.maxout import Maxout
 from numpy_attention.layers.output import Output
+from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.luong import LuongTranslator
 from numpy_attention.models.registry import build
@@ -123,8 +124,14 @@ MESSAGES = {
         "unknown cell 'mamba'; expected one of rnn, lstm, gru"),
     "a setting": (
         lambda: build("luong", generator(), range(8), range(8), depth=3), ValueError,
-        "unknown settings: depth; allowed: attention, window, width, backwards, alignment, "
-        "longest, heads"),
+        "luong has no setting 'depth'; did you mean width? Its settings are embedding, hidden, "
+        "layers, cell, bidirectional, input_feeding, bias, query, dropout, init, attention, "
+        "window, width, backwards, alignment, longest, heads"),
+    "a setting of a class": (
+        lambda: create(AttentiveLanguageModel, hiden=3), ValueError,
+        "AttentiveLanguageModel has no setting 'hiden'; did you mean hidden? Its settings are "
+        "attention, hidden, layers, cell, embedding, tied, dropout, init, forget_bias, window, "
+        "carried, order, activation"),
     "a dtype": (
         lambda: create(KINDS["gru"], dtype="float16"), TypeError,
         "dtype = 'float16'; expected float32 or float64"),

@@ -41,8 +41,8 @@ class Verdict:
 
     stage: the stage that failed, or "" if everything is correct
     message: why the stage failed
-    mistakes: known mistakes that give the same outputs and gradients as the user's code, in words
-    place: where in the code these mistakes are, in words, or "" if unknown
+    mistakes: sentences about the mistakes that explain the wrong outputs and gradients
+    place: a description of the place of these mistakes in the code, or "" if unknown
     proven: whether the message proves which line causes all the errors
     blank: whether a function that the user has to write is not implemented yet
     """
@@ -144,7 +144,7 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 
 
 def described(place: int | str | None, code: Code, certain: bool, is_left_out: bool) -> str:
-    """Describe where a mistake is: "it is in line 9 of softmax.py", and the code of the line.
+    """Describe where a mistake is: "it is in line 9 of softmax.py", then the code of the line.
 
     place: a line number, the name of a function in which a line is missing, or None if the place is
     unknown. code: the user's file. certain: whether the line is certain, or only probable.
@@ -203,7 +203,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
-    """Raise Failed if the file `text` is empty, or if a function to write is missing or blank."""
+    """Raise Failed if the code `text` is empty, or if a function to write is missing or blank."""
     if not text.strip():
         raise Failed("runs", "the file is empty; restore it with `numpy-attention exercise reset "
                      f"{exercise.name}`")
@@ -232,7 +232,7 @@ def stopped(error: Exception) -> str:
 def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
     """Raise Failed if the forward pass raises, changes an argument, or returns wrong outputs.
 
-    mine: a test case with the user's functions. right: the same case with those of the solution.
+    mine: a test case with the user's functions. right: the same case with the solution's.
     """
     inputs = [gradcheck.copy_arrays(one) for one in mine.inputs]
     watch = gradcheck.Watch(dict(gradcheck.arrays_within(inputs, "input")))
@@ -261,10 +261,10 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return the call to a function that a test case checks, such as {"output": "turn(-2, 8)"}.
+    """Return a dict with the call that a test case checks, such as {"output": "turn(-2, 8)"}.
 
-    In messages, the call replaces the key. Arrays are written as "…". The dict is empty if the test
-    case does not call a function of the solution directly.
+    In messages, the call replaces the word "output". Arrays are written as "…". The dict is empty
+    if the test case does not call a function of the solution directly.
     """
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
@@ -292,7 +292,7 @@ def shape_of(value: Any) -> str:
 
 
 def check_like(found: Any, wanted: Any, name: str = "the returned value") -> None:
-    """Raise Failed if `found` (in messages: `name`) differs in type or shape from `wanted`."""
+    """Raise Failed unless `found` has the type and shape of `wanted`. name: a name for `found`."""
     if isinstance(wanted, (tuple, list)):
         if not isinstance(found, (tuple, list)) or len(found) != len(wanted):
             raise Failed("returns", f"{name} is {shape_of(found)}; expected {shape_of(wanted)}")
@@ -322,7 +322,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
     """Raise Failed if an output has wrong values. The message also names the correct outputs.
 
-    labels: a dict from the name of an output, such as "output[1]", to what the message calls it.
+    labels: a dict from the name of an output, such as "output[1]", to its name in the message.
     """
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
@@ -396,7 +396,7 @@ def check_no_stop(case: Case, seed: int) -> None:
 
 
 def symptoms(error: gradcheck.GradientError) -> str:
-    """Describe which gradients are wrong, and in how many elements, without naming a line."""
+    """List wrong gradients without naming a line. If none is wrong, return the error's message."""
     report = error.report
     if isinstance(report, str) or not report.wrong:
         return str(error)

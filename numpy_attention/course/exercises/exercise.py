@@ -1,7 +1,7 @@
 """Exercises: a task, its reference implementation, test cases, and common mistakes.
 
 A curated mistake is a tuple (right, wrong, sentence). `right` is a part of the solution's code,
-`wrong` is the mistaken code, and the sentence, written by hand, describes the mistake to the user.
+`wrong` replaces `right`, and the sentence, written by hand, describes the mistake to the user.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +41,8 @@ Mistakes = tuple[tuple[str, str, str], ...]
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
     """Return curated mistakes in one line of a solution, as tuples (line, wrong line, sentence).
 
-    right: the code in the line that the mistakes replace. changes: for each mistake, a pair of the
-    code that replaces `right` and the sentence that describes the mistake.
+    right: the part of the line that the mistakes change. changes: a pair (code, sentence) for each
+    mistake. The code replaces `right`, and the sentence describes the mistake.
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
@@ -50,7 +50,7 @@ def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
 def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
     """Return curated mistakes for a line that computes α (dα − (α dα).sum(…)).
 
-    alpha, dalpha: the variables that hold α and dα.
+    alpha, dalpha: the names of the variables that hold α and dα.
     """
     start = line[:line.index(f"{alpha} * (")]
     return ((line, f"{start}{alpha} * {dalpha}", ONE_TERM),
@@ -63,7 +63,7 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
     """Return curated mistakes for a line with a factor (1 - x**2), where x is a tanh.
 
-    x: the variable. name: what the descriptions of the mistakes call the variable, by default `x`.
+    x: the name of the variable in the code. name: its name in the sentences, by default the same.
     """
     name = name or x
     should = f"it should be 1 − {name}², because"
@@ -94,7 +94,7 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
     """Return curated mistakes for a line with array.sum(0), the gradient of a bias.
 
-    array: the variable that is summed over the batch. name: what the descriptions call the bias.
+    array: the variable that is summed over the batch. name: the name of the bias in the sentences.
     """
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
@@ -109,8 +109,8 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 def set_mistakes(because: str, *lines: str) -> Mistakes:
     """Return two curated mistakes for each line `grads.X += …`.
 
-    The first overwrites the gradient of X instead of adding to it. The second omits the gradient.
-    because: the reason to add the gradient, for the description of the first mistake.
+    The first mistake assigns to grads.X instead of adding to it. The second mistake adds 0.
+    because: the reason for adding the gradient, which the sentence about the first mistake gives.
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:
@@ -130,10 +130,10 @@ class Case(NamedTuple):
     forward: the function of the forward pass
     inputs: the arguments of `forward`
     backward: called as backward(doutput, …, cache, grads). If it is None, `forward` returns no
-        cache, and only the values of its outputs are checked.
+        cache, and only the values of the outputs are checked.
     target: the Module with the parameters, or None
-    causal: the time axis, if the mechanism must not read the future, or else None
-    differ: None, or a function differ(found, right) that describes a wrong output in words
+    causal: the time axis if the mechanism must not read the future, otherwise None
+    differ: a function differ(found, right) that describes the error in the output `found`, or None
     """
 
     forward: Callable
@@ -148,7 +148,7 @@ class Case(NamedTuple):
 class Exercise:
     """A task with its reference implementation, test cases, hints and common mistakes.
 
-    name: the name of the exercise, such as "causal-mask", and of its file
+    name: the name of the exercise, such as "causal-mask". The user's file is then causal_mask.py.
     title: the subject in a few words
     lesson: the file name of the lesson, without extension
     position: the position among the exercises of the lesson, from 1
@@ -162,7 +162,7 @@ class Exercise:
     unseen: a mistake that no gradient check would see
     needs: the names of the exercises to solve before this exercise
     mistakes: the curated mistakes (right, wrong, sentence); `right` occurs once in the solution
-    planted: if the user has to find a mistake in the initial file, (correct code, wrong code)
+    planted: (correct code, wrong code) of a mistake to find in the initial file, or None
     """
 
     name: str
@@ -195,7 +195,7 @@ class Exercise:
     def changed(self, right: str, wrong: str) -> str:
         """Return the code of the reference implementation with `wrong` instead of `right`.
 
-        `right` and `wrong` may have several parts, separated by APART. Raises LookupError unless
+        `right` and `wrong` may have several parts, separated by " … ". Raises LookupError unless
         each part of `right` occurs exactly once in the code.
         """
         text = self.source.text()
@@ -224,7 +224,7 @@ class Exercise:
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Yield each test case twice, as a pair: with the user's and with the solution's functions.
+        """Yield each test case as a pair: with the user's functions, and with the solution's.
 
         its: the module of the user's file. seed: the seed of the random inputs.
         """

@@ -1,6 +1,6 @@
-"""Reword the messages of a check, so that they do not accuse a correct line of the user's file.
+"""Reword the messages of a check, so that no message accuses a correct line of the user's file.
 
-An exercise provides some functions of the file, which are correct. The user writes the others.
+An exercise provides some functions of the file, which are correct. The user writes the rest.
 """
 
 import ast
@@ -28,10 +28,10 @@ DIRECT = re.compile(r"  [\w.]+ should be ∂L/∂")      # the value of the line
 class Given:
     """The functions of a user's file that the exercise provided.
 
-    now: {name: syntax tree} of all functions in the file
+    now: a dict from the name of each function in the file to its syntax tree
     names: the names of the functions that the exercise provided
     changed: the names of those provided functions that the user has edited
-    solved: the line numbers of statements in the user's functions that are also in the solution
+    solved: the line numbers of those statements of the user that the solution contains too
     """
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
@@ -51,7 +51,7 @@ class Given:
 
 
 def dumped(function: ast.FunctionDef) -> str:
-    """Return a function's syntax tree as text without its docstring, to compare two versions."""
+    """Return the syntax tree of a function without its docstring, as text that can be compared."""
     body = function.body
     if ast.get_docstring(function) is not None:
         body = body[1:]
@@ -61,7 +61,7 @@ def dumped(function: ast.FunctionDef) -> str:
 def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
     """Return the functions and methods of a file: {"softmax": node, "PlainRNN.forward": node, …}.
 
-    If two functions have the same name, the last is returned.
+    If two functions have the same name, the dict has the last one.
     """
     found = {}
     for node in tree.body:
@@ -74,7 +74,7 @@ def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
-    """Yield the statements of the functions that the user writes (`blanks`), in line order."""
+    """Yield the statements of `blanks`, the functions that the user writes, in line order."""
     functions = functions_of(tree)
     nodes = [node for blank in blanks if blank in functions
              for node in ast.walk(functions[blank])
@@ -114,9 +114,9 @@ def with_given(message: str, its: Given) -> str:
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
     """Return a message about a recognized mistake without the notes on lines that may be correct.
 
-    place: the line or function of the mistake, or None. For a line, keep only the notes on it. For
-    a function, keep none. For None, keep only the notes on the first line that the message names,
-    or none if that line may be correct. Notes on how many elements are wrong are always kept.
+    place: the line or function of the mistake, or None. For a line, keep only the notes on this
+    line. For a function, keep none. For None, keep only those on the first line that the message
+    names, or none if this line may be correct. Notes on how many elements are wrong always stay.
     """
     lines, is_first = list[str](), True
     for head, *notes in map(str.splitlines, BLOCK.split(message)):

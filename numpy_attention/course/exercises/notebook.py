@@ -26,7 +26,7 @@ def check(name: str, *mine: Callable, seconds: float = SECONDS, why: bool = Fals
     """Check functions that a notebook or a script defines: check("softmax", softmax_backward).
 
     Prints the same report as `numpy-attention exercise check`, and returns the Verdict. mine: the
-    functions that the exercise asks for or, if these are methods, their class. seconds: the time
+    functions that the exercise asks for, or the class if it asks for methods. seconds: the time
     limit. why: print all evidence, not a summary. Raises ValueError if the exercise is unknown or
     asks for other functions, and TypeError if the source of a function cannot be read.
     """
@@ -116,7 +116,7 @@ def format_verdict(exercise: Exercise, verdict: Verdict, why: bool = False) -> I
 
 
 def known_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield lines of text that name a verdict's known mistakes, and where in the code they are."""
+    """Yield lines of text that name a verdict's known mistakes and their place in the code."""
     if verdict.mistakes:
         what = "a known mistake" if len(verdict.mistakes) == 1 else "one of these known mistakes"
         yield f"your numbers match {what}:"
@@ -130,7 +130,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
     If the report names a wrong line of code, keep this line, the likely mistake in it, and the list
     of wrong gradients. named: whether a known mistake has been printed. If so, the likely mistake
     and the gradients are left out. placed: whether the line of the known mistake has been printed.
-    If so, the wrong line is left out too.
+    If so, or if the exercise provided the wrong line, the wrong line is left out too.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
@@ -148,8 +148,8 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 def after(exercise: Exercise, mine: str) -> str:
     """Return the text to print when an exercise is first passed. mine: the user's code.
 
-    The text has a diff from the user's code to the solution, the reasons for the solution's form,
-    and a mistake that no gradient check would see.
+    The text has a diff from the user's code to the solution, the reasons for the solution's form
+    and, if the exercise has one, a mistake that no gradient check would see.
     """
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",

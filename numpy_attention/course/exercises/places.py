@@ -25,10 +25,10 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
     the parsed file. first_wrong: the line that is proven to be wrong, or None.
 
     If the file contains the wrong line of a curated mistake, only this mistake is returned, and its
-    place is certain. Otherwise all mistakes are returned, and the place is a guess: the only wrong
-    line that computes the same variable as the mistaken line, the function from which a curated
-    mistake drops a line, or the only line that differs from the solution. The first guess is not
-    made if the line reads a variable that the user has added, because the line may then compute
+    place is certain. Otherwise all mistakes are returned, and the place is a guess: the only line
+    that differs from the solution and computes the variable of the mistake, the function from which
+    a curated mistake drops a line, or the only line that differs from the solution. The first guess
+    is not made if the line reads a variable that the user has added, because the line may compute
     only a part of the result. The place is None if unknown, or if first_wrong is another line.
     """
     mine = list(statements(tree, exercise.blanks))
@@ -64,10 +64,10 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
-    """Return the variables that the user's code assigns, but that do not occur in the solution.
+    """Return the variables that the user's statements assign and the solution does not contain.
 
-    They may hold a part of what one line of the solution computes. solved: the statements of the
-    solution. others: statements of the user, of which `line` is left out.
+    Such a variable may hold a part of what one line of the solution computes. solved: the
+    solution's statements. others: the user's statements. line: one of these, which is left out.
     """
     stored = [names(target) for node in others if node is not line
               for target in getattr(node, "targets", ())]
@@ -79,7 +79,7 @@ def names(node: ast.AST) -> set[str]:
 
 
 def value_of(node: ast.stmt) -> str:
-    """Return the value that a statement assigns or returns, or else the statement, as code."""
+    """Return the code of the assigned or returned value, or else of the whole statement."""
     return ast.unparse(getattr(node, "value", None) or node)
 
 
@@ -108,7 +108,7 @@ def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
 
 
 def added(before: str, after: str, blanks: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements of functions `blanks` that the code `after` has and `before` lacks."""
+    """Return the statements in the functions `blanks` that occur in `after` but not in `before`."""
     old = Counter(map(text_of, statements(ast.parse(before), blanks)))
     new = list(statements(ast.parse(after), blanks))
     more = Counter(map(text_of, new)) - old

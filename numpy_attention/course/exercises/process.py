@@ -12,7 +12,7 @@ from pathlib import Path
 from numpy_attention.course.exercises.catalogue import ADDED, EXERCISES, add
 from numpy_attention.course.exercises.checking import Verdict, check
 from numpy_attention.course.exercises.exercise import Exercise
-from numpy_attention.custom.processes import ended, where
+from numpy_attention.custom.processes import KILLED, ended, where
 from numpy_attention.validation.paths import existing_file, path_errors
 
 try:
@@ -31,9 +31,9 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 
 
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
-    """Check a file in a separate process; return the Verdict and the output of the user's code.
+    """Check a file in a separate process; return the Verdict and what the user's code printed.
 
-    seconds: the time limit. If it is exceeded, the process is ended and the Verdict says so.
+    Long output is cut. seconds: the time limit. A slower check is ended, and the Verdict says so.
     Raises OSError if the file cannot be read, or if the disk has no room for the Verdict.
     """
     file = existing_file(path)
@@ -60,7 +60,7 @@ def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> t
 
 def why_ended(status: int) -> str:
     """Describe why a process ended without a Verdict. status: the exit status of the process."""
-    if status == -signal.SIGKILL:
+    if status == KILLED:
         return "it did not end; is there an endless loop?"
     if status < 0:
         return f"it was ended by signal {-status} ({signal.Signals(-status).name})"

@@ -26,7 +26,7 @@ def by_lesson() -> dict[str, list[str]]:
 
 
 def mark(record: Record | None) -> str:
-    """Return "✓" for an exercise that is passed, "…" for one that is started, else "·"."""
+    """Return "✓" for a passed exercise, "…" for a started exercise, "·" for any other exercise."""
     if record is None or not record.cut:
         return "·"
     return "✓" if record.passed else "…"
@@ -47,7 +47,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
 
 
 def start(exercise: Exercise, folder: Folder) -> Path:
-    """Write an exercise's initial file; return its path. Raises FileExistsError if it exists."""
+    """Write the user's initial file; return its path. Raises FileExistsError if the file exists."""
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
@@ -69,7 +69,7 @@ def create(exercise: Exercise, folder: Folder) -> None:
 def reset(exercise: Exercise, folder: Folder) -> Path | None:
     """Restore the initial file of an exercise; the user's version is kept under another name.
 
-    Return the path of the user's version, or None if the user had no file or had not changed it.
+    Return the path of the user's version. Return None if there was no file, or it was unchanged.
     """
     file = folder.of(exercise)
     if not exists(file) or existing_file(file).read_bytes() == exercise.start.encode("utf-8"):

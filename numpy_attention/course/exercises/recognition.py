@@ -35,11 +35,11 @@ SENTENCES = (
 
 
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
-    """Return the descriptions of the known mistakes with the signature `numbers`.
+    """Return the descriptions of at most three known mistakes with the signature `numbers`.
 
     If a curated mistake has this signature, only curated mistakes are returned. If no mistake has
-    it, pairs of mistakes are returned. names: the names in the user's code; other names are removed
-    from the descriptions.
+    this signature, pairs of mistakes are described. names: the names in the user's code. Other
+    names are removed from the descriptions.
     """
     mistakes = known_mistakes(exercise)
     found = [one for one in mistakes if agree(numbers, one.numbers)]
@@ -55,8 +55,8 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
     """Return descriptions of the pairs of mistakes whose combined signature is `numbers`.
 
     To combine two signatures, add them and subtract the signature of the solution. The result is
-    correct if neither mistake affects the other. Two mistakes that change the same number of the
-    signature must be mutations in different statements, and their changes must not cancel. Only
+    correct if neither mistake affects the other. If both mistakes change the same entry of the
+    signature, they must be mutations in different statements, and the changes must not cancel. Only
     the pairs with the most curated mistakes are returned. names: as in `recognized`.
     """
     right = signature(exercise, exercise.right)
@@ -83,7 +83,7 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Return whether two mistakes are mutations in different statements, by their descriptions."""
+    """Return whether two mistakes are mutations whose descriptions name different statements."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 
@@ -95,7 +95,7 @@ def as_curated(mistake: Mistake, mistakes: list[Mistake]) -> Mistake:
 
 
 def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
-    """Describe two mistakes. Return "" if their descriptions are equal, or if one is empty."""
+    """Describe two mistakes. Return "" if the descriptions are equal, or if one is empty."""
     one, other = (each.description if each.curated else without_others(each.description, names)
                   for each in pair)
     return f"{TWO}{one}{AND}{other}" if one and other and one != other else ""
@@ -141,7 +141,7 @@ def without_others(description: str, names: Set[str]) -> str:
 
 
 def names_in(exercise: Exercise, tree: ast.Module) -> set[str]:
-    """Return the names and attributes in the user's functions, such as {"dh", "grads.W"}."""
+    """Return names and attributes in the functions that the user writes: {"dh", "grads.W", …}."""
     wanted = {blank.rpartition(".")[2] for blank in exercise.blanks}
     return {ast.unparse(node) for function in ast.walk(tree)
             if isinstance(function, ast.FunctionDef) and function.name in wanted

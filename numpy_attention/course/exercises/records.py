@@ -45,7 +45,7 @@ class Record:
 
 
 class Folder:
-    """The folder of a user's exercises, with a file for each exercise and the progress file."""
+    """A user's folder: a file for each started exercise, and the progress file."""
 
     def __init__(self, path: str | Path):
         self.path = as_path(path, "folder")
@@ -61,7 +61,7 @@ class Folder:
     def records(self) -> dict[str, Record]:
         """Read the progress file; return a dict from names of exercises to Records.
 
-        Raises ValueError if the contents of the file are not valid.
+        Return {} if there is no file. Raises ValueError if the contents of the file are not valid.
         """
         if not exists(self.file):
             return {}
@@ -77,7 +77,7 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Context manager that yields the Record of an exercise, and saves the changes made to it.
+        """Context manager that yields the Record of an exercise and, at the end, saves the Record.
 
         Raises BlockingIOError if another command is using this folder.
         """

@@ -1,16 +1,16 @@
 """The signatures of mistakes: a few numbers by which a check recognizes a mistake.
 
 A signature has a number for every output and every gradient that an implementation computes in the
-test cases of the exercise. The number is a sum of the array's elements with random weights, which
-are always the same. Two functions that compute the same values have the same signature, up to
-rounding. Other functions have different signatures.
+test cases of the exercise. The number is a weighted sum of the elements of this output or gradient.
+The weights are random, but always the same. Two functions that compute the same values have the
+same signature, up to rounding. Other functions have different signatures.
 
 The known mistakes of an exercise are its curated mistakes (described by hand) and all mutations
 (small changes) of its solution. The signatures of these mistakes are computed when a check first
-needs them, and kept in a file for each exercise. The files are in `mistake_signatures`, in the
-folder that NUMPY_ATTENTION_CACHE names or, if this is not set, in the user's cache folder. The
-signatures are computed again when the exercise or the mutations change. A wheel contains the files,
-which are written by
+needs them, and kept in a file for each exercise. The folder of the files, `mistake_signatures`, is
+in the folder that the environment variable NUMPY_ATTENTION_CACHE names or, if this is not set, in
+the user's cache folder. The signatures are computed again when the exercise or the mutations
+change. A wheel contains a copy of the files, which this command writes:
 
     python -m numpy_attention.course.exercises.signatures
 """
@@ -62,8 +62,8 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
     """Return the signature of an implementation, such as {"11 output[0]": 2.5, …}.
 
     Each key is the seed of the random inputs, followed by the name of an output or a gradient. The
-    number is a weighted sum of the elements of this array in all test cases. its: the module with
-    the functions of the implementation. Exceptions raised by these functions are not caught.
+    number is a weighted sum of the elements of this output or gradient in all test cases. its: the
+    module with the implementation's functions. The exceptions that they raise are not caught.
     """
     found: Numbers = {}
     for seed in SEEDS:
@@ -76,10 +76,10 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 
 
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Run a test case; yield (name, array) for its outputs, then for its gradients.
+    """Run a test case; yield (name, array) for each output, then for each gradient.
 
-    The gradient of a parameter has the name of the parameter, such as "W". The gradient of the
-    first input is named "input[0]". seed: the seed of the upstream gradients.
+    The gradient of the parameter W is named "W", and is added to random numbers. The gradient of
+    the first input is named "input[0]". seed: the seed of these numbers and upstream gradients.
     """
     with np.errstate(all="ignore"):
         outputs = case.forward(*case.inputs)
@@ -131,7 +131,7 @@ def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def agree(ours: Numbers, others: Numbers) -> bool:
-    """Return whether two signatures are equal up to rounding, and all their numbers are finite."""
+    """Return whether two signatures have the same keys, and finite numbers equal up to rounding."""
     if ours.keys() != others.keys():
         return False
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
@@ -143,11 +143,11 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """Return an exercise's known mistakes without duplicates, after computing their signatures.
+    """Compute the signatures of an exercise's mistakes; return the mistakes without duplicates.
 
-    A mutation is left out if it raises, runs too long, computes another number of arrays or an
-    array without finite numbers, or has the signature of the solution. Raises ValueError if a
-    curated mistake would be left out.
+    A mutation is left out if it raises, if it runs too long, if an output or gradient has no finite
+    elements, if an array is missing or added, or if the mutation has the signature of the solution.
+    Raises ValueError if a curated mistake would be left out for one of these reasons.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []
@@ -192,10 +192,10 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
 
 @cache
 def known_mistakes(exercise: Exercise) -> list[Mistake]:
-    """Return an exercise's known mistakes, from the package or the cache, or else compute them.
+    """Return an exercise's known mistakes, read from the package or the cache.
 
-    Computed mistakes are cached. Return [] if the mistakes would have to be computed, but a time
-    limit for endless loops is not available (on Windows, or outside the main thread).
+    If neither has them, compute and cache them. This requires a time limit for endless loops. If
+    no limit can be set (on Windows, or outside the main thread), return [] instead.
     """
     folders = [PACKAGED, *cache_folders()]
     for folder in folders:
@@ -224,7 +224,7 @@ def cache_folders() -> list[Path]:
 
 
 def read(exercise: Exercise, folder: Path) -> list[Mistake] | None:
-    """Read an exercise's mistakes from a folder. Return None if the file is missing or outdated."""
+    """Read an exercise's mistakes. Return None if the file is missing, invalid or outdated."""
     try:
         kept = json.loads((folder / f"{exercise.name}.json").read_text(encoding="utf-8"))
         names = list(kept["right"])
@@ -253,7 +253,7 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 def digest(exercise: Exercise) -> str:
     """Return a digest of all that determines an exercise's known mistakes, except its test cases.
 
-    This is the solution, the functions to write, the curated mistakes and the code that makes
+    It covers the solution, the functions to write, the curated mistakes and the code that makes
     mutations. If the digest changes, the known mistakes are computed again. A changed test case is
     noticed in another way: it changes the signature of the solution.
     """
@@ -266,7 +266,7 @@ def digest(exercise: Exercise) -> str:
 def outline_of_mutations() -> list[Any]:
     """Return the `outline` of each file that determines the mutations of a solution.
 
-    These are the files of the package `mutations`, and the file of the edits that mutations use.
+    These are the files of the package `mutations`, and the file that defines `gradcheck.parsed`.
     """
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))

@@ -23,7 +23,7 @@ class Source:
 
     file: the lesson's file name without extension or, if no lesson implements the exercise, the
     path of the exercise's own source file. names: the names of the functions and classes. given: a
-    line of code before the definitions, which sets a constant that the lesson defines.
+    line of code that is put before the definitions. It sets a constant that the lesson defines.
     """
 
     file: str
@@ -38,7 +38,7 @@ class Source:
 
     @cached_property
     def parts(self) -> tuple[str, dict[str, str]]:
-        """The code of the imports, and a dict {name: code of its definition} in file order.
+        """The code of the imports, and a dict {name: code} of the definitions, in file order.
 
         The code includes decorators and comments. Raises FileNotFoundError if the lessons are
         missing, and LookupError if the file does not define one of `names`.
@@ -83,7 +83,7 @@ class Source:
         return "\n\n\n".join([head, *parts.values()]) + "\n"
 
     def body(self, blank: str) -> str:
-        """Return the solution's body of the function `blank`, which the user has to write."""
+        """Return the solution's code for the body of `blank`, a function that the user writes."""
         _, parts = self.parts
         name, _, method = blank.partition(".")
         return textwrap.dedent(body_of(parts[name], method or name))
@@ -94,7 +94,7 @@ def is_definition(node: ast.stmt) -> bool:
 
 
 def named(node: ast.stmt) -> str:
-    """Return the function, class or variable that a statement defines, or "" if there is none."""
+    """Return the name of the function, class or variable that a statement defines, or ""."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -103,10 +103,10 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """Return the code of a definition with its decorators, copied from the code `text` of the file.
+    """Copy the code of a definition, with its decorators, from `text`, the code of the file.
 
-    node: the definition in the file's syntax tree. Equation numbers at the end of comments, as in
-    "# dx, (2)", are removed because they refer to the lesson.
+    node: the definition in the file's syntax tree. Equation numbers at the end of comments, such as
+    the (2) in "# dx, (2)", are removed because they refer to the lesson.
     """
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])
@@ -122,7 +122,7 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:
-    """Return the range (first, last) of lines of a function's body, without its docstring.
+    """Return the lines of a function's body without its docstring, as a range (first, last).
 
     Lines count from 0, and `last` is the line after the body.
     """
@@ -144,7 +144,7 @@ def body_of(text: str, name: str) -> str:
 def without_body(text: str, name: str) -> str:
     """Return the code `text` with the body of the function `name` replaced by BLANK.
 
-    BLANK is a line that raises NotImplementedError until the user replaces it.
+    The docstring is kept. BLANK is a line that raises NotImplementedError.
     """
     first, last = lines_of_body(text, name)
     lines = text.splitlines()

@@ -15,7 +15,7 @@ MOST_ROWS = 12      # largest number of positions that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
-    """Yield lines that describe an output with wrong values.
+    """Yield lines of text that describe an output with wrong values.
 
     name: the name of the output. one, other: the user's values and the correct values. differs: a
     boolean array, True where a value is wrong.
@@ -34,7 +34,7 @@ def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray
 
 
 def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
-    """Return what messages call the outputs of a forward pass: {"output[1]": "m (output[1])", …}.
+    """Return names for the outputs of a forward pass in messages: {"output[1]": "m (output[1])"}.
 
     In this example, m is the variable that the solution returns as its second output.
     """
@@ -49,7 +49,7 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 def rows_of(wrong: np.ndarray) -> str:
     """Return the end of a sentence about wrong values, such as ", all in [1, 0], [2, 0]".
 
-    The last axis is left out of the positions. Return "" if all or too many positions are wrong.
+    The positions are indices without the last axis. Return "" if all or more than 12 are wrong.
     """
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:
@@ -58,7 +58,7 @@ def rows_of(wrong: np.ndarray) -> str:
 
 
 def shapes_at(error: BaseException) -> Iterator[str]:
-    """Yield a line of text with the shapes of the arrays in the line of user code that raised."""
+    """Yield the shapes of the arrays in the user's line that raised a ValueError or IndexError."""
     frame = line = None
     trace = error.__traceback__
     while trace is not None:

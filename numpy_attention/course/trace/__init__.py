@@ -18,9 +18,9 @@ def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None
     """Run a model forward and backward over a sentence; return the Trace of its named arrays.
 
     model: a Translator, a LanguageModelRun, a model of the package, or any object with `forward`
-    and `backward`, as for `gradcheck`. sentence: for a Translator, a sentence and optionally its
-    translation (by default, the one that the Translator writes); for a LanguageModelRun, a
-    sentence; for a model of the package, token ids or a batch; else the arguments of `forward`.
+    and `backward`, as for `gradcheck`. sentence: the inputs. A Translator takes a sentence and,
+    optionally, a translation to use instead of its own. A LanguageModelRun takes a sentence. A
+    model of the package takes token ids or a batch. Otherwise, pass the arguments of `forward`.
     forward, backward: functions to use instead of the model's methods.
 
     For a sentence or a batch, the loss L is Σ −log p of its words, without dropout. For any other

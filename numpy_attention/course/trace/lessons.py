@@ -68,7 +68,7 @@ class RecordedCall(NamedTuple):
 class Reference:
     """A lesson's reference implementation, with the recorded calls of its two passes, in order.
 
-    name: the name of its class or, without a class, of the first function that was called.
+    name: the name of the implementation's class or, without one, of the first function called.
     """
 
     lesson: Lesson
@@ -221,9 +221,9 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """Context manager in which a lesson prints and plots nothing, and can import its modules.
+    """Context manager in which a lesson prints and plots nothing, and can import modules.
 
-    folder: the folder of the lesson, which also contains these modules.
+    folder: the folder that contains the lesson and the modules that it imports.
     """
     import matplotlib
     backend = matplotlib.get_backend()
@@ -280,7 +280,7 @@ class CallListener:
         del self.made[:-MOST_CALLS]
 
     def is_within(self, frame: FrameType) -> bool:
-        """Return whether a function of the reference implementation called the frame's function."""
+        """Return whether a call in the reference implementation led to the call of this frame."""
         outer = frame.f_back
         while outer is not None:
             if outer.f_code in self.codes:
@@ -299,7 +299,7 @@ class CallListener:
 
 
 def passes_of(made: list[RecordedCall]) -> tuple[list[RecordedCall], list[RecordedCall]]:
-    """Return (the calls of one forward pass, the calls of the backward pass after it).
+    """Return the calls of one forward pass, and the calls of the backward pass that follows.
 
     made: the recorded calls, in order. If the model is called step by step, return as many forward
     calls as backward calls. If there is no backward pass, return ([the first call], []).

@@ -27,7 +27,7 @@ UNWRITTEN = {4: np.uint32(0x7fc0beef), 8: np.uint64(0x7ff800000000beef)}
 
 
 def written(array):
-    """Return a boolean array: False where np.empty created a float that has not been set since."""
+    """Return a boolean array, False where a float from np.empty has not been set yet."""
     if array.itemsize not in UNWRITTEN:
         return np.ones(array.shape, bool)
     return array.view(UNWRITTEN[array.itemsize].dtype) != UNWRITTEN[array.itemsize]
@@ -40,10 +40,10 @@ def written(array):
 class Line(Place):
     """A Place (a line of code that computes a value) with the loops around the line.
 
-    loops: the line number of the head of each loop, the outermost first. kind: what the line does:
-    a kind of Place, or "part" (it assigns x[i]), "filled" (a call in it fills an array), "appended"
-    (it appends to a list), "unpacked" (it reads a value and computes none), "packed" (it puts the
-    value into a tuple), or "step" (it assigns the variable of a for loop).
+    loops: the first line number of each loop, the outermost first. kind: a kind of Place, or one of
+    these. "part": the line assigns x[i]. "filled": a call fills an array. "appended": the line
+    appends to a list. "unpacked": the line reads a value and computes none. "packed": the line puts
+    a value into a tuple. "step": the line assigns the variable of a for loop.
     """
 
     loops: tuple[int, ...] = ()
@@ -53,7 +53,7 @@ class Step(NamedTuple):
     """One iteration of a loop.
 
     head: the line number of the loop's first line. text: the code of this line. turn: the number of
-    earlier iterations. variable: the counter of a loop over range() or enumerate(), or else None.
+    earlier iterations. variable: the counter of a loop over range() or enumerate(), otherwise None.
     """
 
     head: int
@@ -71,13 +71,13 @@ class Step(NamedTuple):
 class Call:
     """One call to a function.
 
-    owner: the path of the Module whose method is called, "" for the model itself, or None if the
-        function is not a method of a Module
+    owner: the path in the model of the Module whose method is called, "" for the model itself, or
+        None if the function is not a method of a Module in the model
     parent: the Call of the caller, or None
     at: the line number of the call in the caller
-    around: the current Step of each loop of the caller that contains the call
-    given: {argument: shape} for the arguments that are arrays
-    turns: {line number of the head of a loop in this function: the current Step of the loop}
+    around: the current Step of each loop that is around the call in the caller
+    given: a dict from the name of each array argument to its shape
+    turns: a dict from the first line number of each loop in this function to the current Step
     """
 
     function: str
@@ -90,7 +90,7 @@ class Call:
     turns: dict[int, Step] = field(default_factory=dict)
 
     def steps(self, loops):
-        """Return the current Step of each loop that has begun. loops: the loops' line numbers."""
+        """Return the current Step of each loop that has begun. loops: their first line numbers."""
         return tuple(self.turns[head] for head in loops if head in self.turns)
 
     @property
@@ -122,7 +122,7 @@ class Recording(NamedTuple):
     """The record of a run.
 
     entries: the recorded values, in order. result: what the run returned. unfollowed: a dict from
-    each function whose values could not be recorded to the reason.
+    the names of functions whose values could not be recorded to the reasons.
     """
 
     entries: list[Entry]
@@ -178,7 +178,7 @@ PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 class Lines(Backward):
     """BackwardRewriter that also reports loops, filled arrays, and assignments to x[i].
 
-    extents: a dict, to which the rewriter adds {(file, first line of a loop): its last line}.
+    extents: a dict to which the rewriter adds the last line of each loop, by (file, first line).
     """
 
     def __init__(self, function, places, extents):
@@ -258,7 +258,7 @@ class Lines(Backward):
         return [entered, node]
 
     def visit_Expr(self, node):
-        """Add reports of the arrays that a call such as kernel(a, out) fills.
+        """Add reports of the arrays that a call such as kernel(x, out) fills.
 
         After xs.append(x), add a report of the new last item.
         """
@@ -451,7 +451,7 @@ class Listener:
 
 
 def arrays_of(value, name):
-    """Return [(name, array)] for an array or a number; [("name[0]", array), …] for a tuple."""
+    """Return [(name, array)] for an array or a float, or [("name[0]", array), …] for a tuple."""
     if isinstance(value, (np.ndarray, np.floating, float)):
         return [(name, value)]
     if type(value) is tuple and all(isinstance(one, np.ndarray) or one is None for one in value):

@@ -135,9 +135,9 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """Yield lines of text for a step: each value, and whether it has changed since the last step.
+    """Yield lines of text for a step: each value, and whether the value differs from `before`.
 
-    before: {name: latest value} from earlier steps. The values of this step are added to this dict.
+    before: a dict from names to values in earlier steps. This step's values are added to the dict.
     """
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
@@ -159,7 +159,7 @@ def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
 
 
 def differs(value: Any, was: Any) -> Any:
-    """Return a boolean array, True where `value` differs from `was`, its earlier value."""
+    """Return a boolean array, True where `value` differs from the earlier value `was`."""
     if was is None or np.shape(was) != np.shape(value):
         return np.ones(np.shape(value), bool)
     same = value == was
@@ -178,9 +178,9 @@ def format_change(different: Any) -> str:
 
 
 def numbers_of(array: Any, marked: Any) -> str:
-    """Format the numbers of an array, with a star after each `marked` number.
+    """Format the numbers of an array. marked: a boolean array, True for numbers that get a star.
 
-    An element that is still unwritten is shown as ·.
+    An element of np.empty that has not been written yet is shown as ·.
     """
     if array.dtype.kind != "f":
         return np.array2string(array, threshold=MOST, edgeitems=EDGE, max_line_width=96)

@@ -40,8 +40,8 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
     """Return the Subject (the run to trace) for a model or for two functions.
 
-    The arguments are those of `traced`, which calls the inputs `sentence`. Raises TypeError if a
-    pass is missing, or if the type or the number of the inputs is wrong.
+    The arguments are those of `traced`, which calls the inputs `sentence`. Raises TypeError if
+    forward or backward is missing, or if the type or the number of the inputs is wrong.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)
@@ -167,9 +167,9 @@ def of_batch(model: Any, batch: Any, what: str) -> Subject:
 def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Subject:
     """Return a Subject (the run to trace) for a Module's two passes, or for two functions.
 
-    forward, backward: functions to use instead of the methods of `model`. inputs: the arguments of
-    `forward`. The loss is the output of `forward` if this is one number. Otherwise it is ½ Σ y²
-    over all outputs y, so that dy = y.
+    forward, backward: functions, or None for the methods of `model`. inputs: the arguments of
+    `forward`. The loss is the output of `forward` if this is one number. Otherwise the loss is
+    ½ Σ y² over all outputs y, so that dy = y.
     """
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward

@@ -51,9 +51,9 @@ class Row:
     """One row of a trace: the array that a line of code computes.
 
     name: the name of the array
-    layer: the path of the Module whose method has the line; "" for the model, None for a function
-    steps: for each time the line ran, the steps of the enclosing loops, the outermost first
-    norms: the norm of the array each time
+    layer: the path of the Module whose method has the line, "" for the model, None for a function
+    steps: for each time that the line ran, the Steps of the enclosing loops, the outermost first
+    norms: for each time that the line ran, the norm of the array
     """
 
     name: str
@@ -201,7 +201,7 @@ def names_in(names: Any) -> list[str]:
 def nearest(given: str, known: list[str]) -> str:
     """Return the end of an error message, such as "; choose from dx, dh".
 
-    It lists the names in `known` that are most like `given` or, if no name is like it, the first
+    It lists the names in `known` that are most like `given` or, if no name is similar, the first
     names in `known`. If `known` is empty, return "".
     """
     if not known:

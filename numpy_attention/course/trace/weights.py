@@ -97,7 +97,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
     """Return ∂L/∂α (T, S) from the backward pass of the layer that computed `weights`.
 
     sentence: (source, target) for a translator, (tokens,) for a language model. Raises ValueError
-    if no array of the backward pass has a name in GRADIENTS and a shape that fits the weights.
+    if the backward pass has no array named dalpha or dweights with a shape that fits the weights.
     """
     subject = subject_of(run, sentence)
     entries = recorded(subject.work, np.array, subject.model).entries
@@ -113,9 +113,9 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return {path of a Module in the model: [Entry, …]}, with one Entry for each call to a method.
+    """Return a dict from the path of each Module to Entries, one for each call to its methods.
 
-    The Entry is the last array that the call assigns to one of the `names`.
+    An Entry is the last array that a call assigns to one of the `names`.
     """
     last: dict[tuple, Entry] = {}
     for one in entries:
@@ -131,8 +131,8 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
     """Return recorded values as one array (T, S), or None if their sizes do not fit `shape`.
 
-    entries: one for all target words, or one for each target word. over_heads: the function that
-    combines the heads, np.sum or np.mean.
+    entries: the values, either in one Entry or in an Entry for each target word. over_heads: the
+    function that combines the heads, np.sum or np.mean.
     """
     T, S = shape
     if len(entries) == 1 and entries[0].value.size % (T * S) == 0:

@@ -15,7 +15,7 @@ Place = tuple[Array, int]  # indices of the documents, start of the window
 
 @dataclass(eq=False)
 class DocumentBatches:
-    """Batches of documents (sentences, articles). The state is carried within each document.
+    """Batches of documents, such as sentences. The state is carried within each document.
 
     documents: lists of ids; every id except the first is predicted. steps: the number of ids read
     at a time; None reads a whole document at once. Documents of similar length share a batch of
@@ -43,7 +43,7 @@ class DocumentBatches:
         return len(self.order())
 
     def order(self, rng: np.random.Generator | None = None) -> list[Place]:
-        """Return a place (indices of documents, first time step) for each batch of an epoch.
+        """Return a place for each batch of an epoch: (indices of its documents, first time step).
 
         Without rng, the documents are sorted by length.
         """

@@ -62,7 +62,7 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
     lengths: the length of each sequence. With rng, the sequences are shuffled, then sorted by
     length within blocks of `block` batches, and then the batches are shuffled. Without rng, all
     sequences are sorted by length, and the result is always the same. Raises TypeError if rng is
-    not a Generator, and ValueError if batch_size or block is below 1.
+    not a Generator, and ValueError for empty lengths and for a batch_size or block below 1.
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):

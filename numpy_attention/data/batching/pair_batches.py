@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numpy_attention.data.batching.grouping import check_ids_in, grouped, padded, share_of
-from numpy_attention.data.pairs import Pair, check_pairs
+from numpy_attention.data.pairs import Pair, as_pairs
 from numpy_attention.data.protocols import AnyVocabulary, Batch
 from numpy_attention.data.vocabulary import BOS, EOS, PAD
 from numpy_attention.module import Array
@@ -118,7 +118,7 @@ class PairBatches:
     def encode(cls, pairs: Sequence[Pair], source_vocabulary: AnyVocabulary,
                target_vocabulary: AnyVocabulary, **settings: Any) -> "PairBatches":
         """Encode Pairs with the two vocabularies. settings: other fields, such as batch_size."""
-        check_pairs(pairs)
+        pairs = as_pairs(pairs)
         check_methods("source_vocabulary", source_vocabulary, "a Vocabulary", "encode", "places")
         check_methods("target_vocabulary", target_vocabulary, "a Vocabulary", "encode", "places")
         sources = [source_vocabulary.encode(pair.source) for pair in pairs]
@@ -129,7 +129,7 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Return the pair indices of each batch. Without rng, the pairs are sorted by length."""
+        """Return the indices of each batch's pairs. Without rng, pairs are sorted by length."""
         # by the length of the target, then by the length of the source
         keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)

@@ -45,7 +45,7 @@ class TextBatches:
 
     ids: the ids of the text. Batches are in the order of the text (Zaremba et al. 2014). Each batch
     continues the previous batch, and the state is carried. Every token except the very first is
-    predicted. The last stream is padded.
+    predicted, unless its id is 0 (padding). The last streams may be padded.
     """
 
     def __init__(self, ids: Sequence[int] | Array, batch_size: int = 20, steps: int = 20) -> None:
@@ -90,5 +90,5 @@ class TextBatches:
         )
 
     def carried(self, start: int) -> bool:
-        """Return `start` > 0: every batch except the first continues the previous one."""
+        """Return whether `start` > 0. Every batch except the first continues the previous one."""
         return start > 0

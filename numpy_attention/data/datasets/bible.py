@@ -45,7 +45,7 @@ End = tuple[int, int, bool]  # source end, target end, whether the clause is off
 
 @functools.cache  # few texts are parsed many times
 def link_of(text: str) -> Link:
-    """Return the Link that a text such as "3-4" (sure) or "3p4" (possible) describes."""
+    """Return source and target position, and whether the link is sure: "3-4" is, "3p4" is not."""
     sure = "-" in text
     i, j = text.split("-" if sure else "p")
     return int(i), int(j), sure
@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Return the End that a text describes: "5-4", or "5-4!" if part "clauses" omits the clause."""
+    """Return source end, target end, and whether part "clauses" has the clause: not for "5-4!"."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 

@@ -83,7 +83,7 @@ CORPORA: dict[str, Corpus] = {corpus.name: corpus for corpus in (
 
 
 def find_corpus(name: str, kind: str | None = None) -> Corpus:
-    """Return the `Corpus` with this name. kind: the kind required, "parallel" or "text", if any.
+    """Return the `Corpus` with this name. kind: "parallel" or "text", or None for either kind.
 
     Raises ValueError, with the known names, for an unknown name or a corpus of the other kind.
     """
@@ -113,7 +113,7 @@ def describe(name: str) -> str:
 def fetch(name: str, progress: bool = True) -> list[Path]:
     """Download the files of a corpus, unless they exist; return a list of their Paths.
 
-    The list is empty for corpora that are shipped or generated.
+    progress: show a progress bar. The list is empty for corpora that are shipped or generated.
     """
     return [fetch_file(file, progress=progress) for file in find_corpus(name).files]
 
@@ -130,8 +130,8 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     by default 20,000 for "train" and 1,000 for each of the other splits.
     part: for bible-en-es, "clauses" (the default), "verses" or "both". For Multi30k, "raw": the
     original text, split by `word_tokens`, instead of the lowercased tokens of the corpus.
-    rng, options: only for generated corpora: a random generator (by default one with seed 0) and
-    arguments of the function that generates the pairs.
+    rng: a random generator for generated corpora, by default with seed 0.
+    options: only for generated corpora, arguments of the function that generates the pairs.
 
     In a generated corpus, `split_of` assigns each source sentence (in "dates", each date) to one
     split, the same for every seed. For copy and reverse, min_length and max_length limit the
@@ -149,7 +149,7 @@ def text_corpus(name: str) -> TextCorpus:
 
 
 def load_text(name: str, split: str) -> list[list[str]] | str:
-    """Return a split of running text as a list of token lists; a text of characters as one string.
+    """Return a split of running text: a list of token lists, or a string for a text of characters.
 
     There is one token list per sentence or line. wikitext-2 keeps blank lines as empty lists,
     because their ends count as tokens. bible-en has one list per verse, and its chapters are

@@ -88,7 +88,7 @@ class ParallelCorpus(Corpus):
 
     read(split) returns a list of Pairs. If `read` has parameters min_length and max_length, these
     limits are passed to `read`, where None means the default limits of the corpus. split_aliases:
-    a dict from other names of splits to splits.
+    a dict from another name of a split to "train", "valid" or "test".
     """
 
     kind: ClassVar[str] = "parallel"

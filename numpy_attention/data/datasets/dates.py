@@ -50,10 +50,10 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
     A random quarter of the sources are in lowercase. The characters of the target, at positions 0
     to 9, have these links:
 
-        year 0–3             each digit to the same digit of the source's year: sure
-        day 8–9, and month   two digits in the source: each to the same digit, sure
-          5–6 in digits      one digit in the source: position 9 or 6 to it, sure; 8 or 5, possible
-        month 5–6, in words  5 and 6 to the name's first letter, sure; to all its letters, possible
+        year 0–3              each digit: sure link to the same digit
+        day 8–9, and month    if the source has two digits, each: sure link to the same digit
+          5–6, if a number    if it has one digit: sure link from 9 or 6, possible link from 8 or 5
+        month 5–6, if a name  each: sure link to the first letter, possible links to all letters
 
     Other characters have no links. No single letter determines a month (January, June, July), so
     the sure link to the first letter is a convention. With `sure_months=False`, links to the
@@ -81,10 +81,7 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
-    """Return the Pair of a date: the source in `layout`, one of FORMATS, the target in ISO 8601.
-
-    Links and sure_months are as in `dates`.
-    """
+    """Return a Pair as `dates` draws it. layout: the spelling of the source, one of FORMATS."""
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

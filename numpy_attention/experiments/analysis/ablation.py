@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numpy_attention.attention.hard import largest_alone, sampled_alone
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.attention.softmax import masked_softmax
 from numpy_attention.bootstrap import Interval, mean_interval
@@ -32,27 +33,12 @@ def equal(scores: Array, visible: Array) -> Array:
     return weights / np.maximum(weights.sum(-1, keepdims=True), 1)
 
 
-def hard(scores: Array, visible: Array) -> Array:
-    """Return weight 1 for the visible position with the largest score, and 0 for the others."""
-    return _one_hot(masked_softmax(scores, visible).argmax(-1), scores, visible)
-
-
 def sampled(rng: np.random.Generator) -> Weigh:
     """Return a function that gives weight 1 to one position, sampled from the attention weights."""
     def attention_weights(scores: Array, visible: Array) -> Array:
-        totals = masked_softmax(scores, visible).cumsum(-1)
-        drawn = rng.random(totals.shape[:-1] + (1,)) * totals[..., -1:]
-        chosen = (totals > drawn).argmax(-1)            # the first whose sum is above the draw
-        return _one_hot(chosen, scores, visible)
+        weights = masked_softmax(scores, visible)
+        return sampled_alone(weights, visible, rng.random(weights.shape[:-1]))
     return attention_weights
-
-
-def _one_hot(chosen: Array, scores: Array, visible: Array) -> Array:
-    """Return weight 1 at each row's chosen position, 0 elsewhere and in rows that see nothing."""
-    weights = np.zeros_like(scores)
-    some = visible.any(-1, keepdims=True).astype(scores.dtype)
-    np.put_along_axis(weights, chosen[..., None], some, -1)
-    return weights
 
 
 # {name: how the attention is changed}
@@ -78,17 +64,18 @@ def known_change(change: str) -> str:
 
 
 def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
-    """Return a copy of a model whose attention over the source, or over the past, is changed.
+    """Return a copy of a model in which the attention over the source or the past is changed.
 
     change: one of CHANGES. With "shuffled", each row of a batch attends to the memory of the next
-    row, so a batch of one row is not changed. The self-attention of a Transformer is never changed.
-    The copy is for evaluation: its gradients are incorrect. Raises ValueError for an unknown
-    change, and for a model without attention.
+    row, which has no effect on a batch of one row. The self-attention of a Transformer is never
+    changed. The copy is for evaluation: its gradients are incorrect. Raises ValueError for an
+    unknown change, and for a model without attention.
     """
     change = known_change(change)
     check_generator(rng)
     copy = model.copy()
-    changes = {"no context": none, "equal weights": equal, "hard": hard, "sampled": sampled(rng)}
+    changes = {"no context": none, "equal weights": equal, "hard": largest_alone,
+               "sampled": sampled(rng)}
     for attention in attentions_of(copy):
         if change == "shuffled":
             _exchange_rows(attention)
@@ -140,7 +127,7 @@ def _exchange_rows(attention: Any) -> None:
 
 
 class Cost(NamedTuple):
-    """How much (`more`) a change of the attention increases the loss on one group of words."""
+    """Cost of a change of the attention: the increase `more` of the loss on a group of words."""
 
     change: str
     words: str          # the group of words: "all", or how long ago the words last occurred
@@ -175,7 +162,7 @@ class Ablation:
                          f"words measured: {sorted({one.words for one in self.costs})}")
 
     def verdict(self) -> str:
-        """Return one line: whether the attention is used, and the cost that decides this."""
+        """Return a line that says whether the attention is used, and the cost that decides this."""
         return (f"attention is {'used' if self.used else 'unused'}: equal weights cost "
                 f"{self.cost('equal weights').more} nats per token; the lower end must be at "
                 f"least {USED:g}")

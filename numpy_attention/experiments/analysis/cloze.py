@@ -36,13 +36,13 @@ TOGETHER = 20       # largest number of questions in a batch
 class Cloze:
     """The answers of a model to cloze questions, and its accuracy.
 
-    log_p: for each question, log p of the query with each candidate
+    log_p: for each question, an array with log p of the query for each candidate in the gap
     right: for each question, 1 if the model's answer is correct and 0 if not, or 1 / k if the
         correct word is one of k candidates that share the best score, such as unknown words
     accuracy: the mean of `right`
     others: {baseline: interval of its accuracy}; the baselines are the model without the context,
         the candidate most frequent in the context, and the candidate most frequent overall
-    gain: how much the context increases the accuracy, paired by question
+    gain: the mean, over questions, of how much the context increases `right`
     chance: the accuracy of guessing
     unknown: the fraction of correct words that are not in the vocabulary
     """
@@ -162,7 +162,7 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
 
 
 def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
-    """Return, for each question, an array with log p of the query with each candidate, in float64.
+    """For each question, return a float64 array with log p of the query for each candidate.
 
     The text is read in windows of `steps` tokens. The windows before the query are read once for
     all candidates. The window in which the query begins, and any after it, are read for each
@@ -205,7 +205,7 @@ def scores_of_group(model: Any, group: Sequence[Readings], read: int,
 
 def losses_in_windows(model: Any, inputs: Array, targets: Array, state: Any,
                       steps: int) -> tuple[Array, Any]:
-    """Return the sum (B,) of −log p(target) over all steps, and the last state.
+    """Return the sum (B,) of −log p(target) over all targets of a row, and the last state.
 
     inputs, targets (T, B) are read in windows of `steps` tokens, beginning with `state`.
     """

@@ -15,9 +15,9 @@ from numpy_attention.validation.arguments import check_generator, check_kind, ch
 class Distances:
     """The loss of a language model, by how many tokens ago the target last occurred.
 
-    Each field is a dict {name of a group of targets: value}; the first group is "all". loss: in
-    nats per token. tokens: the number of tokens. totals, counts: arrays with the sum of the losses
-    and the number of tokens of each row of each batch.
+    Each field is a dict {name of a group of targets: value}; the first group is "all". loss: the
+    mean, in nats per token. tokens: the number of targets. totals, counts: arrays with the sum and
+    the number of the losses in each row of each batch.
     """
 
     loss: dict[str, Interval]

@@ -15,7 +15,7 @@ RECENT = (5, 15, 35)
 
 
 def check_texts(batches: Any) -> None:
-    """Raise TypeError unless `batches` are TextBatches, DocumentBatches or the like."""
+    """Raise TypeError unless `batches` are those of a language model, such as TextBatches."""
     check_methods("batches", batches, "TextBatches or DocumentBatches", "order", "batch",
                   "carried")
     for place in batches.order()[:1]:
@@ -55,7 +55,7 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
     """Group targets by how many tokens ago they last occurred.
 
     Return {group: masks}, with a mask (T, B) of the group's targets for each batch. The groups are
-    "all" and, unless the batches are a translator's, "1 to 5 ago", …, "not since".
+    "all" and, for a language model, "1 to 5 ago", …, "not since" (more than RECENT[-1] ago).
     """
     everything = []
     ago = []

@@ -122,7 +122,7 @@ class Recovery:
 
     def more_than(self, first: "Recovery",
                   rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
-        """Return (dict, Interval): how much `excess` and `mean` exceed those of another model.
+        """Return how much `excess` and `mean` exceed those of another model, in the same form.
 
         first: the Recovery of the other model. The differences are paired by passage. Raises
         ValueError if `first` was measured on other passages.
@@ -167,7 +167,7 @@ def _after(passages: Passages, losses: list[Array]) -> Array:
 def _intervals(rows: Array, rng: np.random.Generator) -> tuple[dict[int, Interval], Interval]:
     """Return {distance: Interval of the mean increase}, and the Interval over all distances.
 
-    rows (N, following): the increases, NaN beyond a passage's end. Columns of NaN are left out.
+    rows (N, following): the increases, NaN beyond a passage's end. A column of only NaN is omitted.
     """
     known = ~np.isnan(rows)
     rows = np.where(known, rows, 0)

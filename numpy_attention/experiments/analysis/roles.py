@@ -1,6 +1,6 @@
 """Measure whether the roles of a hidden state pull the state in different directions.
 
-A state of an attentive language model may be used as query, key, value and for the prediction.
+A state of an attentive language model may serve as query, key and value, and predict a word.
 Daniluk et al. 2017 (abstract, sections 2.2 and 2.3) use separate vectors for key, value and
 prediction, because one vector has too much to do. The backward pass of a readout has a term for
 each role, the gradient ∂L/∂h_t through that role. If two terms point in opposite directions, a step
@@ -28,10 +28,10 @@ PAIRS = tuple(combinations(ROLES, 2))
 class Roles:
     """Sizes and directions of the gradients ∂L/∂h_t of a state through each of its roles.
 
-    norms: {role: root mean square of ‖∂L/∂h_t through this role‖ over the positions t, or None if
-    the state does not have this role, such as the query of the readout `single`}. cosines: {pair of
-    roles: mean cosine of the angle between their gradients, over the positions at which neither
-    gradient is 0; None without such a position, or if the roles read different parts of a state}.
+    norms: {role: interval} for the root mean square of the gradient's norm over the positions t, or
+    None if a state does not have the role, such as "query" in the readout `single`. cosines: {pair
+    of roles: interval} for the mean cosine of the two gradients at positions where neither is 0, or
+    None if there is no such position, or if the two roles read different parts of a state.
     """
 
     norms: dict[str, Interval | None]
@@ -72,12 +72,12 @@ def role_gradients(model: Any, batches: Any, rng: np.random.Generator) -> Roles:
 
 
 def dots(a: Array, b: Array) -> Array:
-    """Return a · b (T, B) for a (T, B, n) and b (T, B, n), in float64."""
+    """Return the dot products (T, B), in float64, of the vectors in `a` and `b` (T, B, n)."""
     return np.einsum("tbn,tbn->tb", a, b, dtype=np.float64)
 
 
 def _terms(model: Any, batches: Any) -> Any:
-    """For each batch, yield {role: ∂L/∂h (T, B, n) through this role}, mask of words (T, B)."""
+    """For each batch, yield {role: ∂L/∂h (T, B, n)}, and a mask (T, B) of inputs that are words."""
     grads = model.zeros_like()
     state = None
     for batch, carried in in_order(batches):

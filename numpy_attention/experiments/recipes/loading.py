@@ -72,7 +72,7 @@ def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
 
 
 def recipe_of(name: str, tables: Tables) -> Recipe:
-    """Build a Recipe from its TOML table. Raises ValueError if an entry is missing or unknown."""
+    """Build a Recipe from its TOML table. Raises ValueError if an entry is missing or invalid."""
     entries = with_bases(name, tables)
     missing = [one for one in REQUIRED if one not in entries]
     if missing:

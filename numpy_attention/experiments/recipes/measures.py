@@ -1,4 +1,4 @@
-"""Metrics of translators that recipes record beyond those of `Translator.measure`.
+"""Metrics of translators that recipes record in addition to those of `Translator.measure`.
 
     perplexity              of the references; nothing is translated
     bleu_of_LOW_to_HIGH     BLEU of the sentences with LOW ≤ source tokens ≤ HIGH

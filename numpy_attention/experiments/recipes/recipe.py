@@ -122,7 +122,7 @@ def run(
 ) -> list[dict[str, Any]]:
     """Train a recipe or resume its run in `folder`, and measure it.
 
-    Return dicts to pass to `results.append`. Their "threads" is the number of threads of all ranks.
+    Return one dict per figure, for `results.append`. Its "threads" is the number for all ranks.
     threads: the number of threads of each rank. With None, a resumed run keeps its number of
     threads, and a new run chooses a number by the size of a step.
 

@@ -66,7 +66,7 @@ def check(line: Any) -> Line:
 
 
 def read_file(path: str | Path) -> list[Line]:
-    """Read and check the lines of a file. Raises ValueError with file and line for a bad line."""
+    """Read and check the lines of a file. Raises ValueError with the number of a malformed line."""
     lines = []
     for number, text in enumerate(read_lines(path), 1):
         try:

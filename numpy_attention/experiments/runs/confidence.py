@@ -83,7 +83,7 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
                 rng: Generator | None = None) -> Figures:
     """Return how well the attention weights of each pair agree with its gold links.
 
-    Metrics: pointing, near, diagonal, and the alignment error rate, each over the whole text. All
+    Metrics: pointing, near, diagonal and aer (alignment error rate), each over the whole text. All
     are fractions; in the intervals, a sentence is weighted by the denominator of its fraction.
     """
     links = metrics.links_from_weights(weights, pairs)

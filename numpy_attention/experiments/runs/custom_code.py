@@ -1,4 +1,4 @@
-"""User-defined classes in a run: names in the checkpoint, classes in the model.
+"""User-defined classes of a run: the checkpoint has their names, and the model uses the classes.
 
 A checkpoint never runs code. It contains the name of a file and the file's digest. The user passes
 the file when loading the run, and the file runs only if it has the same digest.
@@ -78,7 +78,7 @@ def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
 
 
 def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError if `known`, {class name: digest}, names a class that no setting uses."""
+    """Raise ValueError if `known` {class name: digest} has a class that no setting uses."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
         raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
@@ -88,12 +88,15 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     """Load the user-defined classes of a run from the code that the user passes.
 
     Return {name: CustomClass}. known: {name of a class: digest of its file at training time}. code:
-    files or classes, or None. folder: the folder of the run, for messages. A file runs only if its
-    digest is the one in `known`. Raises ValueError if a file was not passed or has changed.
+    a file or class, a list of them, "a.py,b.py", or None. folder: the run's, for messages. A file
+    runs only if its digest is in `known`. Raises ValueError if a file is missing or has changed.
     """
     if not known:
         return {}
-    given = [] if code is None else as_list("code", code, "user-defined files or classes")
+    if isinstance(code, str):
+        code = re.split(r"(?<=\.py),", code)            # as in the advice of `_same`
+    one = isinstance(code, (Path, type))
+    given = [code] if one else as_list("code", code or [], "user-defined files or classes")
     candidates = [custom_class_of(one) if isinstance(one, type) else read(one) for one in given]
     return {name: _same(name, known, candidates, folder) for name in known}
 
@@ -110,9 +113,12 @@ def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomCla
              if one.name in (file, name)]
     if not named:
         files = dict.fromkeys(parted(one)[0] for one in known)
-        raise ValueError(f"{folder} was trained with the user-defined code "
-                         f"{' and '.join(known)}, which is not run without your consent; "
-                         f"inspect it, then pass code = {','.join(files)!r}")
+        why = "which is not run without your consent; inspect it"
+        if candidates:
+            passed = " and ".join(one.name for one in candidates)
+            why = f"but you passed {passed}; inspect the code of the run"
+        raise ValueError(f"{folder} was trained with the user-defined code {' and '.join(known)}, "
+                         f"{why}, then pass code = {','.join(files)!r}")
     for one, code in named:
         if code.digest == known[name]:
             return one if isinstance(one, CustomClass) else CustomClass(name, code,

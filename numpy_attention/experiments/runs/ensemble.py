@@ -36,8 +36,8 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
     """Load the runs of these folders, which must read text in the same way.
 
     kind: Translator or LanguageModelRun. done: the purpose, "averaged" or "compared", for messages.
-    code: the user-defined code of all runs, as in `kind.load`. Raises ValueError if there are no
-    folders, or if runs differ in vocabularies or READING settings; also the errors of `kind.load`.
+    code: the user-defined code of all runs, as in `kind.load`. Raises the errors of `kind.load`,
+    and ValueError if there are no folders, or if runs differ in vocabularies or READING settings.
     """
     check_list("folders", folders, "run folders")
     if not len(folders):

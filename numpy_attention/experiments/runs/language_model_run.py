@@ -10,7 +10,7 @@ import numpy as np
 
 from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.batching import DocumentBatches, TextBatch, TextBatches
-from numpy_attention.data.running_text import Text
+from numpy_attention.data.running_text import Text, as_text
 from numpy_attention.data.vocabulary import EOS, UNK, Vocabulary
 from numpy_attention.decoding.sampling import read, sample
 from numpy_attention.experiments.runs import confidence
@@ -20,16 +20,16 @@ from numpy_attention.registry import LANGUAGE_MODELS
 from numpy_attention.training.distributed.ranks import SINGLE_PROCESS, SingleProcess
 from numpy_attention.training.evaluation import Evaluation, evaluate
 from numpy_attention.training.settings import LanguageModelTraining
-from numpy_attention.validation.arguments import check_generator, check_kind, check_tokens
+from numpy_attention.validation.arguments import check_generator, check_tokens
 from numpy_attention.validation.arrays import at_least
 
 
 class Word(NamedTuple):
     """A generated token, with its log p under the model and the attention weights.
 
-    weights: one for each of the S positions read before the token, from the initial </s> on. They
-    are NaN for the last position, which is the query, and for positions outside the window or
-    memory of the model. A model without attention has None.
+    weights: one for each of the S positions read before the token, from the initial </s> on, or
+    None for a model without attention. A weight is NaN for the last position, which is the query,
+    and for positions outside the window or memory of the model.
     """
 
     token: str
@@ -69,14 +69,14 @@ class LanguageModelRun(Trained):
         corpus: dict[str, Any] | None = None,
         vectors: str | Path | None = None,
     ) -> "LanguageModelRun":
-        """Build an untrained language model for this Text.
+        """Build an untrained language model for this Text, or list of sentences (lists of tokens).
 
         settings: arguments of the model's `create`; a score or a cell may be a user-defined class.
         training: the training settings, and the seed. vectors: a file of pretrained word
         vectors, in a format of `data.vectors`. Raises ValueError for an unknown name or setting,
         and the errors of the model's `create`.
         """
-        check_kind("text", text, Text, "a Text")
+        text = as_text(text)
         settings, training, corpus = cls._checked(name, settings, training, corpus)
         training = replace(training, unit=text.unit)
         vocabulary = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
@@ -91,10 +91,10 @@ class LanguageModelRun(Trained):
     ) -> TextBatches | DocumentBatches:
         """Return the batches of a Text: streams if the state is carried, otherwise documents.
 
-        streams: the number of streams, or of documents in a batch; by default the training's batch
-        size. cut: the largest number of tokens in a document. Streams are not cut.
+        streams: the number of streams, or of documents in a batch; by default, the batch size of
+        training. cut: the largest number of tokens in a document. Streams are not cut.
         """
-        check_kind("text", text, Text, "a Text")
+        text = as_text(text)
         at_least(1, streams=streams, cut=cut)
         how = self.training
         streams = streams or how.batch_size
@@ -109,13 +109,13 @@ class LanguageModelRun(Trained):
 
     def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
         """Return the validation batches of a Text, with fewer streams if the text is short."""
-        check_kind("text", text, Text, "a Text")
+        text = as_text(text)
         return self.batches(text, max(1, min(self.training.batch_size, text.predicted)))
 
     @staticmethod
     def sentences(text: Text) -> list[list[str]]:
         """Return the sentences of a Text."""
-        return text.sentences
+        return as_text(text).sentences
 
     def measure(self, text: Text, threads: int = 1, ranks: SingleProcess = SINGLE_PROCESS,
                 rng: np.random.Generator | None = None) -> dict[str, float]:
@@ -132,6 +132,7 @@ class LanguageModelRun(Trained):
         """
         if rng is not None:
             check_generator(rng)
+        text = as_text(text)
         streams = 1 if self.training.state == "carried" else None
         batches = self.batches(text, streams)
 

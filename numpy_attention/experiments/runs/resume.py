@@ -25,10 +25,10 @@ COMPARED = Fields({"trainer": Fields({"threads": THREADS})})
 
 
 def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> bool:
-    """Return whether `folder` holds a run, after checking that this run can be resumed.
+    """Return whether `folder` holds a run. If it does, check that `trained` can resume this run.
 
-    trained: the Translator or LanguageModelRun to train. threads: the total number of threads
-    of all ranks, which must be the number that the run used; None: any. Raises NotADirectoryError
+    trained: the Translator or LanguageModelRun to train. threads: the total number of threads of
+    all ranks, which must equal that of the run; None allows any number. Raises NotADirectoryError
     if `folder` is a file, and ValueError if the run is of another kind, differs in settings, text
     or threads, or cannot be read by this version.
     """

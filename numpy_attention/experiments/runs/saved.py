@@ -14,6 +14,7 @@ from numpy_attention.training.schema import (
     PLAIN,
     SCALAR,
     TEXT,
+    Every,
     Fields,
     Kind,
     Maybe,
@@ -51,6 +52,7 @@ CORPUS = Fields(others=SCALAR, optional={
     "characters": FLAG,
     "lowercase": FLAG,
     "tokenize": FLAG,
+    "columns": Maybe(Every(whole(1))),
     "held_out_seed": SEEDS,
     "min_length": Maybe(whole(1)),
     "max_length": Maybe(whole(1)),
@@ -68,7 +70,7 @@ How = TypeVar("How", bound=Training)
 
 
 def kind_in(about: dict[str, Any]) -> str:
-    """Return the kind of run in a checkpoint's `about`, or "plain model" if there is no kind."""
+    """Return the kind of run in the dict `about` of a checkpoint, or "plain model" if none."""
     return about.get("about", {}).get("kind", "plain model")
 
 

@@ -53,9 +53,9 @@ One = TypeVar("One", bound="Trained")       # Translator methods return a Transl
 class Trained:
     """Base class of `Translator` and `LanguageModelRun`: training, saving, loading.
 
-    A subclass is a dataclass with the fields of this class and, after `model`, one for each name in
-    VOCABULARIES. The subclass sets the class variables in capitals, and defines the methods
-    `batches`, which encodes a text, and `sentences`, which returns the token lists of a text.
+    A subclass is a dataclass with the fields of this class and, after `model`, a field for each
+    name in VOCABULARIES. It sets the class variables in capitals, and defines two methods:
+    `batches` encodes a text, and `sentences` returns the token lists of a text.
     """
 
     KIND: ClassVar[str]
@@ -167,9 +167,10 @@ class Trained:
             ranks: SingleProcess = SINGLE_PROCESS) -> One:
         """Train, or resume the training in `folder`, and return self.
 
-        train, valid: a list of Pairs for a translator, a Text for a language model. The model keeps
-        the parameters of the best epoch on `valid`, or of the last epoch without `valid` or with
-        the setting keep="last". threads: how many each rank uses. progress: whether to print it.
+        train, valid: texts as in `create`: Pairs, or for a language model a Text. The model keeps
+        the parameters of the epoch that is best on `valid`. Without `valid`, or with the setting
+        keep="last", it keeps those of the last epoch. threads: the number of threads of each rank.
+        progress: whether to print the progress.
 
         Raises ValueError if the run in the folder differs in kind, settings, text or threads, or if
         the ranks differ. Raises BlockingIOError if another training uses the folder.
@@ -180,8 +181,9 @@ class Trained:
         trainer = self.trainer(train, valid, folder, shares, progress, ranks)
         with trainer.alone():
             if folder is not None:
+                # a checkpoint that could not be loaded again would cost the whole training
+                known_of({"about": self.configuration()}, self.VOCABULARIES)
                 ranks.first(lambda: check_same(folder, self, shares))
-            if folder is not None and self.own:
                 ranks.first(lambda: keep(self.own, as_path(folder)))
             moved = ranks.first(lambda: corpus_in(trainer.path) not in (None, self.corpus))
             if trainer.resume() and trainer.progress:
@@ -221,11 +223,11 @@ class Trained:
 
     @classmethod
     def load(cls: type[One], folder: str | Path,
-             code: Sequence[str | Path | type] | None = None) -> One:
+             code: str | Path | type | Sequence[str | Path | type] | None = None) -> One:
         """Load a trained model from the folder of its run, with the parameters that training kept.
 
-        code: files or classes with the user-defined code of the run. No other code runs, and a
-        file runs only if it has not changed since training.
+        code: the file or class of the run's user-defined code, or a list of them. No other code
+        runs, and a file runs only if it has not changed since training.
 
         Raises FileNotFoundError if there is no run. Raises ValueError for a checkpoint that is
         damaged, of another kind or from a newer version, and for missing or changed code.
@@ -312,8 +314,7 @@ def corpus_in(path: str | Path | None) -> dict[str, Any] | None:
 def run_kind(folder: str | Path) -> str:
     """Return the kind of the run in a folder, "translator" or "writer" (a language model).
 
-    A checkpoint of a bare model has the kind "plain model". Raises the errors of
-    `checkpoint.load_about`.
+    A bare model has the kind "plain model". Raises the errors of `checkpoint.load_about`.
     """
     return kind_in(checkpoint.load_about(as_path(folder, "folder") / CHECKPOINT))
 

@@ -1,7 +1,7 @@
 """A translator: a model with its vocabularies and configuration."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 
 from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.batching import PairBatch, PairBatches, pair_batch
-from numpy_attention.data.pairs import Pair, check_pairs
+from numpy_attention.data.pairs import Pair, as_pairs
 from numpy_attention.data.protocols import AnyVocabulary
 from numpy_attention.data.subwords import Subwords
 from numpy_attention.data.vocabulary import BOS, PAD, UNK, Vocabulary
@@ -48,12 +48,10 @@ from numpy_attention.validation.arrays import at_least, check_whole
 
 def vocabularies_of(pairs: Sequence[Pair], training: TranslatorTraining) -> list[AnyVocabulary]:
     """Build [source, target] vocabularies of words, or of subwords if training.subwords is set."""
-    check_pairs(pairs)
+    pairs = as_pairs(pairs)
     check_kind("training", training, TranslatorTraining, "a TranslatorTraining")
-    sides = {
-        "source": [pair.source for pair in pairs],
-        "target": [pair.target for pair in pairs],
-    }
+    sides = {"source": [pair.source for pair in pairs],
+             "target": [pair.target for pair in pairs]}
     if training.subwords:
         return [Subwords.build(sentences, training.subwords, f"the {side}'s ")
                 for side, sentences in sides.items()]
@@ -103,17 +101,17 @@ class Translator(Trained):
         source_vectors: str | Path | None = None,
         target_vectors: str | Path | None = None,
     ) -> "Translator":
-        """Build an untrained translator for these Pairs.
+        """Build an untrained translator for these Pairs, or tuples (source, target) of token lists.
 
         settings: arguments of the model's `create`; an attention or a cell may be a user-defined
-        class. training: the training settings, and the seed. vocabularies: source and
-        target, if `vocabularies_of` has already built them. source_vectors, target_vectors: files
-        of pretrained word vectors, in a format of `data.vectors`.
+        class. training: the training settings, and the seed. vocabularies: the source and the
+        target vocabulary, if `vocabularies_of` has already built them. source_vectors,
+        target_vectors: files of pretrained word vectors, in a format of `data.vectors`.
 
         Raises ValueError if there are no pairs, for an unknown name or setting, for word vectors
         with subwords, and if only one of `backwards` and `reverse_source` is set for local-m.
         """
-        check_pairs(pairs)
+        pairs = as_pairs(pairs)
         if not len(pairs):
             raise ValueError("there are no sentence pairs to learn from: the corpus is empty, or a "
                              "length limit drops every pair")
@@ -138,7 +136,7 @@ class Translator(Trained):
         return cls._built(name, settings, training, corpus, vocabularies, vectors)
 
     def batches(self, pairs: Sequence[Pair], batch_size: int | None = None) -> PairBatches:
-        """Return the PairBatches of Pairs. batch_size: by default, the training setting."""
+        """Return PairBatches of Pairs. batch_size: by default, that of the training settings."""
         at_least(1, batch_size=batch_size)
         return PairBatches.encode(
             pairs, self.source_vocabulary, self.target_vocabulary,
@@ -146,9 +144,9 @@ class Translator(Trained):
             reverse_source=self.training.reverse_source)
 
     @staticmethod
-    def sentences(pairs: Iterable[Pair]) -> list[Sentence]:
+    def sentences(pairs: Sequence[Pair]) -> list[Sentence]:
         """Return the source and the target sentence of each Pair, in order."""
-        return [side for pair in pairs for side in (pair.source, pair.target)]
+        return [side for pair in as_pairs(pairs) for side in (pair.source, pair.target)]
 
     # ---- use -----------------------------------------------------------------------------------
 
@@ -202,7 +200,7 @@ class Translator(Trained):
     def hypotheses(
         self, sentence: Sentence, beam: int = 5, length_penalty: float = 1.0
     ) -> list[Translation]:
-        """Return the Translation of every hypothesis of beam search for a sentence, best first."""
+        """Run beam search for a sentence. Return all hypotheses as Translations, best first."""
         batch = self._source_batch(sentence)
         found, = beam_search(self.model, batch.source, batch.source_mask, beam, length_penalty)
         return [self._translation(sentence, hypothesis, length_penalty) for hypothesis in found]
@@ -234,6 +232,7 @@ class Translator(Trained):
 
         Weights of subwords become weights of words. The decoder reads the target (teacher forcing).
         """
+        pairs = as_pairs(pairs)
         batches = self.batches(pairs)
         found: dict[int, Array] = {}
         for indices in batches.order():
@@ -261,8 +260,8 @@ class Translator(Trained):
         already. rng: if given, add the ends of each metric's confidence interval, `…_low` and
         `…_high`, as in `runs.confidence`. beam, threads, ranks: as in `translate`. The metrics are
 
-            perplexity, tokens      of the references, and their number of tokens
-            perplexity_word         per word instead of per token; differs only for subwords
+            perplexity, tokens      perplexity and number of tokens of the references
+            perplexity_word         perplexity per word instead of token; differs only for subwords
             bleu, chrf              of beam search
             bleu_13a                of beam search, with a tokenizer of sacreBLEU
             bleu_greedy, exact      of greedy search; exact is the fraction equal to the reference
@@ -275,6 +274,7 @@ class Translator(Trained):
         check_whole("beam", beam, 1, WIDEST)
         at_least(1, threads=threads)
         threads = threads or available(ranks)
+        pairs = as_pairs(pairs)
         batches = self.batches(pairs)
         read = evaluate(self.model, batches, threads, ranks, by_row=rng is not None)
         sources = [pair.source for pair in pairs]
@@ -317,7 +317,7 @@ class Translator(Trained):
         of Bahdanau et al. 2015, table 1. The arguments are those of `measure`. Raises ValueError
         if all Pairs have unknown words.
         """
-        check_pairs(pairs)
+        pairs = as_pairs(pairs)
         at_least(1, threads=threads)
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:

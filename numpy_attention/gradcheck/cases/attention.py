@@ -121,7 +121,7 @@ def chosen(score, window, rng, dtype, queries=None):
 
 
 def size_of_queries(create):
-    """Return the size of a query: Q, or D (that of a value) if create(rng, Q) raises ValueError."""
+    """Return the query size: Q, or the value size D if create(rng, Q) raises ValueError."""
     try:
         create(np.random.default_rng(0), Q)
     except ValueError:

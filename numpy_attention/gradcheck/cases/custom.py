@@ -1,6 +1,6 @@
 """Gradient checks of a user-defined class, with sizes that all differ.
 
-The class is an attention, a score, a cell, a model or a layer, which determines its test cases.
+Its kind (attention, score, cell, model or layer) determines the test cases.
 """
 
 import warnings
@@ -25,7 +25,7 @@ OTHERS = {"outputs": H, "output_size": H, "out_features": H, "hidden": H, "hidde
 MODELS = {"source_vocabulary": 8, "target_vocabulary": V, "vocabulary": V, "embedding": 2,
           "hidden": 4, "layers": 2, "dropout": 0.2}
 ONE_SIZE = ("the code works if queries and keys have the same size. If it requires this, as "
-            "q · h_j does, raise ValueError in `create` for other sizes, and they are not checked")
+            "q · h_j does, raise ValueError in `create` for other sizes, which are not checked")
 A_CASE = ("write a function case(rng) that returns (target, inputs, forward, backward), and "
           "run `numpy-attention gradcheck FILE.py:case`")
 
@@ -33,8 +33,8 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 def checks_of(one):
     """Return {title: check} for `one`, a user's class or function case(rng).
 
-    Each check is a function check(rng) that returns a Report, or raises ValueError if it cannot
-    guess a required argument of the class. Raises ValueError for an incomplete or malformed class.
+    Each check(rng) returns a Report. It raises GradientError, or ValueError if it cannot guess an
+    argument of the class. `checks_of` raises ValueError for an incomplete or malformed class.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -59,7 +59,7 @@ def check_score(title, build, rng):
     """Run `check` on an attention or a score, for which build(rng, dtype) returns the Case.
 
     If `forward` raises an exception only because queries and values have different sizes, the
-    report of the GradientError also has advice about sizes.
+    message of the GradientError also has advice about sizes.
     """
     try:
         return check(title, build, rng)
@@ -73,7 +73,7 @@ def check_score(title, build, rng):
 
 
 def runs(build):
-    """Return whether the `forward` of the Case from build(rng, dtype) runs without an exception."""
+    """Return whether build(rng, dtype), and the `forward` of its Case, run without an exception."""
     try:
         case = build(np.random.default_rng(0), np.float64)
         case.forward(*case.inputs)

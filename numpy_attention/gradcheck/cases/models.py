@@ -39,7 +39,7 @@ def translator(rng, dtype, model, **settings):
 
 
 def with_decoder(rng, dtype, model, kind):
-    """Return a tiny RNNSearch with a decoder of class `kind`. An LSTM's W_s yields both h and c."""
+    """Return a tiny RNNSearch with a decoder of class `kind`. For an LSTM, W_s gives h and c."""
     decoder = kind.create(rng, 2, 4, dtype=dtype)
     parts = {"decoder": decoder, "C": np.empty((8, decoder.gates_size), dtype)}
     if kind is LSTM:

@@ -17,15 +17,15 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 
 
 class Alternatives:
-    """Base class of mixins that yield alternatives to the statements of a function.
+    """Base class of mixins that yield alternatives to parts of a function.
 
-    names: {name or dotted path: set of shapes} of the function's float arrays
-    masks: the same for its boolean arrays
-    numbers: the names of its scalar numbers
-    written: a Written, the parts of code from which edits are built
+    names: {name: set of shapes} of the function's float arrays; a name may be a path like self.W
+    masks: {name: set of shapes} of the function's boolean arrays
+    numbers: the names of the function's scalar numbers
+    written: a Written, which holds the parts of code from which edits are built
     statement: the statement that is being edited
 
-    Raises Declined if the source of the function is unknown.
+    Raises Declined if the source of the function is unknown or unsuitable (see `tree_of`).
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -43,7 +43,7 @@ class Alternatives:
         return isinstance(node, ast.Call) and function_name(node) in self.written.names
 
     def had_before(self, node):
-        """Return the names of the gradients that exist before a statement, including arguments."""
+        """Return the names of gradients that are arguments, or are assigned before `node`."""
         if self.stored is None:
             self.stored = [(one.lineno, one.id) for one in ast.walk(self.tree)
                            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -53,7 +53,7 @@ class Alternatives:
     def fitting(self, wholes):
         """Return mask expressions, such as "mask[:, None]", that broadcast to a shape in `wholes`.
 
-        If `wholes` is empty, return an expression for every mask with every index in CUTS.
+        wholes: shapes. If there are none, return every mask with every index in CUTS.
         """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
@@ -84,14 +84,14 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """Return the names of arrays, except the target, with the shape of a statement's value."""
+        """Return the names of arrays with the shape of a statement's value, except its target."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):
         return [name for name, others in self.names.items() if name != but and others & shapes]
 
     def may_be_meant(self, path, other):
-        """Return whether two paths are easily confused: parameters with the same number of axes."""
+        """Return whether both paths name parameters of self with the same number of axes."""
         both = path.startswith("self.") and other.startswith("self.")
         return both and {*map(len, self.names[path])} == {*map(len, self.names[other])}
 

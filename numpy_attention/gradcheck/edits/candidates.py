@@ -21,11 +21,11 @@ CUTS = {
 class Written:
     """Parts of code from which edits of `functions` are built.
 
-    others: further functions, whose code is also used, but not edited
+    others: further functions, which are not edited, but whose code is also used
     names: the names of `functions`
-    slices: the syntax trees of all indices
-    indices: the indices that are names, such as t
-    entries: code that reads an item of a dict, such as step["c"]
+    slices: the syntax trees of all indices, such as i + 1 in x[i + 1]
+    indices: the names that are indices, such as "t" in x[t]
+    entries: code that reads an item of a dict, such as "step['c']"
     is_softmax: whether one of the functions may compute a softmax
     """
 

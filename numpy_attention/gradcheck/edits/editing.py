@@ -34,7 +34,7 @@ class Edit:
     nodes: tuple            # the nodes in the slot after the edit
 
     def code(self):
-        """Return the code of the edited function. Raises Declined if the code does not compile."""
+        """Return the code object of the edited function. May raise Declined, as `compiled` does."""
         ast.fix_missing_locations(self.after)
         with self.slot.holding(*self.nodes):
             return compiled(self.function, self.tree)
@@ -49,7 +49,7 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The statement that the edit adds after the edited one, or None if it changes more."""
+        """The statement that the edit adds after an unchanged one, or None for any other edit."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None
@@ -58,7 +58,7 @@ class Edit:
     def is_apart(self):
         """Whether the edit may affect gradients that do not depend on the unedited statement.
 
-        This is true if the edit adds a statement, or changes a call with `grads` as an argument.
+        This is true if the edit adds a statement, or changes a call with an argument like grads.W.
         """
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
@@ -66,7 +66,7 @@ class Edit:
 
     @property
     def adds(self):
-        """Whether the new code contains the old code, and is not just the old code after a ~."""
+        """Whether the new code contains the old code, and does more than put a ~ before it."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -101,7 +101,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add edits that move a statement such as dx += … from a loop to the line after it."""
+        """Add edits that move a statement such as dx += … out of a loop, to the line after it."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -131,7 +131,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
         self.statement = before
 
     def scattered(self, statement):
-        """Add the edits of the argument `value` of np.add.at(grads.E, ids, value)."""
+        """If a statement is np.add.at(grads.E, ids, value), add the edits of `value`."""
         call = statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
             for kind, variant in self.value_variants(call.args[2], (), ()):
@@ -139,7 +139,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(statement, kind, call, other, Slot(statement, "value"), other)
 
     def returns(self):
-        """Add an edit that appends `return dX` for each gradient dX that the function assigns."""
+        """For each gradient dX that the function assigns, add an edit that appends `return dX`."""
         end = ast.copy_location(ast.Pass(), self.tree.body[-1])
         end.lineno = self.tree.end_lineno
         names = {target.id for one in ast.walk(self.tree) if isinstance(one, ast.Assign)
@@ -153,9 +153,9 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of `node`, which is in `slot`: first those of its parts, then its own.
+        """Add the edits of the parts of `node`, and then the edits of `node` itself.
 
-        more: additional alternatives to the node, as pairs (kind, expression).
+        slot: the Slot of the node. more: pairs (kind, expression), which are further alternatives.
         """
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
@@ -166,7 +166,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
             self.add(self.statement, kind, node, variant, slot, variant)
 
     def add(self, statement, kind, old, new, slot, *nodes):
-        """Add to the list an Edit that replaces `old` with `new` somewhere in `statement`."""
+        """Append to `edits` an Edit that replaces `old`, a part of `statement`, with `new`."""
         if self.at is None or self.at.line != statement.lineno:
             qualname = self.function.__qualname__.replace("<locals>.", "")
             self.at = Place(qualname, self.function.__code__.co_filename, statement.lineno, "edit",
@@ -178,8 +178,8 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 def swappable(node, other):
     """Return whether an edit may swap the right sides of two statements.
 
-    This is the case if both assign to elements (x[i] = …), or both assign to names, or both use the
-    same operator, such as +=.
+    Both must assign to elements (x[i] = …), or both must assign to names, or both must be in-place
+    operations with the same operator, such as +=.
     """
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)

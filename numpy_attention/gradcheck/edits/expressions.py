@@ -87,8 +87,8 @@ class ExpressionEdits(Alternatives):
     def argument_variants(self, node):
         """Yield (kind, expression) for each alternative to the call `node`.
 
-        The alternatives are calls with other gradients as arguments, x instead of x.copy(), and the
-        copy of a gradient instead of zeros_like(…).
+        An argument dX is reversed in time or added to another gradient. An argument 0 becomes a
+        gradient. Also, `x` replaces x.copy(), and a copy of a gradient replaces zeros_like(…).
         """
         yield from self.parameter_variants(node)
         name = path_of(node.func)
@@ -116,9 +116,9 @@ class ExpressionEdits(Alternatives):
     def parameter_variants(self, node):
         """Yield ("exchanged", copy of the call) with gradients of other parameters as arguments.
 
-        Either one argument becomes the gradient of another parameter, or the names of all arguments
-        that are gradients of parameters get another ending: grads.W_b, grads.U_b instead of
-        grads.W_f, grads.U_f.
+        In some copies, one argument becomes the gradient of another parameter. In other copies, all
+        such arguments get another ending. For example, grads.W_f and grads.U_f become grads.W_b and
+        grads.U_b.
         """
         handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
@@ -141,7 +141,7 @@ class ExpressionEdits(Alternatives):
     def mask_variants(self, node):
         """Yield ("mask backward", copy of `node`) with an inverted mask, such as x[~mask].
 
-        The node is np.where(mask, …), x[mask] or mask * x.
+        Yield nothing unless the node is np.where(mask, …), x[mask] or mask * x.
         """
         if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
             name, at = "args", node.args[0]
@@ -161,7 +161,7 @@ class ExpressionEdits(Alternatives):
     def weighted(self, node):
         """If `node` is dx.sum() or dx.mean(), yield ("jacobian", (x * dx).sum()) for arrays x.
 
-        x is any array of the function that is not a gradient and has the shape of dx.
+        Each `x` is an array of the function that has the shape of dx and is not a gradient.
         """
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))

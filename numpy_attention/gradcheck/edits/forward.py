@@ -1,4 +1,4 @@
-"""Find the small edit of a forward pass that makes the backward pass correct.
+"""Find a small edit of a forward pass that makes the backward pass correct.
 
 A gradient can be wrong because `forward` is wrong. In that case, `backward` is correct for the
 forward that the user intended.
@@ -33,8 +33,8 @@ def norm(gradients):
 class EditingForward(Editing):
     """The edits of a forward pass, except edits that remove a term or a factor.
 
-    If `backward` forgets a term, removing the term from `forward` would make the gradients
-    correct. The mistake is in `backward`, so such edits would mislead the user.
+    If `backward` forgets a term, an edit that removes this term from `forward` would also make the
+    gradients correct. But the mistake is in `backward`, so the edit would mislead the user.
     """
 
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
@@ -106,7 +106,7 @@ class EditingForward(Editing):
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """Yield ("mask forward", call) with another b for np.where(mask, a, b), unless b is −∞."""
+        """Yield ("mask forward", np.where(mask, x, z)) for np.where(mask, x, y), if y is not −∞."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -120,7 +120,7 @@ class EditingForward(Editing):
             yield "mask forward", parsed(f"np.tril({ast.unparse(node)})")
 
     def buffer_variants(self, node):
-        """If a call has `out`, yield ("buffer", the call without it), which returns a new array."""
+        """If a call has the argument `out`, yield ("buffer", the call without this argument)."""
         if any(one.arg == "out" for one in node.keywords):
             yield "buffer", without_keyword(node, "out")
 
@@ -133,8 +133,8 @@ def is_constant(node):
 class ForwardRepairs(Repairs):
     """Tries up to `most` edits of a forward pass, one at a time, until all gradients are correct.
 
-    check: the Check. functions: the functions of its forward. laws: the broken laws, which should
-    hold after the edit. accused: the Place of the statement whose edits are tried first, or None.
+    check: the Check. functions: the functions to edit. laws: functions law(check) that should
+    return [] after an edit. accused: the Place of the statement to edit first, or None.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
@@ -161,12 +161,12 @@ class ForwardRepairs(Repairs):
         return {name: array / norm(drawn) for name, array in drawn.items()}
 
     def run(self):
-        """Run the forward pass; return no gradients."""
+        """Run the forward pass; return {}, because it computes no gradients."""
         self.check.forward(*self.check.inputs)
         return {}
 
     def off_before(self):
-        """Return the result of `off` without an edit, or [] if it raises or returns NaN or ∞."""
+        """Return off() for the unedited code, or [] if off() raises or returns NaN or ∞."""
         with quiet():
             try:
                 found = self.off()
@@ -177,7 +177,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def gradients_before(self):
-        """Return {name: gradient} without an edit, or {} if a pass raises or upstream is empty."""
+        """Return {name: gradient} of the unedited code, or {} if it raises or has no upstream."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}
@@ -187,9 +187,9 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, keep_laws=False):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
-        If laws are broken, an edit after which they hold is preferred. With keep_laws, no other
-        edit is returned. Edits of the `accused` line are tried first, and edits that add a new mask
-        last. Edits of existing masks are tried from the last line to the first.
+        If laws are broken, an edit after which these laws hold is preferred. With keep_laws, only
+        such an edit is returned. Edits of the `accused` line are tried first, and then all others,
+        in the order of `mask_order`.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.mask_order(edit)))
@@ -212,15 +212,15 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def mask_order(self, edit):
-        """Return a sort key that puts edits that add a mask after all other edits.
+        """Return a sort key: edits of existing masks first, edits that add a mask last.
 
-        Among the edits of masks, those further down in the code come first.
+        Edits of masks that are further down in the code come before those further up.
         """
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
     def tried(self, edit):
-        """Return (whether an edit makes the gradients correct, whether the laws hold as well)."""
+        """Return (right, lawful): whether gradients are correct after an edit, and laws hold."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -234,7 +234,7 @@ class ForwardRepairs(Repairs):
     def agrees(self):
         """Return whether the gradients match `forward`, and much better than before the edit.
 
-        An edit that makes the gradients 100 times as large or as small as before does not count.
+        Return False for an edit that makes the gradients 100 times as large or as small as before.
         """
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
@@ -246,8 +246,8 @@ class ForwardRepairs(Repairs):
     def off(self):
         """Return the relative errors of the gradients along some random directions.
 
-        Return [] if a gradient has the wrong shape or is 0 everywhere. An edit that removes a
-        variable from `forward` makes a gradient of 0 for it correct, but repairs nothing.
+        Return [] if a gradient has the wrong shape or is 0 everywhere. If an edit removes a
+        variable from `forward`, a gradient of 0 is correct for it, but the edit repairs nothing.
         """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)

@@ -34,11 +34,11 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 class Repairs:
     """Tries up to `most` edits of `functions`, one at a time, until the gradients are correct.
 
-    every: additional functions, whose code is also used to build edits, but not edited
+    every: additional functions, which are not edited, but whose code is also used to build edits
     gradients: a function gradients() that returns {name: gradient} of the check
     wrong: a function wrong(gradients) that returns the names of the wrong gradients
-    variables: {name: array}, whose contents are restored after each edit
-    edits: the list of Edits
+    variables: {name: array}; the contents of the arrays are restored after each edit
+    edits: the list of Edits, which is filled when the object is created
     """
 
     functions: list
@@ -81,7 +81,7 @@ class Repairs:
         return naming
 
     def all_right(self, edit, wrong):
-        """Return whether an edit corrects the gradients in `wrong` and makes no others wrong."""
+        """Return whether an edit corrects the gradients in `wrong` without making others wrong."""
         gradients = self.gradients_with(edit)
         if not gradients:
             return False
@@ -89,7 +89,7 @@ class Repairs:
         return not still & set(wrong) and still <= self.before
 
     def gradients_with(self, edit=None):
-        """Return {name: gradient} with the edit, if one is given, or {} if a pass raises."""
+        """Run the passes, with `edit` if given; return {name: gradient}, or {} if they raise."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -101,7 +101,7 @@ class Repairs:
 
     @contextmanager
     def edited(self, edit):
-        """Apply an edit inside this context; None leaves the code unchanged. May raise Declined."""
+        """Context manager that applies an edit, or nothing if it is None. May raise Declined."""
         codes = []
         if edit is not None:
             code, before = edit.code(), edit.function.__code__
@@ -114,10 +114,10 @@ class Repairs:
             np.copyto(array, self.kept[name])
 
     def reach(self):
-        """Return {(file, line): set of the names of the gradients that depend on this line}.
+        """Return {(file, line): names}. The set `names` has the gradients that the line affects.
 
-        A gradient depends on a line if scaling the value of the line by 1.001 changes the gradient.
-        The dict is empty if the unedited backward raises.
+        A line affects a gradient if scaling the value of the line by 1.001 changes the gradient.
+        Lines that affect none are left out. The dict is empty if the unedited code raises.
         """
         before = self.gradients_with()
         if not before:                  # `backward` raises without an edit
@@ -139,11 +139,11 @@ class Repairs:
     def elsewhere(self, innocent, wrong, reach):
         """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
-        reach: the dict that `reach()` returns. Edits of lines that are not in `reach`, or affect
-        exactly the gradients in `wrong`, come first. Edits of lines in `reach` that do not affect
-        all these gradients are left out. innocent: {(file, line)} of correct lines; only edits of
-        the kinds in IN_CORRECT_LINES are tried there. Edits with `is_apart` may correct gradients
-        that their line does not affect, so they are never left out.
+        innocent: a set with the (file, line) of correct lines, where only the kinds of edits in
+        IN_CORRECT_LINES are tried. reach: the result of `reach`. Edits of lines that are not in
+        `reach`, or affect exactly the gradients in `wrong`, come first. Edits of lines that affect
+        more come next. Lines that do not affect all of these gradients are left out. An edit with
+        `is_apart` may correct gradients that its line does not affect, so it is never left out.
         """
         first, then = [], []
         for edit in self.edits:

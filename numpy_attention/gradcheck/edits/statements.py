@@ -1,4 +1,4 @@
-"""Alternatives to a statement, or additions after it, each with the kind of mistake it fixes."""
+"""Alternatives to a statement, and statements to add after it, with the mistakes that they fix."""
 
 import ast
 
@@ -26,7 +26,7 @@ class StatementEdits(Alternatives):
     def statement_variants(self, node):
         """Yield (kind, list of statements) for each alternative to the statement `node`.
 
-        For example, ("sign", [x -= a]) replaces x += a, and ("double", []) removes the statement.
+        For example, ("sign", [x -= y]) replaces x += y, and ("double", []) removes the statement.
         """
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
@@ -50,10 +50,10 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """Yield ("missing term", [statement, added statement]) for a statement that computes dY.
+        """Yield ("missing term", [node, added statement]) if `node` computes a gradient dY.
 
-        The added statement is dX += dY @ W.T or dW += dY.T @ A, for arrays W and A whose shapes
-        match. Only gradients dX and dW that exist before the statement are used.
+        The added statement is dX += dY @ W.T or dW += dY.T @ V, for arrays `W` and `V` whose shapes
+        match. Only gradients dX and dW that exist before the statement `node` are used.
         """
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
@@ -67,7 +67,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield the code of products of shape `wanted`, such as "dy @ W.T" if `name` is "dy"."""
+        """Yield code of products of `name`, such as "dy @ W.T", that may have shape `wanted`."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]
@@ -92,9 +92,9 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield ("axis", [statement]) with another index i in x[i] = y or x[i] += y.
+        """Yield ("axis", [statement]) for x[i] = y or x[i] += y, with another index in place of i.
 
-        If the statement is x += y or x += y[:, None], yield x[i] += y.
+        For x += y or x += y[:, None], the statement is x[i] += y, with an index from other code.
         """
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]

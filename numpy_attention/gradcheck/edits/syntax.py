@@ -1,4 +1,4 @@
-"""Edits of syntax trees: the slot of a node, temporary replacements, and elementary edits.
+"""Small edits of syntax trees: replace a node for a while, or copy a node with a change.
 
 The gradient check tries such edits to repair a function. The exercises of the course use such edits
 to plant mistakes in their solutions, and the mutation campaign plants mistakes in the package.
@@ -33,7 +33,7 @@ class Slot(NamedTuple):
     def holding(self, *nodes: Any) -> Iterator[None]:
         """Replace the node in this slot within a `with` block; restore it at the end of the block.
 
-        nodes: any number of nodes if the slot is an item of a list, otherwise one node or list.
+        nodes: any number of new nodes if the slot is an item of a list, else one node or one list.
         """
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)
@@ -79,14 +79,14 @@ def exchanged(values: list[Any], i: int, k: int) -> list[Any]:
 
 
 def opposite_sign(node: Any) -> Any:
-    """Return a - b for a + b, x -= a for x += a, and the reverse."""
+    """Return x - y for x + y, x -= y for x += y, and the reverse."""
     return changed(node, op=SIGN[type(node.op)]())
 
 
 def by_pattern(node: ast.BinOp, table: dict[type, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (name, expression) for each replacement of an operation in `table`.
+    """Yield (name, expression) for each pattern that `table` has for the operator of `node`.
 
-    table: {operator: [(name, pattern)]}. {0} and {1} in a pattern are the operands.
+    table: {operator: [(name, pattern)]}. In a pattern, {0} and {1} stand for the operands.
     """
     sides = ast.unparse(node.left), ast.unparse(node.right)
     for name, pattern in table.get(type(node.op), ()):
@@ -112,7 +112,7 @@ def without_keyword(call: Any, name: str) -> Any:
 
 
 def with_axis(call: Any, axis: str) -> Any:
-    """Return a copy of `call`, a reduction such as sum, with the axis given by the code `axis`."""
+    """Return a copy of a call such as x.sum(0) with another axis, for example "(0, 1)"."""
     if any(one.arg == "axis" for one in call.keywords):
         return changed(call, keywords=[
             changed(one, value=parsed(axis)) if one.arg == "axis" else one

@@ -30,7 +30,7 @@ class ValueEdits(Alternatives):
     def value_variants(self, value, alike, shapes=()):
         """Yield (kind of mistake, expression) for each alternative to the gradient `value`.
 
-        alike: the names of arrays that have the shape of the gradient. shapes: its known shapes.
+        alike: the names of arrays with the shape of the gradient. shapes: the gradient's shapes.
         """
         reads = reads_of(value)
         if not any(map(is_gradient, reads)):
@@ -65,11 +65,11 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Add a term or factor that the gradient `text` may lack; yield (kind, expression).
+        """Yield (kind, expression) with a term or factor that the gradient `text` may lack.
 
-        The term is another gradient, or a negative weighted sum as in the gradient of a softmax.
-        The factor is a local derivative, such as 1 − y². text: the code of the gradient. alike: the
-        names of arrays of the same shape. reads: the names in `text`.
+        The term is another gradient, or minus a weighted sum of the gradient, as for a softmax. The
+        factor is a local derivative, such as 1 − y². text: the code of the gradient. alike: the
+        names of arrays with the gradient's shape. reads: the names in `text`.
         """
         for name in alike:
             if is_gradient(name):
@@ -96,10 +96,10 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield ("wrong variable", expression), in which a name that occurs repeatedly is replaced.
+        """Yield ("wrong variable", expression) with another array in place of a repeated one.
 
-        For example, dy * b * (1 - b) is an alternative to dy * a * (1 - a), if a and b are arrays
-        of the same shape.
+        For example, dy * z * (1 - z) is an alternative to dy * y * (1 - y), if `y` and `z` are
+        arrays of the same shape.
         """
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]

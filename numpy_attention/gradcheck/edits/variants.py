@@ -34,7 +34,7 @@ OPERATIONS = {
 
 
 def operator_variants(node):
-    """Yield (kind, expression) to replace an operation, such as ("sign", a - b) for a + b."""
+    """Yield (kind, expression) to replace an operation, such as ("sign", x - y) for x + y."""
     yield from by_pattern(node, OPERATIONS)
     right = ast.unparse(node.right)
     if isinstance(node.op, ast.Sub) and ast.unparse(node.left) == "1":
@@ -80,9 +80,9 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """Yield (kind, call) with reversed or swapped arguments for a call to zip, stack etc.
+    """Yield (kind, call) to replace a call to zip, stack etc.
 
-    For example, ("wrong step", zip(xs, hs[::-1])) is an alternative to zip(xs, hs).
+    Names are reversed: zip(xs, hs[::-1]) for zip(xs, hs). Two items of a list are swapped.
     """
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
@@ -133,7 +133,7 @@ def einsum_variants(node):
 
 
 def moved(node):
-    """Yield copies of a node, in each of which one integer is increased or decreased by one."""
+    """Yield copies of a node. Each copy has one integer increased or decreased by 1."""
     for slot, one in [pair for inside in ast.walk(node) for pair in children(inside)]:
         if isinstance(one, ast.Constant) and type(one.value) is int:
             for step in (-1, 1):

@@ -2,8 +2,7 @@
 
     arguments unchanged     inputs, weights, upstream and cache stay identical    `no_mutation`
     repeatable forward      the same inputs give the same outputs again           `no_mutation`
-    backward accumulates    a second call doubles the parameter gradients in grads and returns the
-                            same input gradients
+    backward accumulates    a second call doubles grads and returns the same input gradients
     independent caches      a forward on other inputs does not affect an earlier cache
     linear                  backward(a u + b v) = a backward(u) + b backward(v)   `linear`
     initialized memory      memory from np.empty is filled before it is read      `uninitialized`
@@ -12,9 +11,9 @@
     float32                 parameters and inputs give float32 results            `precision`
 
 The last column is the module of the law; laws without an entry are in this module. The gradient
-check calls backward once, with grads of zeros, so it cannot test these laws. Each law has a
-function that takes a Check, or a First (one run of forward and backward). The function returns a
-list of Broken, which is empty if the law holds.
+check calls backward once, with grads of zeros, so it cannot test these laws. Each law is a function
+that returns a list of Broken, which is empty if the law holds. Most functions take a Check, or a
+First (one run of forward and backward). `softmax` has one more law, which explains wrong gradients.
 """
 
 import numpy as np
@@ -50,7 +49,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def backward_accumulates(first):
-    """Check that a second backward with the same cache adds the same gradients to grads."""
+    """Check that a second backward with the same cache adds and returns the same gradients."""
     check = first.check
     once = first.parameter_gradients
     try:
@@ -126,7 +125,7 @@ FORWARD_LAWS = (masked_values_unused, padding_ignored, future_unused)
 
 
 def broken_conditions(check):
-    """Return a list of Broken: the reasons why central differences cannot be computed."""
+    """Return a list with a Broken for each reason why differences cannot be computed."""
     found = first_broken(CONDITIONS, check)
     if found and found[0].kind == "random":
         return judged(all_initialized, check) or found
@@ -146,7 +145,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """Return a list of Broken for the first law that `given`, a Check or a First, breaks, or []."""
+    """Return the list of Broken of the first law that is broken, or []. given: a Check or First."""
     for law in laws:
         found = judged(law, given)
         if found:

@@ -32,10 +32,10 @@ def leak(run, other, mask):
 
 
 def first_leak(records, others, mask):
-    """Return (frame, line, sources) where an array first differs at a visible word, or None.
+    """Find where an array first differs at a visible word; return (frame, line, sources) or None.
 
-    records, others: the lists that `recorded` returned for the two passes. sources: {frame: the
-    last line that computed an array that differs, but only at hidden words}.
+    records, others: the results of `recorded` for the two runs. sources: {frame: line}, where
+    `line` is the last line of the frame that computed an array that differs only at hidden words.
     """
     sources = {}
     known = {}
@@ -62,8 +62,8 @@ def first_leak(records, others, mask):
 def places_of(array, other, shape):
     """Return a boolean array that is True where two arrays differ, or None if they do not differ.
 
-    Also return None for arrays of different shapes, or not of floats. shape: the shape (B, S) of
-    the mask. The result has this shape or, if the arrays lack the axes B and S, is the scalar True.
+    Also return None if their shapes differ, or `array` does not hold floats. shape: the shape
+    (B, S) of the mask. The result has this shape. If the arrays lack the axes B and S, it is True.
     """
     if array.shape != other.shape or array.dtype.kind != "f":
         return None
@@ -84,7 +84,7 @@ def has(frame, mask):
 
 
 def recorded(run):
-    """Call run(); return [(frame, line, {name: copy of a local array})] for lines of user code."""
+    """Call run(); return [(frame, line, {name: copy of array})] after each line of user code."""
     lines = []
 
     def record(frame, line):

@@ -27,7 +27,7 @@ def masked_values_unused(check):
     """Check that masked values have weight 0, and that no output at a visible position uses them.
 
     A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of `forward`, or a
-    variable in its closure (as with `gradcheck.protocol`). A mask applies to inputs
+    variable in the closure of `forward` (as with `gradcheck.protocol`). A mask applies to inputs
     whose first two axes have its shape. True may mean hidden or visible. The law counts as broken
     only if it is broken under both meanings. A square mask is not checked.
     """
@@ -43,9 +43,9 @@ def masked_values_unused(check):
 def padding_ignored(check):
     """Check that one more hidden position at the end changes no output at a visible position.
 
-    All masked arrays are extended by this position, with values 0. The axis of positions is the
-    axis of the mask along which each sequence starts with visible positions, and hidden ones are
-    only at the end. If this holds for both axes, or for neither, nothing is checked.
+    This position is appended, with zeros, to the inputs whose first axes have the mask's shape. The
+    axis of positions is the one along which every sequence starts with visible positions, and has
+    hidden positions only at its end. If both axes are like this, or neither, nothing is checked.
     """
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
@@ -60,7 +60,7 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Return whether a mask hides positions, all at the end of `axis`, but no whole sequence."""
+    """Return whether a mask hides positions only at the end of `axis`, and no whole sequence."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
@@ -82,7 +82,7 @@ def changed_by_padding(check, mask, axis):
 
 
 def longer(value, shape, axis):
-    """Return `value` with zeros appended along `axis` to its arrays of shape (*shape, …)."""
+    """Append a zero along `axis` to each array of shape (*shape, …) in `value`; return the copy."""
     if isinstance(value, (list, tuple)):
         return type(value)(longer(one, shape, axis) for one in value)
     if isinstance(value, np.ndarray) and value.shape[:2] == shape:
@@ -106,7 +106,7 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return messages about outputs that depend on values where `mask` is False, or []."""
+    """Return messages about outputs that use values hidden by `mask` (where it is False), or []."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
@@ -157,7 +157,7 @@ def visible(outputs, mask):
 def at_mask(array, mask):
     """Return the values of an array (B, S, …) or (B, …, S, S) where the mask (B, S) is True.
 
-    For the latter, the mask selects along the last axis but one. Arrays of other shapes stay whole.
+    In (B, …, S, S), the mask selects along the last axis but one. Other arrays stay whole.
     """
     if array.shape[:2] == mask.shape:
         return array[mask]
@@ -184,7 +184,7 @@ def move(array, where, shape):
 
 
 def hidden_weights(name, array, mask, hidden):
-    """Return [a description of the largest weight of a hidden word], or [] if this weight is 0.
+    """Return a list with a text on the largest weight of a hidden word, or [] if it is 0.
 
     array: an output. It is assumed to be weights if its sums along the last axis are 1; otherwise
     the result is []. hidden: a boolean array like `mask`, True for words whose weight must be 0.
@@ -242,7 +242,7 @@ def steps(outputs, check, which):
 
 
 def check_causal(check):
-    """Raise ValueError unless check.causal is None or an axis that input[0] and an output share."""
+    """Raise ValueError unless check.causal is None, or a time axis of input[0] and an output."""
     if check.causal is None:
         return
     check_whole("causal", check.causal, 0)
@@ -252,4 +252,4 @@ def check_causal(check):
                          "its time axis")
     if not steps(outputs_at(check, copy_arrays(check.inputs)), check, slice(None)):
         raise ValueError(f"causal = {check.causal} is not a time axis: no output has the same "
-                         "length as input[0] on this axis; pass their time axis")
+                         "length as input[0] on this axis; pass the axis of the time steps")

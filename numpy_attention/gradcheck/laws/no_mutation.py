@@ -67,7 +67,7 @@ def arguments_unchanged(first):
 def named_upstream(check, upstream, seen):
     """Yield (name, array) for the upstream gradients, named as the arguments of backward.
 
-    seen: {id: object} of the arrays that already have a name.
+    seen: {id: object} of objects to skip. All objects that are visited are added to this dict.
     """
     names = names_of(check.backward)
     for i, value in enumerate(upstream):
@@ -115,7 +115,7 @@ def first_not_finite(check):
     """Return a text such as ". The first NaN comes from line 3 of mine.py, Mine.forward", or "".
 
     The line is the first line of user code that computes NaN or, if there is none, inf. If only
-    code of this package computes them, it is the last line of user code before the first NaN.
+    this package computes NaN, the text names the last line of user code before the first NaN.
     """
     counts = {}
     last = None         # the last line of a user's file that ran

@@ -24,7 +24,7 @@ ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64
 
 
 def float32_kept(target, inputs, forward, backward):
-    """Return a list with a Broken if float32 arguments give a float64 output or gradient, or [].
+    """Return a list with one Broken if float32 arguments give float64 results, otherwise [].
 
     target: the Module, or an attention, with float32 parameters. inputs: float32 arrays. If a pass
     raises an exception, the law is broken only if an earlier line has computed a float64 array.
@@ -94,5 +94,5 @@ class FirstLifted(Tracer):
 
 
 def has_wide(value):
-    """Return whether a value is or contains a float64 array, at any depth."""
+    """Return whether a value is or contains a float64 array with at least one axis."""
     return any(array.ndim and array.dtype == np.float64 for _, array in arrays_within(value, ""))

@@ -2,10 +2,10 @@
 
     α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
 
-Only an incorrect de is checked, because correct gradients satisfy the law. The check measures
-whether `forward` has a softmax of e, and whether adding c leaves the loss unchanged. So the law
-is not applied to scores for which it does not hold, such as scores that are also an output, or
-scores of Gaussian weights.
+Only an incorrect `de` is checked, because correct gradients satisfy the law. The check measures
+whether `forward` computes a softmax of `e`, and whether adding `c` to `e` leaves the loss
+unchanged. So it does not apply the law to scores for which the law does not hold, such as scores
+that are also an output, or scores of Gaussian weights.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ SEED = 13
 def unbalanced(derivatives, compared):
     """Return a list with a Broken for the first gradient of scores that does not sum to 0, or [].
 
-    derivatives: the numerical gradients of the forward's values. compared: the Comparison of
-    the gradients of `backward` with `derivatives`, in one Group for each statement of `backward`.
+    derivatives: the Derivatives of the loss with respect to values of `forward`. compared: the
+    Comparison of `backward` with `derivatives`. It has a Group of gradients for each statement.
     """
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
@@ -42,7 +42,7 @@ def unbalanced(derivatives, compared):
 def last_assignments(compared):
     """Return each Group with gradients that a variable still holds at the end of a function call.
 
-    All arrays of a returned Group have the same shape.
+    Groups whose gradients are not arrays of one shape are left out.
     """
     last = {}
     for group in compared.groups:
@@ -57,10 +57,10 @@ def last_assignments(compared):
 
 
 def axes_of_softmax(derivatives, numbers, shape):
-    """Return the axes along which `forward` computes a softmax of some values.
+    """Return the axes along which `forward` computes a softmax of the values of some places.
 
-    numbers: the indices, in `derivatives.places`, of the statements or expressions of `forward`
-    that compute the values. shape: the shape of the values.
+    numbers: the indices of the places in `derivatives.places`. A place is a statement or expression
+    of `forward` that computes values. shape: the shape of the values.
     """
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
@@ -72,7 +72,7 @@ def axes_of_softmax(derivatives, numbers, shape):
 
 
 def is_softmax(alpha, e, axis):
-    """Return whether alpha is the softmax of e along an axis. Masked elements of alpha may be 0."""
+    """Return whether `alpha` is the softmax of `e` along an axis, except where `alpha` is 0."""
     if not (alpha >= 0).all() or not np.allclose(alpha.sum(axis), 1):
         return False
     difference = np.where(alpha > 0, np.log(np.where(alpha > 0, alpha, 1)) - e, np.nan)

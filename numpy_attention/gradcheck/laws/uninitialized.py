@@ -36,10 +36,10 @@ def all_initialized(check):
 
 
 def not_finite(check, fill, places):
-    """Return the names of outputs and gradients that are not finite if np.empty uses `fill`.
+    """Return the names of outputs and gradients that are not finite if np.empty fills its arrays.
 
-    np.empty fills its memory with fill(place), where `place` is the line of the call. places: a
-    dict, to which each such place is added as a key.
+    It fills them with fill(place), where `place` is the Place of the call to np.empty. places: a
+    dict, to which each such Place is added as a key.
     """
     inputs, upstream = copy_arrays(check.inputs), copy_arrays(check.upstream)
     grads = new_grads(check)
@@ -53,9 +53,9 @@ def not_finite(check, fill, places):
 
 @contextlib.contextmanager
 def emptied(fill, places):
-    """In this context, np.empty and np.empty_like in user code fill arrays with fill(place).
+    """Context manager: np.empty and np.empty_like in user code fill float arrays with fill(place).
 
-    place: the line of the call, which is added as a key to the dict `places`.
+    place: the Place of the call, which is added as a key to the dict `places`.
     """
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 

@@ -39,8 +39,8 @@ class BackwardRewriter(Rewriter):
     def after(self, target, statement, kind, reads):
         """Return statements, to put after `statement`, that report each new value to the listener.
 
-        target: what the statement assigns to. kind: the kind of Place to add for each new value,
-        except that x[i] = … gets "update". reads: the names that the statement reads.
+        target: what the statement assigns to. kind: the kind of the Place for each new value. For
+        x[i] = …, the kind is always "update". reads: the names that the statement reads.
         """
         made = []
         for one in targets_of(target):
@@ -94,7 +94,7 @@ class BackwardRewriter(Rewriter):
         return node
 
     def visit_Expr(self, node):
-        """Report dx after np.matmul(a, b, out=dx), or after np.add.at(dx, ids, dy)."""
+        """Add a report of dx after np.matmul(a, b, out=dx), or after np.add.at(dx, ids, dy)."""
         if isinstance(node.value, ast.Call):
             first, *rest = node.value.args or [None]
             if rest and path_of(node.value.func).endswith(".at"):
@@ -116,7 +116,7 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """The contents of a variable between two assignments, or of an attribute in one backward."""
+    """The contents of a variable between two assignments, or of an attribute in one whole run."""
 
     name: str
     places: list[Place]     # the statements that assigned or changed the contents
@@ -137,7 +137,7 @@ class Value:
 class Kept:
     """Listener that records the Values of a backward in `values`, in order of first assignment.
 
-    places: the Places of the instrumented backward. instead: {(place, n): array}; the array
+    places: the Places of the instrumented backward. instead: {(place, n): array}. The array
     replaces the n-th value that the statement `place` computes.
     """
 
@@ -182,7 +182,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """Return the last Value whose array is `value` or shares memory with it, or None."""
+        """Return the last Value whose array is `value` or shares memory with `value`, or None."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):
@@ -194,7 +194,7 @@ class Kept:
     def changed(self, one, place, value):
         """Record the contents of the Value `one` after the statement `place`.
 
-        If the statement changed an argument in place, also record them for the caller's Value.
+        If the statement changed an argument in place, also record those of the caller's Value.
         """
         while one is not None:
             one.done = self.events
@@ -204,7 +204,7 @@ class Kept:
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the final contents of arrays (a kernel may change them); return the Values."""
+        """Record the final contents of arrays, which kernels may have changed; return Values."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
                 one.values.append(_copy(one.held))

@@ -39,8 +39,8 @@ class Contributions:
         """Split the gradient of the value by use; return (parts, derivatives, directions).
 
         parts: a list of (number of the use, its executions), such as (7, (0,)) for execution 0 of
-            use 7. If the uses have more than 16 executions in all, those of a use form one part.
-            (None, ()) stands for unknown uses. Parts that are 0 or sums of others are left out.
+            use 7. If there are more than 16 executions in all, each use is one part. (None, ())
+            stands for unknown uses. Parts that are 0 or sums of other parts are left out.
         derivatives: the directional derivatives of the loss, with a row for each part and a column
             for each direction
         directions: random arrays of the value's shape
@@ -81,11 +81,11 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """Write the gradient `value` as Σ factor · part; return (parts, factors).
+        """Decompose the gradient `value` into Σ factor · part; return (parts, factors) or None.
 
-        parts: the list that `parts()` returns. All factors of a correct gradient are 1. Return None
-        if `value` has the wrong shape or is not such a sum. Also return None for a single number,
-        because a number is a multiple of any other number.
+        parts: the list that `parts()` returns. All factors of a correct gradient are 1. The result
+        is None if `value` has the wrong shape or is not such a sum. It is also None for a single
+        number, because a number is a multiple of any other number.
 
         later: arrays that were added to the gradient after `value` was computed. A part that equals
         one of these arrays gets the factor 1.
@@ -114,8 +114,8 @@ def independent(parts):
     """Return the indices of the rows of `parts` that are not 0 and not the sum of other rows.
 
     A row is the gradient through one use of a value, along some directions. Passing a value to a
-    function counts as a use, and so does each read inside the function. The row of the call is then
-    dropped, because it is the sum of the rows of these reads.
+    function counts as a use, and so does each read inside the function. The row for this call is
+    then dropped, because it is the sum of the rows of these reads.
     """
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
@@ -202,8 +202,8 @@ def contribution_kinds(uses, value, later, calls):
     """Return a list of Kinds, one for each use of X whose gradient is not counted exactly once.
 
     uses: the Contributions of a forward value X. value: the gradient ∂L/∂X that `backward`
-    computes. later: arrays that were added to `value` afterwards. calls: {(file, line) of this
-    package: the Place in user code that called this line}.
+    computes. later: arrays that were added to `value` afterwards. calls: {(file, line): Place}, the
+    user code that called each line of this package.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -235,8 +235,8 @@ def use_kind(ks, text, line):
     """Name the mistake in the gradient through one use of a value; return a pair (name, text).
 
     A use is a statement of `forward` that reads the value. ks: for each execution of the use, the
-    factor with which `backward` counts its gradient. If all factors are 1, or if they differ and
-    any is not a whole number, return None. text: the statement. line: a description of its line.
+    factor with which `backward` counts its gradient. Return None if all factors are 1. Also return
+    None if they differ and are not all whole numbers. text: the statement. line: where it is.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None
@@ -253,10 +253,10 @@ def use_kind(ks, text, line):
         return None
     right = np.flatnonzero(np.abs(ks - 1) < 1e-3)
     if len(right) == 1 and np.count_nonzero(np.round(ks)) == 1 and right[0] in (0, len(ks) - 1):
-        return "assigned", (f"of the {len(ks)} times that {line} is run, one alone counts: "
+        return "assigned", (f"only one of the {len(ks)} executions of {line} counts: "
                             "assigned where it is to be added")
     wrong = [i for i in range(len(ks)) if i not in right]
-    return "wrong step", f"wrong for the times {wrong} of the {len(ks)} that {line} is run"
+    return "wrong step", f"wrong in executions {wrong} of {line}, which runs {len(ks)} times"
 
 
 def statement(derivatives, place):

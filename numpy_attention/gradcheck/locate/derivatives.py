@@ -17,9 +17,9 @@ SEED = 11
 class Derivatives:
     """Numerical gradients ∂L/∂X for any value X in the forward pass, by perturbing X.
 
+    A place is a statement or expression that computes X. Its number is its index in `places`.
     run() returns the loss L = Σ upstream · output. functions: the functions of `forward`. values:
-    {number of a place: [a copy of each X]}, with None for an X that does not hold floats. A place
-    is a statement or expression that computes X; its number is its index in `places`.
+    {number of a place: list}. The list has a copy of each X, or None for an X without floats.
     """
 
     def __init__(self, run: Callable[[], float], functions):
@@ -41,11 +41,11 @@ class Derivatives:
         return self.rewritten.places
 
     def is_late(self):
-        """Return whether the budget of time and of differences is used up."""
+        """Return whether the time or the number of differences of this search is used up."""
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shapes of all values of the place `number`, or [] unless all hold floats."""
+        """Return the shape of each value of the place `number`, or [] if some hold no floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
@@ -66,10 +66,10 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return (derivatives of the loss along random directions of X, directions), or None.
+        """Return two arrays (derivatives of the loss, random directions), or None.
 
-        X is the n-th value that the place `number` computes. The result is None if X cannot be
-        changed, or the budget is spent.
+        The derivatives are along these directions of X, the n-th value that the place `number`
+        computes. The result is None if X cannot be changed, or the budget is spent.
         """
         if (number, n) not in self.known:
             if self.is_late():
@@ -107,7 +107,7 @@ class Derivatives:
     def fits(self, value, number, n):
         """Return whether the array `value` equals ∂L/∂X along random directions.
 
-        X is the n-th value of the place `number`. If X cannot be changed, return False.
+        X is the n-th value of the place `number`. If ∂L/∂X cannot be measured, return False.
         """
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False

@@ -1,4 +1,4 @@
-"""The data flow of a backward: the operands of each value, and the names that hold gradients."""
+"""The data flow of `backward`: the operands of each value, and the names that hold gradients."""
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return X if a Value is named dX, dY.X or grads.X, "return" if it is returned, or ""."""
+    """Return X for a Value named dX, dY.X or grads.X, "return" for a returned Value, or else ""."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

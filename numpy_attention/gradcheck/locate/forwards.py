@@ -15,7 +15,7 @@ class Forward(Rewriter):
     """Rewriter that makes a forward hand its values to a listener, which may change them.
 
     listener.moved gets each computed value. listener.used gets a value when its name is read. Both
-    also get the number of the Place, and return the value that `forward` uses.
+    methods also get the number of the Place. They return the value that `forward` then uses.
     """
 
     def visit_FunctionDef(self, node):
@@ -133,9 +133,9 @@ def is_super(node):
 class Counting:
     """Listener that copies all values of a run of `forward`.
 
-    values: {number of a Place: [array or None]}, with an item for each execution of the Place. None
-    stands for a value that does not hold floats. A single float becomes a 0-dimensional array if
-    the Place is an argument or an assignment, and None if it is a use or an expression.
+    values: {number of a Place: list}, with an item for each execution of the Place. The item is an
+    array, or None for a value that does not hold floats. A single float becomes None if the Place
+    is a use or an expression. At any other Place, it becomes a 0-dimensional array.
     """
 
     def __init__(self, places):
@@ -155,8 +155,8 @@ class Counting:
 class Naming:
     """Listener that records the names of the arrays and scalars in each function.
 
-    names: {function: {name or path: set of shapes}} of float arrays. masks: the same for boolean
-    arrays. numbers: {function: set of names} of scalars.
+    names: {function: {name or path: set of shapes}}, for float arrays. masks: the same dict for
+    boolean arrays. numbers: {function: set of names}, for scalars.
     """
 
     def __init__(self, places):
@@ -179,7 +179,7 @@ class Naming:
     used = moved
 
     def names_of(self, function):
-        """Return {name: shapes} of a function's arrays, and of self.x in methods of its class."""
+        """Return {name: shapes} for the arrays of a function, and for every self.x of its class."""
         found = dict(self.names.get(function, {}))
         for other, names in self.names.items():
             if other.rpartition(".")[0] == function.rpartition(".")[0]:
@@ -192,8 +192,8 @@ class Naming:
 class Moving:
     """Listener that adds `step` to the n-th value that a statement or expression computes.
 
-    number: the index of its Place. use: if given, only the Place with this index reads the changed
-    value, and all others read the original. met: the number of changes so far.
+    number: the index of the Place of this statement or expression. use: if given, only the Place
+    with this index reads the changed value. All others read the original. met: how many changes.
     """
 
     def __init__(self, number, n, step, use=None):

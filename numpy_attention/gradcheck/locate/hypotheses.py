@@ -20,9 +20,9 @@ class Hypotheses:
     """Tests which gradients become correct if a statement computes correct values.
 
     derivatives: the Derivatives, which measure the correct values
-    run: a function run(instead) that returns {name: gradient} with the replacements `instead`
-    wrong: a function wrong(gradients) that returns the names of the wrong gradients
-    instead: {(place, n): array}, the replacements found so far
+    run: a function. run(instead) returns {name: gradient} of `backward` with replaced values
+    wrong: a function. wrong(gradients) returns the names of the wrong gradients
+    instead: {(place, n): array} of earlier Findings. The array replaces the place's n-th value
 
     In the methods, `compared` is the Comparison of the gradients with central differences, and
     `wrong` is a list of the names of the wrong gradients.
@@ -35,7 +35,7 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if correct values for this group make a wrong gradient correct, or None.
+        """Return a Finding if correct values in this Group make a wrong gradient correct, or None.
 
         The result is also None if a correct gradient becomes wrong. `compared` stores the result.
         """
@@ -72,7 +72,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield hypotheses (number, times) about the forward values X whose gradients a group has.
+        """Yield pairs (number, times): hypotheses about the X of each gradient in a group.
 
         number: the place that computes X. times: for each gradient in the group, the execution,
         from 0, that computes its X. For example, (3, [2, 1, 0]) means that the gradients are those
@@ -90,7 +90,7 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """Return a Finding that blames `group` for wrong values computed from it, or None.
+        """Return a Finding that blames `group` for wrong values of another group, or None.
 
         Groups with a wrong value that is computed from `group` get correct values, one group at a
         time. If this makes a wrong gradient correct, `group` is blamed.
@@ -118,7 +118,7 @@ class Hypotheses:
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return up to 8 numbers of forward places that may compute X, for a group of gradients dX.
+        """Return the numbers of up to 8 forward places that may compute X, for a group of dX.
 
         The most likely place comes first.
         """
@@ -142,9 +142,9 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the numbers in `others` of places whose values have the same shapes as a group's.
+        """Return the numbers in `others` of places whose values have the shapes of `group`.
 
-        Places above the forward values whose gradients the group reads come first, nearest first.
+        First come the nearest places above the forward values whose gradients the group reads.
         """
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
@@ -160,7 +160,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return [∂L/∂X] for the X that the place `number` computes in executions `times`, or None.
+        """Return a list of ∂L/∂X for each X that the place `number` computes in `times`, or None.
 
         The result is None if the shapes of X are not those of the group's values, if X cannot be
         perturbed, or if the measurement would take too long.
@@ -177,11 +177,11 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding with `place` at the first wrong statement that computes its value.
+        """Return the Finding with `place` set to the first statement that makes the value wrong.
 
-        Each statement that computes the value ∂L/∂X should add the gradient through some uses of X.
-        The first statement that adds anything else is wrong. But if a statement scales the value
-        (x *= a), a wrong scale or sign is blamed on it, and any other error on the first statement.
+        Each statement should add the gradient through some uses of X to the value ∂L/∂X. The first
+        one that adds anything else is blamed. But if a statement scales the value (`x *= a`), it is
+        blamed for a wrong scale or sign, and the first statement of all for any other error.
         """
         if not finding.others:
             return finding
@@ -222,8 +222,8 @@ class Hypotheses:
     def with_those(self, values, made, wrong):
         """Replace recomputed values; return a Finding if this makes all gradients correct, or None.
 
-        values: the Values that `backward` recomputed. made: the same values in `forward`, which
-        replace them. Return None if a gradient remains wrong, or if `values` equal `made` anyway.
+        values: the Values that `backward` recomputed. made: the arrays in `forward`, which replace
+        the Values. Return None if a gradient remains wrong, or if `values` equal `made` anyway.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]

@@ -1,11 +1,11 @@
 """Find the first wrong line of a backward pass by comparing every dX with central differences.
 
-For each name dX that `backward` assigns, ∂L/∂X is measured by perturbing X in `forward`. If the
+For each name dX that `backward` assigns, ∂L/∂X is measured by perturbing X in `forward`. If
 `forward` computes X several times, each of these X is perturbed separately. `backward` may compute
 their gradients in the order of `forward` or in reverse. If `forward` has no X of this name, dX
 is compared with the gradients of the other values and expressions of `forward`. The search looks
-at the first wrong value of each statement. If its operands are correct, the statement is a suspect.
-See the docstring of `locate` for X, place, Value and group.
+at the first wrong value of each statement. If the operands of this value are correct, the statement
+is a suspect. See the docstring of `locate` for X, place, Value and group.
 """
 
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 class Group:
     """The gradients whose computation starts at one statement of the backward pass.
 
-    state: "right" or "wrong"; "part" if the values equal the gradient of another value, or the
-        gradient through only one use of X; "unknown" if they equal no gradient of the forward's
-        values; "given" if they are arguments or are not computed from a gradient
+    state: "right" or "wrong" as gradients of X. "part": the values equal the gradient of another
+        value, or the gradient through only one use of X. "unknown": they equal no gradient of a
+        value of `forward`. "given": they are arguments or are not computed from a gradient
     renamed: whether the values are accepted as gradients of another X, because correct gradients
         are computed from them
     """
@@ -184,8 +184,8 @@ class Comparison:
         """Compare the values of a group with the ∂L/∂X of a place; return two lists (fits, times).
 
         number: the number of the place that computes X. fits: for each value, whether it equals
-        ∂L/∂X. times: for each value, the number n of its X. `backward` may compute the gradients
-        in the order of `forward` or in reverse, so both are tried, and the order with the most
+        ∂L/∂X. times: for each value, the n of its X, or [] if no value is correct. `backward` may
+        compute the gradients in the order of `forward` or in reverse. The order with the most
         correct values is returned. If there are more X than values, consecutive X are compared. If
         each value is a single number, the orders of two nested loops are tried as well.
         """
@@ -206,10 +206,10 @@ class Comparison:
     def suspects(self):
         """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
-        A suspect is a "wrong" or "unknown" group whose first wrong value has correct operands. An
-        exception is a group whose values are all wrong, although a gradient that is computed from
-        its first value is correct. "wrong" suspects come first, in the order in which `backward`
-        completes their first wrong values. parts: the groups in the state "part" (see Group).
+        A suspect is a "wrong" or "unknown" group whose first wrong value has correct operands. A
+        group whose values are all wrong is not a suspect if a correct gradient is computed from the
+        first value. "wrong" suspects precede "unknown" suspects. Each kind is in the order in which
+        `backward` completes the first wrong values. parts: the groups in the state "part".
         """
         wrong = []
         for group in self.groups:
@@ -252,7 +252,7 @@ class Comparison:
         """Return two lists of a group's statements: those up to correct values, and later ones.
 
         For each value, the first list has the statements up to the last one after which the value
-        is correct. If it is never correct, the first list has all statements that compute it.
+        is correct. If it never is, the first list has all statements that compute the value.
         """
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
@@ -263,7 +263,7 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return a list with the n of the X for each value ∂L/∂X of a group, or None if unknown.
+        """Return the execution that computes X for each ∂L/∂X of a group, or None if unknown.
 
         If no value of the group is correct, return the list of a correct group in the same
         function, because both groups are probably computed in the same loop.

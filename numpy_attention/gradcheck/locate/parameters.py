@@ -8,10 +8,10 @@ from numpy_attention.gradcheck.report.finding import Finding
 def parameter_finding(name, events, wrong, wrong_elements):
     """Return the Finding of the statement that makes the gradient of the parameter `name` wrong.
 
-    events: [(statement, gradient after this statement)]. If the gradient was correct at some time,
-    the Finding has the first statement after which it stayed wrong, otherwise the statement whose
-    changes match the wrong elements best. wrong(gradients) returns the names of wrong gradients in
-    a dict. wrong_elements(array) returns a boolean array, True for the wrong elements of `array`.
+    If the gradient was correct at some time, the Finding has the first statement after which it
+    stayed wrong. If not, it has the statement whose changes match the wrong elements best. events:
+    [(statement, array)], the gradient after this statement. wrong({name: array}) returns the names
+    of wrong gradients. wrong_elements(array) returns booleans, True for wrong elements of `array`.
     """
     was_right = [i for i, (_, value) in enumerate(events)
                  if name not in wrong({name: value})]
@@ -25,7 +25,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """Return how well the elements changed by a statement match the wrong ones, from 0 to 1.
+    """Return how well the elements that a statement changes match the wrong elements, from 0 to 1.
 
     place: the statement. events, wrong_elements: as in `parameter_finding`.
     """

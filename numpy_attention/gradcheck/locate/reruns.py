@@ -2,7 +2,7 @@
 
 A smaller check that passes narrows the search. If the check passes with one time step, the mistake
 is in what is passed from step to step, or in a sum over steps. If it passes with an all-True mask,
-the use of the mask is wrong. If it passes with one output, the gradient through another is wrong.
+the mask is misused. If it passes with one output, the gradient through another output is wrong.
 """
 
 import contextlib
@@ -23,17 +23,17 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return report lines about the smaller checks that pass, which say where to look.
+    """Return the lines of a report that say which smaller checks pass, and so where to look.
 
-    check: the failed Check. wrong: the names of its wrong gradients. A smaller check in which all
-    these gradients are 0 proves nothing and is not reported.
+    A smaller check has one output, an all-True mask or axes of length 1. check: the failed Check.
+    wrong: the names of its wrong gradients. If these are all 0 in a smaller check, it is skipped.
     """
     with quiet():
         return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
 
 
 def rerun_outputs(check, wrong):
-    """Check each output alone; yield a report line if only some outputs have correct gradients."""
+    """Check with one output at a time; yield a line if this is correct for only some outputs."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -66,7 +66,7 @@ def rerun_masks(check, wrong):
 def rerun_axes(check, wrong):
     """Cut input axes of one length to 1; yield a report line if all gradients are then correct.
 
-    Do this for each of the first 4 lengths that `sizes` returns, one after the other.
+    Do this for each of the first 4 lengths from `sizes`. Skip a check if `has_ones` is then true.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
@@ -106,10 +106,10 @@ def cut(value, size):
 def has_ones(check):
     """Return whether an output or the cache has an array of ones, such as the softmax of one score.
 
-    No gradient flows through such a softmax, so a mistake in its gradient cannot be seen.
+    Its masked rows are 0. No gradient flows through such a softmax, so mistakes cannot be seen.
     """
-    arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
-    return any(array.dtype.kind == "f" and array.ndim and (array == 1).all() for _, array in arrays)
+    return any(array.dtype.kind == "f" and array.ndim and {1} <= set(array.flat) <= {0, 1}
+               for _, array in arrays_within(list(forward_of(check, check.inputs)), "value"))
 
 
 @contextlib.contextmanager

@@ -71,10 +71,10 @@ class Place:
 
 
 def called_functions(work):
-    """Run work(); return the functions that it calls, in order of first call, and its result.
+    """Run work(); return a list of the functions that work() calls, and the result of work().
 
-    Functions of NumPy, of the standard library and of gradient checks, and functions without a
-    name, are left out. A nested function may occur several times, with the same code.
+    The functions are in the order of their first call. Only user code is listed (`is_user_code`). A
+    nested function may occur several times, with the same code.
     """
     codes = {}
 
@@ -110,7 +110,7 @@ def profiled(profile):
 def is_user_code(code):
     """Return whether a code object may be user code: a named function outside of libraries.
 
-    Layers and models of this package count as user code; the code of gradient checks does not.
+    Layers and models of this package count as user code. Gradient checks and validation do not.
     """
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
             code.co_filename, code.co_name) in MADE:
@@ -140,8 +140,8 @@ def users_class(target):
 def tree_of(function):
     """Return the FunctionDef of a function, with the line numbers of its file.
 
-    Raises Declined if the function has no source, is not defined with def, uses a private name of
-    its class, or does not match its source, because the file has changed since the import.
+    Raises Declined if the function has no source, is not defined with def, or uses a private name
+    of its class. Also raises Declined if the file has been changed since the function was imported.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -189,7 +189,7 @@ def compiled(function, node):
 
 @contextlib.contextmanager
 def with_codes(codes):
-    """Replace the code of functions inside this context; codes: [(function, code)]."""
+    """Inside this context, functions run other code. codes: a list of pairs (function, code)."""
     kept = [(function, function.__code__) for function, _ in codes]
     try:
         for function, code in codes:
@@ -209,7 +209,7 @@ def is_private(node):
 class Instrumented:
     """Functions with a second, rewritten version of their code, which runs inside `reporting_to`.
 
-    rewriter: a subclass of Rewriter. places: a list of Places; a listener gets the index of a Place
+    rewriter: a subclass of Rewriter. places: a list of Places. A listener gets the index of a Place
     with each value. declined: {function name: the reason why the function is not rewritten}.
     """
 
@@ -275,7 +275,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(call, value))
 
     def arguments_of(self, node):
-        """Return the parameters of a function except self and cls, as assignment targets."""
+        """Return the parameters, except self, cls, *args and **kwargs, as assignment targets."""
         every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         return [ast.copy_location(ast.Name(one.arg, ast.Store()), one) for one in every
                 if one.arg not in ("self", "cls")]
@@ -332,7 +332,7 @@ def is_of_parameter(path):
 
 
 def loaded(target):
-    """Return an expression that reads the target of an assignment, such as x for x = 1."""
+    """Return an expression that reads an assignment's target, such as `x` for `x = 1`."""
     copy = ast.parse(ast.unparse(target), mode="eval").body
     return ast.copy_location(copy, target)
 

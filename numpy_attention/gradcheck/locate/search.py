@@ -1,4 +1,4 @@
-"""Search for the first wrong line: edit each suspect, or replace its values with correct ones.
+"""Search for the first wrong line: edit each suspect, or replace its values with correct values.
 
 A suspect is a statement that computes a wrong value from correct operands. See the docstring of
 `locate` for place, Value and group.
@@ -33,7 +33,7 @@ class Search:
     wrong: a function wrong(gradients) that returns the names of the wrong gradients
     wrong_elements: a function wrong_elements(name, array) that compares `array` with the correct
         gradient `name`, and returns a boolean array, True at the wrong elements
-    unbalanced: [Broken] for gradients of scores that do not sum to 0; `findings` sets it
+    unbalanced: a list with a Broken if a gradient of scores does not sum to 0, set by `findings`
 
     In the methods, `compared` is the Comparison of the gradients with central differences, and
     `wrong` is a list of the names of the wrong gradients.
@@ -65,7 +65,7 @@ class Search:
     def kept(self, instead):
         """Run `backward` with some values replaced; return ({name: gradient}, list of Values).
 
-        instead: {(place, n): array}; the array replaces the n-th value that the place computes.
+        instead: {(place, n): array}. The array replaces the n-th value that the place computes.
         """
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.reporting_to(kept):
@@ -73,7 +73,7 @@ class Search:
         return gradients, kept.end()
 
     def compared(self):
-        """Run `backward`; return {name: gradient} and the Comparison of its values."""
+        """Run `backward`; return {name: gradient} and the Comparison of the recorded Values."""
         gradients, values = self.kept(self.hypotheses.instead)
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
@@ -107,8 +107,8 @@ class Search:
     def proven(self, compared, wrong):
         """Return the Finding of an edit of either pass that makes all gradients correct, or None.
 
-        Edits of `forward` that undo a change in place, or change a dtype, are tried first. If a
-        law is broken, all other edits of `forward` follow, otherwise those of `backward`.
+        Edits of `forward` that undo a change in place, or change a dtype, are tried first. Edits of
+        `backward` follow, then other edits of `forward`. If a law is broken, `backward` comes last.
         """
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
@@ -119,8 +119,8 @@ class Search:
     def repaired(self, compared, wrong):
         """Return the Finding of a backward statement whose edit corrects all gradients, or None.
 
-        The groups of `Comparison.in_order` are tried first, then all other statements on which the
-        wrong gradients may depend.
+        Statements of the groups from `Comparison.in_order` are tried first, then all other
+        statements on which the wrong gradients may depend.
         """
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
@@ -134,7 +134,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """Return an Edit's Finding, if possible with a wrong and the correct value of `group`."""
+        """Return an Edit's Finding, with a wrong and the correct value of `group` if known."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -148,7 +148,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an edit of its statements that corrects `follows`, if any."""
+        """Return the Finding, with an Edit of one of its statements if this corrects `follows`."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -179,8 +179,8 @@ class Search:
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
         The rest of the search uses the correct values of this Finding. If no group explains a wrong
-        gradient, return the Finding of `parameter_finding`. acquitted: a set with the statements
-        and the parameters' names of earlier Findings, which are skipped.
+        gradient, return the Finding of `parameter_finding`, and add the parameter to `acquitted`.
+        acquitted: the statements and parameters of earlier Findings. They are skipped.
         """
         best = None
         for group in compared.in_order():
@@ -227,7 +227,7 @@ class ForwardEditSearch:
     """The search for an edit of `forward` that makes `backward` correct.
 
     functions: the forward functions that may be edited. wrong: the names of the wrong gradients.
-    laws, accused: as in `ForwardRepairs`.
+    laws: laws that should hold after the edit. accused: the Place to edit first, or None.
     """
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
@@ -259,7 +259,7 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit after which all gradients are correct, or None.
+    """Return the Finding of an edit of `forward` that makes all gradients correct, or None.
 
     Without the edit, the `forward` of the Check raises, or its outputs are not finite.
     """

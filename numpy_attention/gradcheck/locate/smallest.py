@@ -30,9 +30,9 @@ class Smallest:
 def smallest(check, wrong):
     """Cut the inputs of a failing Check while it still fails; return a Smallest, or None.
 
-    All axes of one length are cut to length 1. If the check then still fails, the next length is
-    cut as well; otherwise the cut is undone first. The result is None if nothing can be cut.
-    wrong: the names of the wrong gradients. The Smallest has the first of them that is still wrong.
+    One length after the other, all axes of this length are cut to 1. A cut after which the check
+    no longer fails is undone. wrong: the names of the wrong gradients. The Smallest has the first
+    of these gradients that is still wrong. Without such a gradient or a cut, the result is None.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False

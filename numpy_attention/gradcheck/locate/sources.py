@@ -21,11 +21,11 @@ def fingerprint(code: CodeType) -> tuple:
 
 @functools.lru_cache(8)
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
-    """Return {(function's name, its first line): code objects}, or {} for invalid Python.
+    """Return {(name, first line): code objects} for all functions, or {} for invalid Python.
 
     text: the contents of a file. Each function has two code objects: one compiled with the whole
-    file, and one compiled with only its own statement, as in a notebook. They differ, because
-    Python compiles np.tanh(a) in another way if `import numpy as np` is in the same text.
+    file, and one compiled with only its own statement, as in a notebook. These two may differ,
+    because Python compiles `np.tanh(a)` in another way if the text also imports `np`.
     """
     try:
         statements = ast.parse(text).body
@@ -46,7 +46,7 @@ def compiled(statements: list[ast.stmt]) -> CodeType:
 
 
 def statement_text(file: str, node: ast.AST) -> str:
-    """Return a statement's source on one line, without comments. For a loop, return its header."""
+    """Return the source of a statement, or the header of a loop, on one line without comments."""
     first = getattr(node, "lineno", 0)
     body = getattr(node, "body", None)
     last = body[0].lineno - 1 if body else getattr(node, "end_lineno", first)

@@ -51,7 +51,7 @@ class Watch:
         self.before = {name: array.copy() for name, array in self.arrays.items()}
 
     def changed(self):
-        """Return the names of arrays whose bits changed; if some share memory, only the first."""
+        """Return the names of arrays whose bits changed, but only one for arrays that overlap."""
         found = []
         for name, array in self.arrays.items():
             if array.tobytes() != self.before[name].tobytes() and not any(
@@ -69,7 +69,7 @@ class Watch:
 
 
 def lines_of(work, happened):
-    """Run work(); return {event: Place of the line after which this event happened first}.
+    """Run work(); return {event: Place}, the line after which the event happened first.
 
     happened(frame, line) is called after every line of user code. It returns a list of events, as
     strings or other keys. Only the first time that an event is returned counts.
@@ -89,7 +89,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Tracer for sys.settrace. happened, found: the argument and the result of `lines_of`."""
+    """Tracer for sys.settrace. happened: as in `lines_of`. found: the result of `lines_of`."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -120,9 +120,9 @@ class Tracer:
 
 
 def first_line_with(work, is_it):
-    """Return the Place of the first line in work() after which is_it(name, array) is true, or None.
+    """Run work(); return the Place of the first line after which is_it is true, or None.
 
-    is_it is called after each line of user code, for each local variable that is an array.
+    is_it(name, array) is called after each line of user code, for each array in a local variable.
     """
     def happened(frame, _):
         return [True for name, value in frame.f_locals.items()
@@ -141,7 +141,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """Run work(); return {(file, line) of this package: calling Place in user code, or None}."""
+    """Run work(); return {(file, line): Place or None}: user code that ran each package line."""
     found = {}
     outer = frames_of(sys._getframe())
 

@@ -5,7 +5,7 @@
     db = da.sum(axis=0)     0.31 + 0.2 + … (6 terms)
 
 This only works for a one-line statement with a single operation. Its operands are computed a second
-time, so they must not contain calls, except calls to NumPy functions and array methods.
+time, so they may call only NumPy functions and the array methods in METHODS.
 """
 
 import ast
@@ -52,7 +52,7 @@ def arithmetic(check, finding):
 def furthest(found, right):
     """Return the index, a tuple of ints, of the element whose error is the clearest example.
 
-    It has the largest absolute error of all elements with at least half the largest relative error.
+    Its absolute error is the largest of all elements with at least half the largest relative error.
     """
     relative = relative_errors(found, right)
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
@@ -72,7 +72,7 @@ def format_terms(pairs, between):
 def assigned_expression(place):
     """Return the syntax tree of the right side of an assignment, or None.
 
-    The result is None unless the statement has one line, and calls only NumPy and array methods.
+    The result is None unless the assignment has one line, and calls only NumPy and METHODS.
     """
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
@@ -87,11 +87,11 @@ def assigned_expression(place):
 
 
 class Taken:
-    """Tracer that evaluates expressions at one execution of a line.
+    """Tracer that evaluates expressions just before one execution of a line.
 
-    place: the line. before: the number of executions to skip. take: take(evaluate) is called at the
-    line, where evaluate(node) returns the value of an expression. found: the result of `take`, or
-    None if the line was not executed often enough.
+    place: the Place of the line. before: the number of earlier executions, which are skipped. take:
+    a function that is called as take(evaluate). evaluate(node) returns the value of an expression.
+    found: the result of `take`, or None if the line was not executed often enough.
     """
 
     def __init__(self, place, before, take):
@@ -118,9 +118,9 @@ class Taken:
 def terms_of(node, at, shape, evaluate):
     """Return (terms, operator) of one element, such as ([(0.31, 0.52), (0.2, -1.3)], "*").
 
-    The element is the sum of the terms 0.31 * 0.52 and 0.2 * -1.3. In a plain sum, a term is
-    (number, None). at: the index of the element. shape: the shape of the whole array.
-    evaluate(node) returns the value of an expression. Raises if the expression is not supported.
+    The element is the sum of the terms 0.31 * 0.52 and 0.2 * -1.3. In a plain sum, each term is
+    (number, None). node: the expression of an array. at: the element's index. shape: the array's
+    shape. evaluate(node) returns the value of an expression. Raises if `node` is not supported.
     """
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         both = (np.broadcast_to(evaluate(part), shape)[at] for part in (node.left, node.right))

@@ -30,8 +30,8 @@ def split(found):
 def lettered(shape, expected, letters):
     """Return the text of a shape in numbers and in letters, such as "(7, 2) or (A, B)".
 
-    letters: the names of the axes of the correct shape, `expected`. The text has no letters if they
-    are unknown or ambiguous.
+    expected: the correct shape. letters: the names of its axes, or (). The text has no letters if
+    they are unknown, or if two axes of `expected` have the same size.
     """
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):

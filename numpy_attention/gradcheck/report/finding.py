@@ -17,9 +17,9 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 class Finding:
     """The statement that is blamed for a failed check, with its wrong value if it is known.
 
-    of: the forward Place that computes X, if the wrong value should be ∂L/∂X; None otherwise, for
-        instance for the gradient of a parameter
-    times: for each value of `group`, which execution of `of`, counted from 0, computes its X
+    of: the Place in `forward` that computes X, if the wrong value should be the gradient ∂L/∂X;
+        None for other values, such as the gradient of a parameter
+    times: for each value of `group`, the number (from 0) of the execution of `of` that computes X
     """
 
     place: Place                                # the statement
@@ -52,7 +52,7 @@ class Finding:
 
     @property
     def time(self):
-        """The execution of the Place `of`, from 0, that computes X for the first wrong ∂L/∂X."""
+        """The execution of `of`, counted from 0, that computes X for the first wrong value."""
         return self.times[self.first_wrong]
 
     @property
@@ -70,11 +70,11 @@ class Finding:
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
     """Return the Kinds of mistake that may explain a Finding, the most likely first.
 
-    derivatives: the numerical gradients of the forward's values
+    derivatives: the Derivatives of the loss with respect to values of `forward`
     flags: boolean arrays that may be masks
     variables: {name: array} of parameters and inputs
-    numeric: {name: array} of their numerical gradients
-    calls: {(file, line) of this package: the Place in user code that called it}
+    numeric: {name: array} of the numerical gradients of these variables
+    calls: {(file, line): Place or None}, from lines of this package to user code that calls them
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
@@ -95,9 +95,9 @@ def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxy
         return kinds + gradient_kinds(finding.found, numeric[name], (), uses, {}, flags,
                                       calls, shapes)
     if finding.is_recurrent:
-        kinds.append(Kind("recurrent path", "right at the step that the backward begins with and "
-                          "wrong at every other: what flows from one step to the one before it is "
-                          "missing, or not whole"))
+        kinds.append(Kind("recurrent path", "right at the step where the backward begins and wrong "
+                          "at every other: the gradient that a step passes to the step before it "
+                          "is missing or incomplete"))
     uses = Contributions(derivatives, finding.number, finding.time)
     return kinds + gradient_kinds(finding.found, finding.right, finding.earlier, uses,
                                   at_the_same_time(derivatives, finding), flags, calls, shapes)
@@ -116,7 +116,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
 
     found, right: the wrong array and the correct array
     earlier: previous contents of the wrong array, the latest first
-    uses: the Contributions of X, if the array should be ∂L/∂X
+    uses: the Contributions of X, the value or variable whose gradient the array should be
     values: {name: array} of values that `forward` computes
     shapes: the shapes of parameters and inputs
     flags, calls: as in `kinds_of`
@@ -132,7 +132,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
 
 
 def at_the_same_time(derivatives, finding):
-    """Return {name: array}, the forward's values at the time step of the first wrong value."""
+    """Return {name: array} of the forward's values at the time step of the first wrong value."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

@@ -62,7 +62,7 @@ def array_kinds(found, right, flags=(), shapes=()):
     """Return a list of Kinds that describe how the array `found` differs from the correct `right`.
 
     flags: boolean arrays that may be masks. shapes: the shapes of parameters, inputs and forward
-    values, from which `has_blocks` concludes whether the columns of an array have blocks.
+    values. In these, `has_blocks` looks for signs that the columns of an array form blocks.
     """
     if np.shape(found) != right.shape:
         note = ", which is the other way round" if np.shape(found) == right.shape[::-1] else ""
@@ -90,7 +90,7 @@ def array_kinds(found, right, flags=(), shapes=()):
     for axis in range(min(found.ndim - 1, 2)):
         if by_rows(found.swapaxes(0, axis), right.swapaxes(0, axis), size):
             return [Kind("scale in time", f"each slice along axis {axis} has its own factor: "
-                         "divided by another number, of steps or words, or not divided")]
+                         "divided by a wrong number of steps or words, or not divided")]
     if found.ndim == 2 and found.shape[0] == found.shape[1] and same(found.T, right):
         return [Kind("transpose", "right after a transpose: the factors of a matrix product are "
                      "exchanged")]
@@ -99,7 +99,7 @@ def array_kinds(found, right, flags=(), shapes=()):
 
 
 def by_rows(found, right, size):
-    """Return whether each row of `found` is a positive multiple of the same row of `right`.
+    """Return whether each row found[i] is a positive multiple of the row right[i].
 
     size: the largest absolute value of `right`, to which errors are relative.
     """
@@ -112,7 +112,7 @@ def by_rows(found, right, size):
 def has_blocks(size, count, shapes):
     """Return whether one of the `shapes` shows that `size` columns consist of `count` blocks.
 
-    For example, a parameter (…, H, …, 4 H) shows four gates; an array (B, heads, T, d_k), heads.
+    For example, (H, 4 H) shows a block for each of 4 gates, and (B, heads, T, d_k), for each head.
     """
     width = size // count
     return any((shape[-1] == size and width in shape[:-1])
@@ -124,7 +124,7 @@ def exchanged(found, right, same, shapes):
     """Return [Kind] if blocks of columns are reordered or a single block is wrong, otherwise [].
 
     A block is the columns of one gate of a cell, or of one head. A single wrong block is reported
-    only if `has_blocks` finds blocks in `shapes`. same(a, b): whether two arrays are equal.
+    only if `has_blocks` finds blocks in `shapes`. same(x, y) returns whether two arrays are equal.
     """
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
@@ -147,9 +147,9 @@ def exchanged(found, right, same, shapes):
 
 
 def masked(found, right, size, flags):
-    """Return [Kind] if all errors are where a mask is False or where 0 is correct, otherwise [].
+    """Return [Kind] if `found` is wrong exactly where a mask is False, or only where `right` is 0.
 
-    right: the correct array. size: its largest absolute value. flags: possible masks.
+    Otherwise return []. size: the largest absolute value of `right`. flags: possible masks.
     """
     wrong = np.abs(found - right) > CLOSE * size
     if not right.any():

@@ -48,14 +48,14 @@ class Report:
     kinds: for each Finding, its likely Kinds of mistake, the most likely first
     declined: {function: why the function could not be traced}
     stops: the message of the exception that ended a pass, or ""
-    laws: the broken laws, which differences cannot test
-    reruns: lines about smaller checks that pass
-    smallest: a wrong gradient for the smallest input that still fails, or None
-    letters: {input: letters of its axes}
+    laws: a Broken for each broken law, which central differences cannot test
+    reruns: lines of text about smaller checks that pass
+    smallest: a Smallest, the wrong gradient for the smallest inputs that still fail, or None
+    letters: {name: letters of the axes} of the wrong gradients, such as {"input[0]": ("B", "S")}
     kinks: {name: {index: Kink}} of elements at kinks, where gradients cannot be compared
-    wrong_kinks: the same for elements whose gradient is not between the slopes at the kink
+    wrong_kinks: {name: {index: Kink}} of elements whose gradient is not between the slopes
     users_class: the name of the user's class, or ""
-    calls: {(file, line) in this package: the Place in user code from which it was called, or None}
+    calls: {(file, line): Place or None}, from lines of this package to user code that calls them
     """
 
     title: str
@@ -109,7 +109,7 @@ class Report:
         return list(lines_of_kinks(self.kinks, self.numeric))
 
     def check_measured(self):
-        """Raise ValueError unless some numeric gradient is well above rounding errors."""
+        """Raise ValueError if all numeric gradients are 0 up to rounding, or are at kinks."""
         moving = {name: np.abs(numeric) > 1e3 * self.noise
                   for name, numeric in self.numeric.items()}
         for name, found in self.kinks.items():
@@ -143,7 +143,7 @@ class Report:
 
     @property
     def full(self):
-        """The report as text, with corrections and the wrong gradients, abbreviated if large."""
+        """The report as text, with corrected code and the wrong gradients, shortened if large."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
@@ -190,9 +190,9 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """If only laws are broken, add the Finding of a forward edit after which they hold, if any.
+    """If only laws are broken, add the Finding of an edit of `forward` that repairs them, if any.
 
-    A law is a property other than correct gradients, such as ignoring masked positions.
+    One law is that masked words are ignored. A Finding in `forward` replaces the Places of laws.
     """
     unwritten = any(one.kind == "unwritten" for one in report.laws)
     if report.laws and not report.wrong and not unwritten:
@@ -304,7 +304,7 @@ def finding_lines(finding, kinds, report, most=MOST_KINDS):
         yield from shapes_of(finding)
         if True in finding.fits:
             yield (f"  right for {sum(finding.fits)} of the {len(finding.fits)} times that it is "
-                   f"made, first wrong at number {finding.first_wrong + 1}")
+                   f"computed; first wrong at number {finding.first_wrong + 1}")
     for kind in kinds[:most]:
         introduction = INTRODUCTIONS.get(kind.name) if kind.instead else ""
         yield f"  {unsure}{introduction}: {kind.text}" if introduction else f"  {kind.text}"
@@ -333,7 +333,7 @@ def subject_of(finding):
 
 
 def shapes_of(finding):
-    """Yield a line on a wrong shape, if a comment on the line `finding.of` names the axes."""
+    """Yield a report line on a wrong shape, if a comment after `finding.of` names the axes."""
     letters = letters_of_line(finding.of)
     if finding.right is None or np.shape(finding.found) == finding.right.shape or not letters:
         return
@@ -372,7 +372,7 @@ def array_lines(report, name):
 
 
 def elements_of(report, name):
-    """Yield a line on how many elements of a gradient are wrong, or on its wrong shape."""
+    """Yield a report line on the number of wrong elements of a gradient, or on its wrong shape."""
     found, right = report.analytic[name], report.numeric[name]
     if found is None:
         return

@@ -148,5 +148,5 @@ function decodeArray(stored) {
     data = new Float32Array(bytes.length);
     for (let n = 0; n < bytes.length; n++) data[n] = bytes[n] * scales[Math.floor(n / columns)];
   }
-  return stored.shape.length === 1 ? data : new Matrix(stored.shape[0], columns, data);
+  return stored.shape.length < 2 ? data : new Matrix(stored.shape[0], columns, data);
 }

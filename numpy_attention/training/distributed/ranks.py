@@ -1,10 +1,7 @@
 """Ranks: the processes that share a training run and agree on its sums and decisions.
 
-`mpirun -n 4 …` starts four ranks, numbered from 0. Each computes some rows of every batch.
-
-    ranks = world()                 the ranks of this mpirun; SINGLE_PROCESS without mpirun
-
-Ranks communicate with Open MPI through mpi4py (extra `cluster`), which only `world` imports.
+`mpirun -n 4 …` starts four ranks, numbered from 0. Each computes some rows of every batch. Ranks
+communicate with Open MPI through mpi4py (extra `cluster`), which only `world` imports.
 """
 
 import os

@@ -41,7 +41,7 @@ def add(ranks: SingleProcess, grads: Any) -> None:
 
 
 def tables(grads: Any) -> list[tuple[Span, Array]]:
-    """Return [((start, end), table)], by position in the vector, of tables of MANY or more rows."""
+    """Return (span, table) for tables of MANY or more rows. span: begin and end in the vector."""
     found = []
     begin = 0
     for _, array in grads.named_parameters():

@@ -1,13 +1,11 @@
 """Subjects of a trace: runs, models of the package, any object with forward and backward."""
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from added.squashed import SquashedAttention
 
-from numpy_attention.attention.memory import dot_scores, sum_of_values
-from numpy_attention.attention.softmax_attention import SoftmaxAttention
 from numpy_attention.course.trace import traced
 from numpy_attention.data.batching import TextBatch, pair_batch
 from numpy_attention.data.pairs import Pair
@@ -15,40 +13,16 @@ from numpy_attention.data.running_text import Text
 from numpy_attention.data.vocabulary import EOS
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
-from numpy_attention.initializers import glorot
 from numpy_attention.layers.linear import Linear
 from numpy_attention.models.attentive_language_model import AttentiveLanguageModel
 from numpy_attention.models.language_model import LanguageModel
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.models.transformer import Transformer
-from numpy_attention.module import Array
 from numpy_attention.training.settings import TranslatorTraining
 
 PAIRS = [Pair(("a", "b", "c"), ("x", "y")), Pair(("b",), ("y", "z", "x"))]
 TEXT = Text([[["a", "b", "c"], ["b", "a"]]])
 SMALL = {"embedding": 3, "hidden": 4}
-
-
-@dataclass(eq=False)
-class Bilinear(SoftmaxAttention):
-    """e_j = qᵀ W h_j, a user-defined score."""
-
-    W: Array  # (Q, D)
-
-    @classmethod
-    def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        return cls(init(rng, (query_size, value_size), dtype))
-
-    def score(self, query, memory):
-        projected = query @ self.W
-        return dot_scores(projected, memory), (query, projected)
-
-    def score_backward(self, dscores, cache, memory, dmemory, grads):
-        query, projected = cache
-        dprojected = sum_of_values(dscores, memory)
-        dmemory.defer("values", dscores, projected)
-        dmemory.defer("W", query, dprojected)
-        return dprojected @ self.W.T
 
 
 def rng():
@@ -86,10 +60,10 @@ def test_reversed_source():
 
 
 def test_user_defined_attention_is_traced():
-    model = RNNSearch.create(rng(), 9, 9, 3, 4, attention=Bilinear)
+    model = RNNSearch.create(rng(), 9, 9, 3, 4, attention=SquashedAttention)
     rows = [row for row in traced(model, [4, 5], [5, 6, 7]).rows if row.layer == "attention"]
-    assert {"projected", "dprojected", "dalpha", "weights"} <= {row.name for row in rows}
-    assert "test_subjects.py" in {row.file for row in rows}
+    assert {"squashed", "dsquashed", "dalpha", "weights"} <= {row.name for row in rows}
+    assert "squashed.py" in {row.file for row in rows}
 
 
 def test_language_model_run():

@@ -76,7 +76,7 @@ def test_saved_configuration(name, mine):
 def test_load_with_a_file_or_a_class(mine, folder):
     kind = custom_class(str(mine))
     vectors = [Translator.load(folder, code).model.vector
-               for code in ([mine], [str(mine)], [kind], (folder / "mine.py", mine))]
+               for code in ([mine], str(mine), mine, kind, (folder / "mine.py", mine))]
     assert all(np.array_equal(one, vectors[0]) for one in vectors)
     again = Translator.load(folder, [mine])
     assert again.own["mine.py:Mine"].code.digest == read(mine).digest
@@ -89,13 +89,15 @@ def test_load_with_a_file_or_a_class(mine, folder):
 @pytest.mark.parametrize("code", [None, (), "other"])
 def test_load_without_code_runs_nothing(code, mine, folder, monkeypatch):
     monkeypatch.chdir(mine.parent)              # even if the file is in the current folder
+    advice = "which is not run without your consent; inspect it"
     if code == "other":
         code = [written(mine.parent, MINE + RAN, "other.py")]
+        advice = "but you passed other.py; inspect the code of the run"
     with pytest.raises(ValueError) as error:
         Translator.load(folder, code)
     assert str(error.value) == (
-        f"{folder} was trained with the user-defined code mine.py:Mine, which is not run without "
-        "your consent; inspect it, then pass code = 'mine.py'")
+        f"{folder} was trained with the user-defined code mine.py:Mine, {advice}, then pass "
+        "code = 'mine.py'")
     assert not ran(mine) and not (mine.parent / "other.py.ran").exists()
 
 
@@ -161,11 +163,11 @@ def test_language_model_with_a_custom_score_and_cell(tmp_path):
     assert type(reader.attention) is score and (reader.roles, reader.b) == (1, None)
     assert all(type(one) is cell for one in writer.model.cells.cells)
     writer.fit(TEXT, TEXT, tmp_path / "run", 1, progress=False)
-    again = LanguageModelRun.load(tmp_path / "run", files)
+    again = LanguageModelRun.load(tmp_path / "run", ",".join(map(str, files)))
     assert np.array_equal(again.model.vector, writer.model.vector)
     assert again.settings["cell"] == "cell.py:MinimalGatedUnit"
-    with pytest.raises(ValueError, match="code past.py:Past and cell.py:MinimalGatedUnit, .* "
-                                         "code = 'past.py,cell.py'$"):
+    with pytest.raises(ValueError, match="past.py:Past and cell.py:MinimalGatedUnit, but you "
+                                         "passed past.py; .* code = 'past.py,cell.py'$"):
         LanguageModelRun.load(tmp_path / "run", files[:1])
 
 

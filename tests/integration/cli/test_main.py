@@ -40,7 +40,7 @@ def test_errors(words, message, capsys, here):
 
 @pytest.mark.parametrize("source, target, message", [
     ("x\ny z\n", "x\n", "line 2 has no partner"),
-    ("x\n\n", "x\ny\n", "a.txt, line 2: the source is empty; add it, or pass --skip-blank"),
+    ("x\n\n", "x\ny\n", "or pass --skip-blank to leave out such lines, 1 of 2"),
     (b"\xff\xfe\n", "x\n", "UTF-16"),
     ("x\nx\n", "y\nz\n", "needs at least 2. Add more text, or pass "
                          "--valid-source and --valid-target"),

@@ -285,9 +285,16 @@ def test_user_pairs(own, capsys):
     assert "digest" in failure(capsys, *command)
 
 
-def test_run_moved_with_its_text_is_used_and_resumed(own, capsys):
-    (own / "b.txt").write_text((own / "own.txt").read_text().upper())
-    command = ["train", "--source", "own.txt", "--target", "b.txt", *SMALL, "--run", "run"]
+@pytest.mark.parametrize("columns", [(), ("--columns", "1,2")])
+def test_run_moved_with_its_text_is_used_and_resumed(own, capsys, columns):
+    source = (own / "own.txt").read_text()
+    (own / "b.txt").write_text(source.upper())
+    if columns:
+        tabbed = re.sub("(.+)", lambda line: f"{line[0]}\t{line[0].upper()}", source)
+        (own / "own.txt").write_text(tabbed)
+        (own / "b.txt").write_text(tabbed)
+    files = "--source own.txt --target b.txt".split()
+    command = ["train", *files, *columns, *SMALL, "--run", "run"]
     assert main(command) == 0
     (own / "new").mkdir()
     for name in ("own.txt", "b.txt", "run"):

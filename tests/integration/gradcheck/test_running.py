@@ -16,6 +16,7 @@ from custom_files import (
     SHORT_STEP,
     changed,
     in_score,
+    scaled,
     written,
 )
 
@@ -265,6 +266,13 @@ def test_a_wrong_gradient_ends_it_with_the_first(tmp_path, capsys):
     out = capsys.readouterr().out
     assert out.count("FAILED") == 1 and "wrong gradient for input[0]" in out
     assert out.endswith("\n0 of 3 passed, 2 not checked\n")
+
+
+def test_a_float_field_that_forward_uses_is_reported_once(tmp_path, capfd):
+    assert running.check_in_process(str(written(tmp_path, scaled(1.5))), 0, 600) == 0
+    err = capfd.readouterr().err
+    assert err.startswith("numpy-attention: beta (line 16) is a float that forward computes with. ")
+    assert len(err.splitlines()) == 1
 
 
 # ---- processes ----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from custom_files import PAST, written
+from custom_files import PAST, scaled, written
 from page_models import WORDS, translator_of, writer_of
 from page_tab import (
     EXAMPLES,
@@ -483,7 +483,7 @@ def test_a_user_defined_attention_is_recorded(tab, open_page, additive, tmp_path
 SCRIPT = """
 class Mine extends SoftmaxAttention {
   score(query, memory) {
-    return dotScores(product(query, this.W), memory.values);
+    return dotScores(product(query.map((q) => q * this.beta[0]), this.W), memory.values);
   }
 }
 Object.assign(KINDS, { Mine });
@@ -491,8 +491,8 @@ Object.assign(KINDS, { Mine });
 
 
 def test_a_user_defined_attention_runs_with_a_script(tab, open_page, tmp_path):
-    own = translator_of("rnnsearch", {"attention": custom_class(str(written(tmp_path)))},
-                        np.random.default_rng(0))
+    kind = custom_class(str(written(tmp_path, scaled("np.array(0.5, dtype)"))))
+    own = translator_of("rnnsearch", {"attention": kind}, np.random.default_rng(0))
     open_page(own, script=SCRIPT)
     assert not tab.locator(".warning").first.is_visible()
     write(tab, SENTENCE)
@@ -502,7 +502,7 @@ def test_a_user_defined_attention_runs_with_a_script(tab, open_page, tmp_path):
     cell(tab, 0, 1).focus()
     tab.keyboard.press("1")
     assert weights(tab)[0][1] == 1
-    open_page(own, script=SCRIPT.replace("product(query", "product(query.map((q) => -9 * q)"))
+    open_page(own, script=SCRIPT.replace("(q) => q", "(q) => -9 * q"))
     assert "compute different weights" in (
         tab.locator(".warning").first.inner_text())
 

@@ -62,10 +62,10 @@ class PastLongest(ValueError):
 
 
 def numbered(found):
-    """Return an array with a row (code, log p) for each hypothesis, then rows of zeros.
+    """Return an array (12, 2) with a row (code, log p) for each hypothesis, then rows of zeros.
 
-    The code of the words (3, 5) is the number 135: their digits after a 1. Raises TypeError if
-    `found` is not a list of hypotheses (words, log p).
+    The code is a number, such as 135 for the words (3, 5): a 1, then the words as digits. Raises
+    TypeError if `found` is not a list of hypotheses (words, log p).
     """
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))
@@ -79,14 +79,14 @@ def numbered(found):
 
 
 def first_other(found, right):
-    """Describe the first hypothesis that differs between two arrays from `numbered`."""
+    """Describe the first hypothesis that differs. found, right: two arrays from `numbered`."""
     at = int(np.argmin(np.isclose(found, right).all(1)))
     return (f"hypothesis [{at}] is {format_hypothesis(*found[at])}, "
             f"right {format_hypothesis(*right[at])}")
 
 
 def format_hypothesis(words, log_p):
-    """Format a hypothesis. words, log_p: its row (code, log p) in an array from `numbered`."""
+    """Format a hypothesis from a row of `numbered`. words: the code of the words, or 0 for none."""
     if not words:
         return "none"
     return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"

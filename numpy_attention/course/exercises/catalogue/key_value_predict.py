@@ -22,9 +22,9 @@ def cases(rng, its):
 
 
 def four_roles(reader, h):
-    """Return (query, key, value, predict): the columns of h that each role reads.
+    """Return the columns of h that each of four roles reads: (query, key, value, predict).
 
-    The query and the key read the same columns.
+    The query and the key are the same columns.
     """
     n = len(reader.w)
     key, value, predict = np.split(h, [n, 2 * n], axis=1)

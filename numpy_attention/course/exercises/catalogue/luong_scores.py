@@ -8,8 +8,8 @@ LESSON = "07_luong_attention"
 def score_cases(name, *shapes):
     """Return the function `cases` of an Exercise, for a score and its backward pass.
 
-    name: the name of the score's function. shapes: the shapes of its weights. Each case has one
-    query s and annotations M.
+    name: the name of the score's function. shapes: the shapes of the score's weights. Each case has
+    one query s and annotations M.
     """
     def cases(rng, its):
         forward, backward = getattr(its, name), getattr(its, f"{name}_backward")

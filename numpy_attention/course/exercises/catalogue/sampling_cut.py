@@ -18,7 +18,7 @@ def cut(p, top_k, top_p):
 
 
 def finite(q):
-    """Return q with NaN replaced by 0. If no word is kept, q is NaN, because it is 0 / 0."""
+    """Return `q` with NaN replaced by 0. NaN arises as 0 / 0 if no word is kept."""
     return np.nan_to_num(q) if isinstance(q, np.ndarray) else q
 
 

@@ -12,7 +12,7 @@ from numpy_attention.gradcheck import children
 
 
 def mutations(text: str, name: str) -> Iterator[Mutation]:
-    """Yield every mutation of the function `name`. text: the code of the file that defines it.
+    """Yield every mutation of the function `name`. text: the code of the file with the function.
 
     Mutations with equal code are yielded once. A mutated function may raise an exception if called.
     """

@@ -32,7 +32,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A Mutation that is not made yet: `other` is to replace `node` in a function's syntax tree."""
+    """A Mutation before it is made: in the function's syntax tree, `other` will replace `node`."""
 
     node: ast.AST
     what: str
@@ -46,7 +46,7 @@ def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
 
 
 def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """Yield the assignments, return statements, calls and for loops of a function."""
+    """Yield a function's assignments, returns, for loops and statements that are only a call."""
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return, ast.For)):
             yield node
@@ -55,7 +55,7 @@ def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
 
 
 def place_of(statement: ast.stmt) -> str:
-    """Describe what a statement computes, such as "the computation of `da`", or "" for a call."""
+    """Describe what a statement computes, as "the computation of `da`". Return "" for a call."""
     target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])),
                                                         None)
     if isinstance(statement, ast.For):

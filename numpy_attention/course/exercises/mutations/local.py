@@ -73,9 +73,9 @@ def changes(function: ast.FunctionDef) -> Iterator[Change]:
 class Known:
     """The names that occur in a function.
 
-    arrays: the local variables, and the arguments that are not called as functions
-    parts: the attributes that the function reads, such as "self.W"
-    complements: every x that occurs in an expression 1 - x
+    arrays: the local variables and the arguments, except `self` and arguments that are called
+    parts: the attributes that the function reads but does not call, such as "self.W"
+    complements: the code of each `x` in an expression `1 - x`
     """
 
     def __init__(self, function: ast.FunctionDef):
@@ -95,7 +95,7 @@ class Known:
 
 
 def is_part(node: ast.AST) -> bool:
-    """Return whether a node is an attribute of a name, such as self.W or cache.h."""
+    """Return whether a node reads an attribute such as self.W, but not np.pi, x.T or x.shape."""
     return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
             and isinstance(node.ctx, ast.Load) and node.value.id != "np"
             and node.attr not in ("T", "shape", "size", "ndim"))
@@ -281,7 +281,7 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
 def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
     """Yield (description, replacement) for a slice.
 
-    A replacement shifts a bound by one, or cuts off the other end, as x[1:] instead of x[:-1].
+    A replacement shifts a bound by one, or cuts off the other end: x[1:] instead of x[:-1].
     """
     value = ast.unparse(node.value)
     lower = ast.unparse(index.lower) if index.lower else ""

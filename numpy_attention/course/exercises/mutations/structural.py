@@ -110,7 +110,7 @@ def of_numbers(function: ast.FunctionDef) -> Iterator[Change]:
 
 
 def of_root(node: ast.AST, where: str) -> Iterator[Change]:
-    """If a node is √x + ε, yield the Change to √(x + ε). If it is √(x + ε), yield the reverse."""
+    """Yield the Change of a node √x + ε to √(x + ε), or of a node √(x + ε) to √x + ε."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and is_root(node.left):
         inside = ast.unparse(node.left.args[0])     # type: ignore[attr-defined]
         yield replaced(node, "added under the root instead of after it", where,
