@@ -82,9 +82,9 @@ print(f"the largest n that it learns is {near}")
 # ## Forward
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
-# input x_t (I numbers) and the previous state h_{t−1} (H numbers). From now on vectors are rows: we
-# write x W, where lesson 01 wrote W h. Lesson 01's h, the embedding, is x here, and h is now the
-# state.
+# input x_t (I numbers) and the previous state h_{t−1} (H numbers). From now on vectors are rows, so
+# we write x W where lesson 01 wrote W h. And h is now the state: the embedding, which was h in
+# lesson 01, is x.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -155,8 +155,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
 # we cannot simply nudge the array a_1. The loss computes a_1 again from x_1, h_0, W, U and b, so
-# the nudge would be lost. So the function `loss` takes the nudge as an argument, and adds it to
-# a_1, h_1 or a_2.
+# the nudge would be lost. Therefore the function `loss` takes the nudge as an argument, and adds it
+# to a_1, h_1 or a_2.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -373,7 +373,8 @@ assert "grads.U += after[t].T @ da" in str(report)
 # Back to the network that failed. Its mistake shows at the question mark, but it could have been
 # prevented n + 1 steps before, when the network read the symbol. How much of the gradient travels
 # that far? The *share* that is left after d steps is the length of the gradient at h_{T−d}, divided
-# by its length at h_T, the state at the question mark.
+# by its length at h_T. Here the network reads T = n + 2 symbols, so h_T is the state at the
+# question mark, and h_1, the state after the first symbol, is n + 1 steps before it.
 #
 # Begin with a pencil, and with a network of one unit. Its U is a single number u, and each step
 # back multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20
@@ -459,7 +460,7 @@ untrained, _ = recall_model(8, is_orthogonal=False)
 print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
 
 # %% [markdown]
-# Does the estimate hold? To measure the share, an untrained network reads 200 sequences. The
+# Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
 # follow it back to the state after the first symbol.
 #
@@ -514,8 +515,8 @@ for n, right in zip(DISTANCES, small):
 # %% [markdown]
 # So even before training, there is a hint of where the network will fail. At n = 4, where this
 # network learns, a few thousandths of the gradient arrive (0.32⁵ is 0.003). At n = 8, where it
-# fails, less than a ten-thousandth arrives (0.32⁹ is 3e-05). Per step, our estimate is right within
-# a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.
+# fails, less than a ten-thousandth arrives (0.32⁹ is 3.5e-05). Per step, our estimate is right
+# within a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.
 #
 # ## A better start
 #
@@ -550,9 +551,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # %% [markdown]
 # At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
 # share: an orthogonal U leaves *every* length unchanged, so only the factor of the tanh is an
-# estimate. The training sequences differ, too, because drawing an orthogonal U uses up random
-# numbers. So is one network typical? The figure shows earlier runs with twenty seeds. At n = 8, 17
-# of 20 networks learn the task with U orthogonal, and only one does with U small.
+# estimate. But the comparison is not quite fair: the two networks saw different training sequences,
+# because drawing an orthogonal U uses up random numbers. Perhaps one was lucky. The figure shows
+# earlier runs with twenty seeds. At n = 8, 17 of 20 networks learn the task with U orthogonal, and
+# only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
 # At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
@@ -571,7 +573,7 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # failed at n = 8, with U small. We train it again from the same start, now for longer and on new
 # sequences. After every 200 training steps, we measure the factor per step back (the geometric mean
 # over the path), the share that arrives, and the right answers. Before training, the network may
-# even answer with one of the noise symbols, so it can be right less often than that. Guess: what
+# even answer with a noise symbol, so fewer than a quarter of its answers may be right. Guess: what
 # will the share do?
 
 # %% tags=["training"]
@@ -579,15 +581,16 @@ watch_recall(share_at_first, gain)
 
 # %% [markdown]
 # Measured every 200 steps, it wakes up in three phases. Until training step 800, the share sinks,
-# although g grows from 0.32 to 0.52 within 200 steps. The reason is in the next column: rms(1 − h²)
-# falls to 0.53, because training moves many states close to −1 or 1, where the tanh is flat. The
-# units *saturate*. From 800 to 1,000, the share grows twentyfold, nearly back to where it began,
-# while the answers are still guesses. And by 1,200, share and answers have jumped together. (On
-# another processor, the numbers may differ.)
+# although g grows from 0.32 to 0.52 within 200 steps. The next column shows a part of the reason:
+# rms(1 − h²) falls to 0.53, because training moves many states close to −1 or 1, where the tanh is
+# flat. The units *saturate*. But the measured factor falls even further than the estimate.
+# (Question 6 finds out why.) From 800 to 1,000, the share grows twentyfold, nearly back to where it
+# began, while the answers are still guesses. And by 1,200, share and answers have jumped together.
+# (On another processor, the numbers may differ.)
 #
-# Our estimate misses most of the jump: the measured factor rises to 0.66, and the estimate only to
-# 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ
-# multiplies the length of this gradient by 1.97, although g is 1.16. We boldly assumed that the
+# Our estimate misses most of the jump, too: the measured factor rises to 0.66, and the estimate
+# only to 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. But
+# Uᵀ multiplies the length of this gradient by 1.97, although g is 1.16. We boldly assumed that the
 # gradient points in no special direction. Here this assumption breaks.
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
@@ -601,19 +604,20 @@ show(draw_wait(), "02_wait")
 # panel, the curves differ in width, so that you can see those that coincide.
 #
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
-# to tell some of the four symbols apart. In four of the five, share and answers jump within the
-# same 200 training steps. Which of the two comes first? We took a closer look, every 20 training
-# steps (the code and a table are in answer 6). In all five networks, the share rises first, while
-# the answers are still guesses. But a larger share is not enough. After the first 20 training
-# steps, which our table jumps over, the share is also above its first value, and no answer
-# improves. Soon it has sunk again. What else does it take? Adam has a part in it (question 8), but
-# we do not know the rest.
+# to tell some of the four symbols apart. Which comes first, the share or the answers? We took a
+# closer look, every 20 training steps (the code and a table are in answer 6). In all five networks,
+# the share rises first, while the answers are still guesses. But a larger share is not enough. In
+# all five, the share is above its first value after only 20 training steps. Yet the answers remain
+# guesses, and soon the share has sunk again. (Our table, with a line every 200 steps, does not show
+# this.) What else does it take? Adam has a part in it (question 8), but we do not know the rest.
 #
-# How far back, then, can a recurrent network learn? In 400 training steps, most networks learnt n =
-# 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is slow, and a matter of luck.
-# Before training, g · rms(1 − h²) per step says roughly how much of the gradient arrives. Lesson 03
-# builds a path on which the gradient hardly shrinks, and lets the network choose when to write into
-# its state. There, with a good start, all twenty networks learn n = 32 in 400 training steps.
+# ## How far back can it learn?
+#
+# In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U orthogonal.
+# Beyond that, learning is slow, and a matter of luck. Before training, g · rms(1 − h²) per step
+# says roughly how much of the gradient arrives. Lesson 03 builds a path on which the gradient
+# hardly shrinks, and lets the network choose when to write into its state. There, with a good
+# start, all twenty networks learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -776,9 +780,9 @@ show(draw_letters(verse, share[:28][::-1]), "02_letters")
 assert verse.endswith("flowing with mi") and share[12] < 0.1
 
 # %% [markdown]
-# Such a prediction teaches the model what to keep of "with mi", and hardly anything about what to
-# keep of "land". On average over the hundred stretches, less than a thousandth of the gradient is
-# left after 20 letters: it vanishes.
+# So this letter teaches the model what to keep from "with mi", and hardly anything about "land". On
+# average over the hundred stretches, less than a thousandth of the gradient is left after 20
+# letters: it vanishes.
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
 # indeed, as the line above says, most numbers in the states are above 0.9 or below −0.9: many units

@@ -94,10 +94,11 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
 # just before it. Think of each state as knowing two letters: *now*, the one that it has just read,
-# and *before*, the one before that. To be found, its key must hold *before*. To ask, its query must
-# hold *now*. Query and key are the same part, so this part must hold both. We code them as numbers:
-# d is 1, g is −1, and every other letter is 0. (The letters u and s need no code of their own,
-# because no question asks about them.) The third number, always 1, serves as a bias:
+# and *before*, the one before that. When a state is found, its key must show *before*. When it
+# asks, its query must show *now*. Query and key are the same part, so this part must hold both. We
+# code them as numbers: d is 1, g is −1, and every other letter is 0. (The letters u and s need no
+# code of their own, because no question asks about them.) The third number, always 1, serves as a
+# bias:
 #
 # | state | before | now | key: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -207,6 +208,7 @@ assert letters[alpha.argmax()] == "u"
 # | h_i, an earlier state | h_s |
 # | k_i, a part of h_i, not yet multiplied by W_s | k_s = h_s W_s |
 # | dy · y, the loss of the example | w · y |
+# | w, the vector of the score | v |
 # | O, the length of y | K |
 #
 # ## Backward
@@ -259,8 +261,9 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*, whose sum is 0. There both units have
-# the same slope, so a larger *before* raises one unit exactly as much as it lowers the other.
+# read it. There is one more 0 in dK, in the row of *s*. There *before* + *now* was −1 + 1 = 0,
+# where both units have the same slope. So a larger *before* raises one unit exactly as much as it
+# lowers the other.
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -287,8 +290,8 @@ print("all four equal their central differences")
 #
 # `split` returns k, v and p as *views* of h, and `backward` splits dh in the same way. So `dk += …`
 # changes dh itself. With one part, all four terms land in the same columns. `forward` also returns
-# the attention weights α, because a loss may read them directly. So `backward` takes their upstream
-# gradient, `dalpha`, too.
+# the attention weights α, because a loss may read them directly, as in lesson 11. So `backward`
+# takes their upstream gradient, `dalpha`, too.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
 
@@ -538,7 +541,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. Which states are these? Only the questions have a loss, and
-# query and predict act at a state's own step. So a cosine with query or predict is a mean over the
+# query and predict act at a state's own step. So a cosine with query or predict is a mean over
 # questions. The cosine of key and value is a mean over all states that are looked at.
 
 # %% tags=["training"]
@@ -584,16 +587,18 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
 # with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
-# disagree, too, but hardly at all after step 500. Is that because the vector is longer? Or because
-# by step 500 it has nearly solved the task, with over 90 % against 7 to 10 % at step 300?
+# disagree, too, but hardly at all after step 500. Is that because the vector is longer? Rather not:
+# at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as in the
+# vector of 8. It fades while the right answers rise to over 90 % at step 500.
 #
-# (Why do query and predict disagree, of all pairs? We do not know, but answer 4 has a clue.)
+# (Why do query and predict disagree, of all pairs? There is a clue: predict seems to subtract the
+# present letter, which is never the answer. See answer 4.)
 #
 # ## Which pair should be separated?
 #
 # The cosines accuse query and predict. The example accuses two other pairs. There, a state's key
-# had to hold *before*, and its query and value *now*. So if the key shares a part with the query or
-# with the value, this part must hold both letters.
+# had to hold *before*. Its query and its value had to hold *now*. So if the key shares a part with
+# the query or with the value, this part must hold both letters.
 #
 # | suspects | accused by |
 # |---|---|
@@ -651,46 +656,51 @@ show(draw_recorded(), "12_all_cuts")
 # Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
 # (After each mean, the output has its **standard error**: luck alone moves a mean about that far.)
 #
-# *The other two pairs are not guilty.* Over all seven cuts, those that separate query and predict
-# even do worse. But that comparison is unfair: two of these four cuts keep key and value together,
-# and only one of the other three does. So we compare the four cuts into two parts that separate key
-# and value (the last two columns). There, separating another pair does not raise the mean either.
-# (The mean hides one thing. If query and key are apart, most seeds reach 98 % or more, but 14 of 80
-# stay below 70 %. If they are together, three of 80 do.)
+# *Query and predict are not guilty.* Over all seven cuts, those that separate them even do worse.
+# But that comparison is unfair: two of these four cuts (`q k v | p` and `k v p | q`) keep key and
+# value together, and only one of the other three (`q p | k v`) does. So we compare only cuts with
+# key and value apart (last two columns of the table). There, separating query and predict makes no
+# difference.
+#
+# *Query and key are a harder case.* If key and value are apart, separating query and key does not
+# raise the mean (85 against 91 %). It makes the result less sure: most seeds reach 98 % or more,
+# but 14 of 80 stay below 70 %. With query and key together, only three of 80 do. If key and value
+# share a part, the two cuts with query and key apart have 40 and 58 %, and the one with all three
+# together has 7 %. These are only three cuts, so we give no verdict.
 #
 # Did you guess the best cut? By its mean it is `q k p | v`, but the order of these four is
-# uncertain. And three parts are no better than the paper's two, although the first three seeds
-# suggested it.
+# uncertain. The first three seeds suggested that three parts beat the paper's two. Forty seeds do
+# not.
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? Perhaps strong conflicts cancel out in the mean? No: then the single cosines would be
-# large, and they are not (question 5). A gradient only says what a small change of h would do now.
-# It says nothing about a very different h, or about how long training takes to get there. So we had
-# to cut.
+# conflict? Perhaps strong conflicts and strong agreements cancel out in the mean? No: then the
+# single cosines would be large, and they are not (question 5). A gradient only says what a small
+# change of h would do now. It says nothing about a very different h, or about how long training
+# takes to get there. So we had to cut.
 #
 # ## The verdict: separation or length?
 #
 # Length alone is enough. On average, one vector of 16 beats every cut into two parts of 8, although
 # both are equally long. One vector of 13 also beats every cut, with fewer parameters, and no seed
-# of it is below 70 %. A cut can be as good as the vector of 13, but not reliably: `q v | k p`
-# equals or beats it with 23 of the 40 seeds, and stays below 70 % with seven. So, on this task and
-# after 800 steps:
+# of it is below 70 %. It is even shorter than the cut states. But each of its roles reads 13
+# numbers, and in the cuts only 8. A cut can be as good as the vector of 13, but not reliably:
+# `q v | k p` equals or beats it with 23 of the 40 seeds, and stays below 70 % with seven. So, on
+# this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value, and
 #    after 800 steps it is ahead of the best cut. Question 6 has a clue how. So if you cut a state,
 #    compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. With parts of 13,
-#    sharing is harmless in two of the three cuts (99 and 100 %), but not in `q k v | p` (43 %,
-#    question 4).
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. With two parts of
+#    13, they can share one in `q p | k v` and `k v p | q` (100 and 99 %, ten seeds), but not in
+#    `q k v | p` (43 %; question 4).
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
-# One thing remains a puzzle. The example used one argument against both pairs, query · key and key
-# · value: a shared part must hold both letters. Why is only one of them guilty? We do not know. A
-# second puzzle is in question 4: why does `q k v | p` answer no more than the tanh layer?
+# One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? Question 4
+# looks for an answer.
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
 # what they can learn. With four times as many steps, one vector of 8 answers nearly everything
-# (three seeds). So 8 numbers can hold all four roles. With more of them, training gets there
+# (three seeds). So 8 numbers can hold all four roles. In a longer uncut vector, training gets there
 # sooner.
 
 # %% [markdown]
@@ -702,10 +712,10 @@ show(draw_recorded(), "12_all_cuts")
 # ### The last few states
 #
 # The paper finds that most of the weight goes to the last few words. So its fourth model (section
-# 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads the last N − 1
-# states, including the present one, and from each of them a different part. For N = 4, h_t = [h¹;
-# h²; h³]. Each step reads h¹ of the present state, h² of the state before, and h³ of the one before
-# that:
+# 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads N − 1 states:
+# the present one and those just before it. From each it reads a different part. For N = 4, h_t =
+# [h¹; h²; h³]. Each step reads h¹ of the present state, h² of the state before, and h³ of the one
+# before that:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -838,8 +848,8 @@ show(draw_wikitext(), "12_wikitext")
 # 7. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 8. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
-#    predict *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three was
-#    written while *u* was read? And with five pairs, how many steps back can the answer be, at
+#    predict *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three
+#    belongs to the state after *u*? And with five pairs, how many steps back can the answer be, at
 #    most?
 # 9. (Part B) The Bible in a minute: train five models (*tanh layer*, *4-gram*, *one vector*, *two
 #    parts*, *three parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and

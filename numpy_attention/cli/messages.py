@@ -22,7 +22,7 @@ ADVICE = {
     "skip_blank=True": "--skip-blank",
     "or set tied = False": "or add --no-tied",
     "pass a corpus, or the files": "pass --corpus, or the options for the files",
-    "with epochs and minutes": "with --epochs and --minutes",
+    "epochs and minutes to give": "--epochs and --minutes to give",
     "allow more seconds": "allow more with --seconds",
     "reduce `words`": "reduce --words",
     "reduce `past` or `following`": "reduce --past or --next",

@@ -96,8 +96,8 @@ def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
     for recipe in found:
         if budget_of(recipe.training) != budget_of(found[0].training):
             raise ValueError(f"recipe {first.name} trains for {budget_of(found[0].training)}, but "
-                             f"{recipe.name} for {budget_of(recipe.training)}; set one budget for "
-                             "all recipes with epochs and minutes")
+                             f"{recipe.name} for {budget_of(recipe.training)}; use epochs "
+                             "and minutes to give all recipes the same budget")
     return found
 
 

@@ -51,10 +51,12 @@ def losses_around(loss, flat, i, epsilon):
     """Return {step: loss} for the steps −2, −1, 1 and 2, with step · epsilon added to flat[i]."""
     kept = flat[i]
     around = {}
-    for step in (-2, -1, 1, 2):
-        flat[i] = kept + step * epsilon
-        around[step] = number(loss())
-    flat[i] = kept
+    try:
+        for step in (-2, -1, 1, 2):
+            flat[i] = kept + step * epsilon
+            around[step] = number(loss())
+    finally:                            # also if the loss raises
+        flat[i] = kept
     return around
 
 

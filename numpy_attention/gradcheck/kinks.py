@@ -72,8 +72,8 @@ def doubtful(report, name, bends):
     """Return an array of booleans, True for elements that may lie on a kink or near a kink.
 
     bends: how much the slopes around each element differ (`differences.bend`). If the gradient is
-    wrong, the bend must be large enough to explain the error. If the gradient is correct, the bend
-    must be large by itself: for |x| at 0, the central difference and sign(0) are both 0.
+    wrong, the bend must be large enough to explain the error. A correct gradient may be at a kink,
+    too: for |x| at 0, central difference and sign(0) are 0. Then the bend itself must be large.
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)

@@ -95,7 +95,8 @@ class TeacherForced(Module):
         check_mask(mask, source.shape, "(S, B)")
         if len(mask) == 0 or not mask[0].all():
             empty = [*mask[:1].any(0), False].index(False)
-            raise ValueError(f"source[:, {empty}] has no token, not even </s>; remove it")
+            raise ValueError(f"source[:, {empty}] does not begin with a token; remove it if it is "
+                             "empty, or put the padding at the end")
         return None if rows is None else position_ids(len(source), rows)
 
     def _embed(self, embedding, ids, rng=None, row_ids=None):

@@ -58,6 +58,10 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     kind = run_kind(folders[0])
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
+    for folder, one in zip(folders, trained):
+        if one.corpus.get("name") != first.corpus.get("name"):
+            raise ValueError(f"{folder} and {folders[0]} were trained on different corpora; the "
+                             "runs of a page need the same corpus")
     # the run's part of its own corpus, with sentences no longer than in its training text
     own = corpus in (None, first.corpus.get("name"))
     selection = (first.selection(CORPORA[kind]) if own

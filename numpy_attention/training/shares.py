@@ -72,7 +72,7 @@ def join_states(ranks: SingleProcess, states: States) -> State:
 
 
 def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
-    """Return the parts of a batch's state for the threads of this rank, or None if it is empty."""
+    """Split a batch's state into parts for the threads of this rank; None if it is empty."""
     arrays = leaves(state)
     if not arrays:
         return None
@@ -93,7 +93,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     total = vectors[0]
 
     def add(k: int) -> float:
-        """Add up slice k of the gradients of this rank; return the sum of squares of the slice."""
+        """Sum the gradients of this rank's threads within slice k; return its sum of squares."""
         found = 0.0
         for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)

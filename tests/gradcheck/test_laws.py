@@ -12,6 +12,7 @@ from numpy_attention.gradcheck import GradientError, gradcheck, laws, protocol, 
 from numpy_attention.gradcheck.check import Check
 from numpy_attention.gradcheck.errors import NotFloat32
 from numpy_attention.gradcheck.laws import broken_conditions, broken_laws
+from numpy_attention.gradcheck.laws.leaks import leak
 from numpy_attention.gradcheck.laws.masking import at_mask, claims, masks_of
 from numpy_attention.gradcheck.passes import Broken, differing, names_of
 from numpy_attention.module import Array, Module
@@ -463,6 +464,20 @@ def test_line_of_a_missing_mask(rng):
     line = 'e = np.einsum("bd,bsd->bs", p, values)'
     assert f"Dot.forward\n    {line}\n  the check passes if this line is changed" in message
     assert "\n  a mask: `np.einsum(" in message
+
+
+def test_leak_in_a_called_function_is_the_line_of_the_call():
+    def mixed(x):
+        y = np.ones((4, 4)) @ x
+        return y
+
+    def forward(x, mask):
+        h = mixed(x)
+        return 2 * h, mask
+
+    x = np.ones((3, 4, 5))
+    place = leak(lambda: forward(x, MASK), lambda: forward(x + ~MASK[:, :, None], MASK), MASK)
+    assert place.text == "h = mixed(x)"
 
 
 @pytest.mark.parametrize("kind, mask", [

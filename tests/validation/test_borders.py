@@ -168,7 +168,8 @@ MESSAGES = {
         "ids contains the id 99; expected 0 to 8. Encode tokens with the model's vocabulary"),
     "an empty sentence": (
         lambda: translator.start(np.array([[4, 0]]), np.array([[True, False]])), ValueError,
-        "source[:, 1] has no token, not even </s>; remove it"),
+        "source[:, 1] does not begin with a token; remove it if it is empty, or put the "
+        "padding at the end"),
     "another model's gradient": (
         lambda: translator.loss_and_grad(pairs, None, 1.0, language_model.zeros_like()), TypeError,
         "grads is a LanguageModel; expected an RNNSearch that holds gradients. Use "

@@ -63,7 +63,7 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
     """Return curated mistakes for a line with a factor (1 - x**2), where x is a tanh.
 
-    x: the name of the variable in the code. name: its name in the sentences, by default the same.
+    x: the name of the variable in the code. name: its name in messages to the user, by default x.
     """
     name = name or x
     should = f"it should be 1 − {name}², because"

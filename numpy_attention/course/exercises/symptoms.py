@@ -49,7 +49,7 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 def rows_of(wrong: np.ndarray) -> str:
     """Return the end of a sentence about wrong values, such as ", all in [1, 0], [2, 0]".
 
-    The positions are indices without the last axis. Return "" if all or more than 12 are wrong.
+    The positions are indices without the last axis. Return "" if all are wrong, or more than 12.
     """
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:

@@ -228,8 +228,9 @@ class LanguageModelRun(Trained):
         if weights is None:
             return None
         reach = len(weights)
-        if self.model.reader.window is not None:
-            reach = min(reach, self.model.reader.window)
+        first, *_ = getattr(self.model, "models", [self.model])        # of an ensemble
+        if first.reader.window is not None:
+            reach = min(reach, first.reader.window)
         row = np.full(positions, np.nan)
         if reach:
             row[-1 - reach:-1] = weights[len(weights) - reach:]

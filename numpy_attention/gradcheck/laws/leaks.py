@@ -22,24 +22,25 @@ def leak(run, other, mask):
     found = first_leak(recorded(run), recorded(other), mask)
     if found is None:
         return None
-    frame, line, sources = found
+    frame, line, calls, sources = found
     while not has(frame, mask):
         frame = nearest(frame.f_back)
         if frame is None:
             return None
-        line = frame.f_lineno
+        line = calls[frame]
     return place_of(frame, sources.get(frame, line))
 
 
 def first_leak(records, others, mask):
-    """Find where an array first differs at a visible word; return (frame, line, sources) or None.
+    """Find where an array first differs at a visible word, or return None.
 
-    records, others: the results of `recorded` for the two runs. sources: {frame: line}, where
-    `line` is the last line of the frame that computed an array that differs only at hidden words.
+    Return (frame, line, calls, sources), the first three from `recorded`. records, others: its
+    results for the two runs. sources: {frame: the last line of the frame that computed an array
+    that differs only at hidden words}.
     """
     sources = {}
     known = {}
-    for (frame, line, arrays), (_, other_line, there) in zip(records, others):
+    for (frame, line, calls, arrays), (_, other_line, _, there) in zip(records, others):
         if line != other_line:
             return None
         for name, array in arrays.items():
@@ -53,7 +54,7 @@ def first_leak(records, others, mask):
             if where.shape != mask.shape:
                 return None                         # an array without these axes: unknown
             if (where & mask).any():
-                return frame, line, sources
+                return frame, line, calls, sources
             if line != frame.f_code.co_firstlineno:
                 sources[frame] = line
     return None
@@ -84,13 +85,21 @@ def has(frame, mask):
 
 
 def recorded(run):
-    """Call run(); return [(frame, line, {name: copy of array})] after each line of user code."""
+    """Call run(). Return [(frame, line, calls, {name: copy of array})], one per line that ran.
+
+    calls: {frame: line} of the functions that led to `frame`, with the lines of their calls.
+    """
     lines = []
 
     def record(frame, line):
         arrays = {name: value.copy() for name, value in frame.f_locals.items()
                   if isinstance(value, np.ndarray)}
-        lines.append((frame, line, arrays))
+        calls = {}
+        caller = nearest(frame.f_back)
+        while caller is not None:
+            calls[caller] = caller.f_lineno
+            caller = nearest(caller.f_back)
+        lines.append((frame, line, calls, arrays))
         return ()
 
     lines_of(run, record)

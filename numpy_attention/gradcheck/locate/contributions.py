@@ -232,11 +232,11 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Name the mistake in the gradient through one use of a value; return a pair (name, text).
+    """Classify the mistake in the gradient that comes back through one use; return (name, text).
 
     A use is a statement of `forward` that reads the value. ks: for each execution of the use, the
-    factor with which `backward` counts its gradient. Return None if all factors are 1. Also return
-    None if they differ and are not all whole numbers. text: the statement. line: where it is.
+    factor by which `backward` multiplies the correct gradient. Return None if all factors are 1, or
+    if they differ and are not all whole numbers. text: the statement. line: where it is.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None

@@ -72,7 +72,7 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield pairs (number, times): hypotheses about the X of each gradient in a group.
+        """Yield pairs (number, times), each a hypothesis about the X of a group of gradients dX.
 
         number: the place that computes X. times: for each gradient in the group, the execution,
         from 0, that computes its X. For example, (3, [2, 1, 0]) means that the gradients are those
@@ -179,9 +179,9 @@ class Hypotheses:
     def narrowed(self, finding):
         """Return the Finding with `place` set to the first statement that makes the value wrong.
 
-        Each statement should add the gradient through some uses of X to the value ∂L/∂X. The first
-        one that adds anything else is blamed. But if a statement scales the value (`x *= a`), it is
-        blamed for a wrong scale or sign, and the first statement of all for any other error.
+        The value is a gradient ∂L/∂X. Each statement should add the gradient through some uses of X
+        to it. The first one that adds anything else is blamed. If a statement scales the value
+        (`x *= a`), it is blamed for a wrong scale or sign, and the first one for other errors.
         """
         if not finding.others:
             return finding

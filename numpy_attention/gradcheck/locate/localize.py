@@ -329,9 +329,9 @@ def rows(count, m):
 
 
 def nested(count, m):
-    """Yield lists of `m` execution numbers of a place that runs `count` times in `forward`.
+    """Yield lists of `m` of the `count` executions (numbers from 0) of a place in `forward`.
 
-    Each list is an order in which two nested loops of `backward` may compute the gradients. If
+    Each list is an order in which loops of `backward` may compute the gradients. If
     `count` is 2 m, 3 m etc., `forward` probably has a third, innermost loop, and only the last
     execution in this loop is listed. If `m` does not divide `count`, nothing is yielded.
     """

@@ -25,9 +25,9 @@ def translator(folder, pairs=PAIRS, **training):
     return folder
 
 
-def writer(folder, **training):
+def writer(folder, name="language-model", **training):
     how = LanguageModelTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
-    LanguageModelRun.create(TEXT, settings=dict(hidden=4, layers=1), training=how).fit(
+    LanguageModelRun.create(TEXT, name, dict(hidden=4, layers=1), how).fit(
         TEXT, None, folder, 1, progress=False)
     return folder
 
@@ -48,8 +48,9 @@ def test_translators(tmp_path):
     assert not isinstance(load_ensemble(Translator, folders[:1]).model, Ensemble)
 
 
-def test_language_models(tmp_path, rng):
-    folders = [writer(tmp_path / str(seed), seed=seed) for seed in range(2)]
+@pytest.mark.parametrize("name", ["language-model", "attentive-language-model"])
+def test_language_models(tmp_path, rng, name):
+    folders = [writer(tmp_path / str(seed), name, seed=seed) for seed in range(2)]
     together = load_ensemble(LanguageModelRun, folders)
     found = together.measure(TEXT)
     assert found["perplexity"] < max(LanguageModelRun.load(one).measure(TEXT)["perplexity"]

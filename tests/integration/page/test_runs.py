@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import Translator
@@ -85,3 +86,12 @@ def test_a_page_opens_within_what_was_trained_on_whatever_corpus_is_named(monkey
                     {tuple(link) for link in first["sure"]})
         links, = links_from_weights(Translator.load(LESSON_06).attend([pair]), [pair])
         assert {j for _, j in pair.sure} == {j for _, j in links & pair.sure}
+
+
+def test_runs_of_different_corpora_share_no_page(tmp_path):
+    words = ("a", "b", "c")
+    Translator.create([Pair(words, words)], "rnnsearch", {"hidden": 4, "embedding": 3}).fit(
+        [Pair(words, words)], folder=tmp_path / "own", threads=1, progress=False)
+    with pytest.raises(ValueError, match="own and .*lesson-06 were trained on different corpora"):
+        page.page_of_runs(tmp_path / "a.html", [LESSON_06, tmp_path / "own"])
+    assert not (tmp_path / "a.html").exists()
