@@ -163,8 +163,7 @@ def draw_all(model, source, rng, never, **how):
     totals = np.zeros(len(tokens))
     for _ in range(LONGEST):
         log_p, _, state = model.next(tokens, state)                         # (B, V)
-        log_p = log_p.astype(np.float64)
-        forbid(log_p, list(never))
+        log_p = forbid(log_p, list(never), np.float64)
         for b, ids in enumerate(drawn):
             if EOS not in ids:
                 ids.append(choose(log_p[b], rng, **how))

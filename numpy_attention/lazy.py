@@ -18,7 +18,7 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
     def get(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}"
-                                 f"{nearest(name, modules if name[0] != '_' else ())}")
+                                 f"{nearest(name, modules if name[:1] != '_' else ())}")
         module, _, attribute = modules[name].partition(":")
         found = getattr(import_module(f"{package}.{module}"), attribute or name)
         namespace[name] = found

@@ -162,10 +162,13 @@ class Module:
                                    "another model; use that vector, or a copy() of the module")
 
     def __setattr__(self, name, value):
-        if isinstance(getattr(type(self), name, None), property):
-            if value is not getattr(self, name):            # it is the same after `vector -= …`
-                raise AttributeError(f"{type(self).__name__}.{name} cannot be replaced; to change "
-                                     "the parameters, write into the array: model.vector[...] = …")
+        found = getattr(type(self), name, None)
+        if isinstance(found, property):
+            if found.fset is not None:
+                object.__setattr__(self, name, value)
+            elif value is not self.__dict__.get("_vector", self):   # it is after `vector -= …`
+                raise AttributeError(f"{type(self).__name__}.{name} is computed and cannot be set; "
+                                     "to change parameters, write into model.vector[...]")
             return
         current = self.__dict__.get(name)
         if value is current or not self.__dict__.get("_packed"):

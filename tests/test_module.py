@@ -96,7 +96,7 @@ def test_assigning_to_a_packed_field_copies_into_the_vector():
     model.rate = 0.1
     assert model.rate == 0.1
     model.vector -= 1                           # in place, too
-    with pytest.raises(AttributeError, match="vector cannot be replaced; .* write into the array"):
+    with pytest.raises(AttributeError, match="vector is computed and cannot be set; .* write into"):
         model.vector = vector.copy()
 
 

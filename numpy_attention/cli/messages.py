@@ -21,7 +21,6 @@ ADVICE = {
     "pass force=True to overwrite": "use --force to overwrite",
     "skip_blank=True": "--skip-blank",
     "or set tied = False": "or add --no-tied",
-    "pass a corpus, or the files": "pass --corpus, or the options for the files",
     "epochs and minutes to give": "--epochs and --minutes to give",
     "allow more seconds": "allow more with --seconds",
     "reduce `words`": "reduce --words",

@@ -99,8 +99,7 @@ class Unknown:
 
     def load(self, *splits: str) -> list:
         """Raise ValueError, because the text is unknown."""
-        raise ValueError("the run does not record its training text; pass a corpus, or the files "
-                         "of a text")
+        raise ValueError("the run does not record its training text; pass a corpus or your files")
 
 
 Selection = NamedPairs | NamedText | UserPairs | UserText | Unknown

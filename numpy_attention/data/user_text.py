@@ -220,9 +220,11 @@ class UserPairs(UserFiles):
     def __post_init__(self) -> None:
         check_whole("held_out_seed", self.held_out_seed, 0)
         check_flags(drawn=self.drawn, skip_blank=self.skip_blank)
-        if self.columns is not None and len(self.columns) != 2:
-            raise ValueError(
-                f"columns = {self.columns}; expected two numbers, the columns of source and target")
+        if self.columns is not None:
+            self.columns = [int(column) for column in self.columns]     # as JSON will return them
+            if len(self.columns) != 2:
+                raise ValueError(f"columns = {self.columns}; expected two numbers, the columns of "
+                                 "source and target")
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError(f"valid_{'source' if self.valid_source is None else 'target'} is "

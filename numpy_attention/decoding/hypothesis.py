@@ -112,12 +112,12 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
     return [PAD, BOS, *ids.tolist()]
 
 
-def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS)) -> Array:
-    """Return a copy of log_probs (…, V) with −inf at the ids in `never`.
+def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS), dtype: Any = None) -> Array:
+    """Return a copy of log_probs (…, V) with −inf at the ids in `never`. dtype: of the copy.
 
     Raises ArithmeticError if a log p is not a number, or if a row has nothing left to choose from.
     """
-    log_probs = np.array(log_probs)
+    log_probs = np.array(log_probs, dtype)
     log_probs[..., list(never)] = -np.inf
     if not (log_probs.max(-1) > -np.inf).all():             # the largest of a row with a NaN is NaN
         what = "NaN" if np.isnan(log_probs).any() else "−inf for every allowed token"

@@ -89,7 +89,7 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
             if chosen is not None:
                 before = None if reset and chosen == EOS else state
                 log_probs, weights, state = _next(model, chosen, before)
-            log_p = forbid(np.asarray(log_probs, np.float64), never)
+            log_p = forbid(log_probs, never, np.float64)
             chosen = choose(log_p, rng, temperature, top_k, top_p)
             yield Choice(chosen, float(log_p[chosen]), weights)
             ended += chosen == EOS

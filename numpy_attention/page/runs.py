@@ -32,6 +32,7 @@ CORPORA = {"translator": "parallel", "writer": "text"}
 SHORTEST, LONGEST = 3, 12       # words of an example
 LINKS = 3                       # sure links that the first example should have
 CANDIDATES = 200                # pairs whose weights are compared with their links
+SAME = "name", "digest"         # of the corpora of all runs
 TITLES = {"translator": "inside a small translator",
           "writer": "inside a small language model"}
 
@@ -59,7 +60,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     trained = [load(folder, folders[0], kind, code) for folder in folders]
     first = trained[0]
     for folder, one in zip(folders, trained):
-        if one.corpus.get("name") != first.corpus.get("name"):
+        if [one.corpus.get(key) for key in SAME] != [first.corpus.get(key) for key in SAME]:
             raise ValueError(f"{folder} and {folders[0]} were trained on different corpora; the "
                              "runs of a page need the same corpus")
     # the run's part of its own corpus, with sentences no longer than in its training text

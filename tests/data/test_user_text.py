@@ -105,6 +105,7 @@ def test_letters(folder):
 
 
 def test_saved_settings(folder):
+    assert UserPairs("a.txt", "b.txt", columns=(1, 2)).saved()["columns"] == [1, 2]
     pairs = UserPairs("a.txt", Path("b.txt"), tokenize=True, held_out_seed=3, count=7).saved()
     paths = {"source": str(folder / "a.txt"), "target": str(folder / "b.txt")}
     digest = pairs.pop("digest")

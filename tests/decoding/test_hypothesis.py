@@ -46,6 +46,7 @@ def test_max_length_is_a_cap(rng):
                                (5, [5, 5]), (1, [1, 1])):
         for found in greedy_and_beam(table, source, max_length):
             assert [len(h.ids) for h in found] == wanted
+            assert all((np.diff(h.weights[:, 0]) == 1).all() for h in found)    # one per step
 
 
 def test_max_length_does_not_lengthen_a_finished_sentence(rng):

@@ -1,5 +1,6 @@
 """Learning rate schedules by hand, and argument errors."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +36,7 @@ def test_warmup_matches_the_transformer_schedule():
 
 
 def test_smallest_valid_settings():
-    assert [Decay(0, 1)(1, epoch) for epoch in range(3)] == [1, 1, 1]       # divided by 1
+    assert [Decay(0, np.int64(1))(1, epoch) for epoch in range(3)] == [1, 1, 1]     # divided by 1
     assert [LinearDecay(1)(step, 0) for step in (1, 2, 3)] == [1, 0, 0]     # to 0 by default
     assert [LinearDecay(4, last=1)(step, 0) for step in (1, 5)] == [1, 1]
     assert [Warmup(1)(step, 0) for step in (1, 4)] == [1, 0.5]

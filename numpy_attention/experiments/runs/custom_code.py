@@ -94,7 +94,7 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
     if not known:
         return {}
     if isinstance(code, str):
-        code = re.split(r"(?<=\.py),", code)            # as in the advice of `_same`
+        code = re.split(r"(?<=\.py),\s*", code)            # as in the advice of `_same`
     one = isinstance(code, (Path, type))
     given = [code] if one else as_list("code", code or [], "user-defined files or classes")
     candidates = [custom_class_of(one) if isinstance(one, type) else read(one) for one in given]

@@ -95,6 +95,8 @@ class LanguageModelRun(Trained):
         training. cut: the largest number of tokens in a document. Streams are not cut.
         """
         text = as_text(text)
+        if text.unit != self.training.unit:
+            raise ValueError(f"the text has {text.unit}, but the model reads {self.training.unit}")
         at_least(1, streams=streams, cut=cut)
         how = self.training
         streams = streams or how.batch_size

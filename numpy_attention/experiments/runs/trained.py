@@ -1,6 +1,7 @@
 """A model with its vocabularies, settings and training, which can be trained, saved and loaded."""
 
 import dataclasses
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -182,7 +183,8 @@ class Trained:
         with trainer.alone():
             if folder is not None:
                 # a checkpoint that could not be loaded again would cost the whole training
-                known_of({"about": self.configuration()}, self.VOCABULARIES)
+                saved = json.loads(json.dumps(self.configuration()))
+                known_of({"about": saved}, self.VOCABULARIES)
                 ranks.first(lambda: check_same(folder, self, shares))
                 ranks.first(lambda: keep(self.own, as_path(folder)))
             moved = ranks.first(lambda: corpus_in(trainer.path) not in (None, self.corpus))

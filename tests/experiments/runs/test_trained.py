@@ -72,6 +72,12 @@ def test_settings_without_effect_on_steps_may_change(folder):
     assert len(again.history) == 3 and again.threads == 1
 
 
+def test_run_that_could_not_be_loaded_is_not_trained(tmp_path):
+    run = Translator.create(PAIRS, corpus={"name": ["x"]})
+    with pytest.raises(ValueError, match="'about.corpus.name' is .*; expected a string"):
+        run.fit(PAIRS, None, tmp_path / "run", 1, progress=False)
+
+
 def test_folder_in_use_by_another_training_raises(folder):
     before = (folder / "checkpoint.npz").read_bytes()
     more = translator_of(epochs=3)
