@@ -691,8 +691,8 @@ show(draw_recorded(), "12_all_cuts")
 #    after 800 steps it is ahead of the best cut. Question 6 has a clue how. So if you cut a state,
 #    compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. With two parts of
-#    13, they can share one in `q p | k v` and `k v p | q` (100 and 99 %, ten seeds), but not in
-#    `q k v | p` (43 %; question 4).
+#    13, they can share one in `q p | k v` and `k v p | q` without harm, but not in `q k v | p`
+#    (question 4).
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? Question 4
