@@ -83,8 +83,8 @@ print(f"the largest n that it learns is {near}")
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
 # input x_t (I numbers) and the previous state h_{t−1} (H numbers). From now on vectors are rows, so
-# we write x W where lesson 01 wrote W h. And h is now the state: the embedding, which was h in
-# lesson 01, is x.
+# we write x W where lesson 01 wrote W h. Two letters change as well: h is now the state, and the
+# embedding (h in lesson 01) is x.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -229,11 +229,11 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. Part of the
-# gradient of h_t comes directly from the loss. We call it dy_t, because h_t is also the network's
-# output, y_t. In our example, it was r_t. The text may go on after these T steps, and then the next
-# step reads h_T, too. Let dlast be the gradient that comes back from there, or zeros if nothing
-# follows. Then go from the last step to the first:
+# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The part of
+# the gradient of h_t that comes directly from the loss is called dy_t, because h_t is also the
+# network's output, y_t. In our example, dy_t was r_t. If the text goes on, step T + 1 reads h_T,
+# too, and sends a gradient back to it. We call this gradient dlast. If nothing follows, it is
+# zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -406,8 +406,8 @@ for h in (0.1, 0.9):
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
 # over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for each
-# pair i ≠ k. The cross terms average to 0, because whatever v_k is, v_i is as often negative as
-# positive. The H squares v_1² … v_H² add up to 1, and none is special, so each averages to 1 / H:
+# pair i ≠ k. The cross terms average to 0: for any given v_k, v_i is as often negative as positive.
+# The H squares v_1² … v_H² add up to 1, and none is special, so each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -457,7 +457,9 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
-print(f"gain of a small U: {gain(untrained.cells.cells[0].U):.2f}")
+small_gain = gain(untrained.cells.cells[0].U)
+print(f"gain of a small U: {small_gain:.2f}; its powers: "
+      + ", ".join(f"{small_gain:.2f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
 
 # %% [markdown]
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
@@ -572,21 +574,21 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
 # failed at n = 8, with U small. We train it again from the same start, now for longer and on new
 # sequences. After every 200 training steps, we measure the factor per step back (the geometric mean
-# over the path), the share that arrives, and the right answers. Before training, the network may
-# even answer with a noise symbol, so fewer than a quarter of its answers may be right. Guess: what
-# will the share do?
+# over the path), the share that arrives, and the right answers. Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# Measured every 200 steps, it wakes up in three phases. Until training step 800, the share sinks,
-# although g grows from 0.32 to 0.52 within 200 steps. The next column shows a part of the reason:
-# rms(1 − h²) falls to 0.53, because training moves many states close to −1 or 1, where the tanh is
-# flat. The units *saturate*. But the measured factor falls even further than the estimate.
-# (Question 6 finds out why.) From 800 to 1,000, the share grows twentyfold, nearly back to where it
-# began, while the answers are still guesses. And by 1,200, share and answers have jumped together.
-# (On another processor, the numbers may differ.)
+# In this table, the network wakes up (begins to learn) in three phases. Until training step 800,
+# the share sinks, although g grows from 0.32 to 0.52 within 200 steps. The next column shows a part
+# of the reason: rms(1 − h²) falls to 0.53, because training moves numbers of the state towards −1
+# and 1, where the tanh is flat. The units *saturate*. But the measured factor falls even further
+# than the estimate. (Question 6 finds out why.) From 800 to 1,000, the share grows twentyfold,
+# nearly back to where it began, while the answers are still guesses. And by 1,200, share and
+# answers have jumped together. (On another processor, the numbers may differ. The first line has
+# less than a quarter of right answers, because an untrained network may even answer with a noise
+# symbol.)
 #
 # Our estimate misses most of the jump, too: the measured factor rises to 0.66, and the estimate
 # only to 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. But
@@ -594,22 +596,22 @@ watch_recall(share_at_first, gain)
 # gradient points in no special direction. Here this assumption breaks.
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
-# of four others. They are the first five seeds that fail in 400 training steps.
+# of four others. They are the first five seeds, from 8 on, that fail in 400 training steps. Guess:
+# which comes first, a larger share or better answers?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# The dashed line is guessing. A curve ends soon after its network has learnt the task. In the lower
-# panel, the curves differ in width, so that you can see those that coincide.
+# (The dashed line is guessing. A curve ends soon after its network has learnt the task.)
 #
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
-# to tell some of the four symbols apart. Which comes first, the share or the answers? We took a
-# closer look, every 20 training steps (the code and a table are in answer 6). In all five networks,
-# the share rises first, while the answers are still guesses. But a larger share is not enough. In
-# all five, the share is above its first value after only 20 training steps. Yet the answers remain
-# guesses, and soon the share has sunk again. (Our table, with a line every 200 steps, does not show
-# this.) What else does it take? Adam has a part in it (question 8), but we do not know the rest.
+# to tell some of the four symbols apart. What comes first? We took a closer look, every 20 training
+# steps (the code and a table are in answer 6). In all five networks, the share rises first, while
+# the answers are still guesses. But a larger share is not enough. There is also an early peak, too
+# brief for our table: after only 20 training steps, the share is above its first value in all five
+# networks. Yet the answers remain guesses, and soon the share has sunk again. What else does it
+# take? Adam has a part in it (question 8), but we do not know the rest.
 #
 # ## How far back can it learn?
 #
@@ -728,9 +730,10 @@ trained = model.cells.cells[0]
 print(f"gain of U: {gain(first_U):.2f} before training, {gain(trained.U):.1f} after it")
 
 # %% [markdown]
-# Before training, g is twice as large as in the recall task: g grows with √H, and H is now 128
-# instead of 32. After it, U *lengthens* a typical vector, nearly twofold. Guess: does the gradient
-# of the trained model vanish or explode?
+# Before training, g is twice as large as in the recall task. The numbers of U are drawn from the
+# same range, but H is now 128 instead of 32, and g² = Σ U_ij² / H adds up H² of them. After it, U
+# *lengthens* a typical vector, nearly twofold. Guess: does the gradient of the trained model vanish
+# or explode?
 #
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
 # more, along which the gradient goes back. The gradient starts as ∂L/∂h of the last state, where L
@@ -761,7 +764,7 @@ def measure(cell, dlast):
 
 trained_share, _, hs = measure(plain, dlast_true)
 for d in places:
-    print(f"{d:2} letters back, {trained_share[d]:.1e} of the gradient is left")
+    print(f"letters back: {d:2}, share left: {trained_share[d]:.1e}")
 flat = (np.abs(hs) > 0.9).mean()
 print(f"{flat:.0%} of the numbers in the trained model's states are above 0.9 or below −0.9")
 assert trained_share[20] < 0.005
@@ -851,7 +854,7 @@ show(ax, "02_gradient_flow")
 # not 0.34, because not all units are saturated.
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
-# back 50 letters, but long before that, almost nothing of it is left.
+# back up to 50 letters, but long before that, almost nothing of it is left.
 #
 # ### Clipping
 #
@@ -917,12 +920,12 @@ show(ax, "02_gradient_flow")
 #    with `recall_model(16, True, seed)`.) How many training steps does each of them need? (b) Watch
 #    the network that wakes up, with `watch_recall(share_at_first, gain, details=True)`. Which part
 #    of the estimate fails, and at which of the steps back?
-# 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number of W, U and b,
-#    it keeps m, a running mean of the gradient, and v, a running mean of its square. It subtracts
-#    the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first
-#    they are too small. The hats mark a correction for this. Let the gradient be 5 at every step.
-#    How many learning rates long is each of the first three steps, with the correction and without
-#    it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
+# 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
+#    parameters, it keeps m, a running mean of the gradient, and v, a running mean of its square. It
+#    subtracts the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at
+#    first they are too small. The hats mark a correction for this. Let the gradient be 5 at every
+#    step. How many learning rates long is each of the first three steps, with the correction and
+#    without it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
 # 8. Why does Adam wake networks? Train the five networks of the figure 02_wait (U small, n = 8,
 #    seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U, which
 #    is on every step of the path, or for the embeddings of the four symbols, which receive *only* a

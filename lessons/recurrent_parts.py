@@ -229,7 +229,7 @@ def draw_wait():
                    **style | {"markersize": 11 - 1.5 * place, "linewidth": 3.5 - 0.5 * place})
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="The share sinks, and then rises before the answers improve")
+              title="Five networks with U small, n = 8")
     below.set(xlabel="training steps", ylabel="share of right answers", ylim=(-0.04, 1.04))
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
     return figure

@@ -228,7 +228,7 @@ def test_invalid_arguments(rng):
         RNNSearch.create(rng, 8, 9, attention=DotAttention(), width=3)
     empty = PAIRS.source.copy()
     empty[:, 1] = 0
-    with pytest.raises(ValueError, match=r"source\[:, 1\] has no token"):
+    with pytest.raises(ValueError, match=r"source\[:, 1\] does not begin"):
         model.start(empty, empty != 0)
     outside = PAIRS.source.copy()
     outside[0, 0] = 8

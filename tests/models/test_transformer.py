@@ -58,7 +58,7 @@ def test_invalid_arguments(rng):
         with pytest.raises(ValueError, match=message):
             Transformer.create(rng, 8, V, layers=1, **settings)
     model = transformer(rng, np.float64)
-    with pytest.raises(ValueError, match=r"source\[:, 0\] has no token"):
+    with pytest.raises(ValueError, match=r"source\[:, 0\] does not begin"):
         model.start(np.zeros((2, 1), np.int64), np.zeros((2, 1), bool))
     log_probs, _, _ = model.next(np.full(3, BOS), model.start(PAIRS.source, PAIRS.source_mask))
     assert log_probs.shape == (3, V)
