@@ -60,7 +60,7 @@ np.set_printoptions(precision=3, suppress=True)
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
 # shows the model with three parts. It leaves out v_t and p_i, which this step does not use. The
 # equations are lesson 11's *combined*, with three changes: each role reads only its part, there is
-# no bias, and the vector of the score is called w, because v is now a value.
+# no bias, and the vector of the score, lesson 11's v, is called w, because v is now a value.
 
 # %%
 boxes = {
@@ -530,7 +530,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
 # directions that it needs (question 1). So did the parts help because they separate the roles, or
-# only because they make the state longer? We begin with the roles. The length comes at the end,
+# only because the state has more numbers? We begin with the roles. The numbers come at the end,
 # with a fairer control.
 #
 # ## Do the roles pull against each other?
@@ -540,9 +540,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
-# the states in which neither term is 0. Which states are these? Only the questions have a loss, and
-# query and predict act at a state's own step. So a cosine with query or predict is a mean over
-# questions. The cosine of key and value is a mean over all states that are looked at.
+# the states in which neither term is 0. If query or predict is one of the two, these states are
+# questions: these roles act at a state's own step, and only questions have a loss. For key and
+# value, they are all states that a later question looks at.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -589,10 +589,9 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
 # disagree, too, but hardly at all after step 500. Is that because the vector is longer? Rather not:
 # at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as in the
-# vector of 8. It fades while the right answers rise to over 90 % at step 500.
+# vector of 8 at the same step. It fades while the right answers rise to over 90 % at step 500.
 #
-# (Why do query and predict disagree, of all pairs? There is a clue: predict seems to subtract the
-# present letter, which is never the answer. See answer 4.)
+# (Why do query and predict disagree, of all pairs? We do not know.)
 #
 # ## Which pair should be separated?
 #
@@ -641,7 +640,7 @@ for name in ("q k v | p", "k v p | q", "q v p | k",
 # before (code: answer 3).
 #
 # The next figure also answers the other question: did the parts help because they separate the
-# roles, or because they make the state longer? For this, it has three rows without a cut. One
+# roles, or because the state has more numbers? For this, it has three rows without a cut. One
 # vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
 # the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
 # two parts of 8 (3,422). Guess: will it beat some of the cuts, or all?
@@ -657,20 +656,25 @@ show(draw_recorded(), "12_all_cuts")
 # (After each mean, the output has its **standard error**: luck alone moves a mean about that far.)
 #
 # *Query and predict are not guilty.* Over all seven cuts, those that separate them even do worse.
-# But that comparison is unfair: two of these four cuts (`q k v | p` and `k v p | q`) keep key and
-# value together, and only one of the other three (`q p | k v`) does. So we compare only cuts with
-# key and value apart (last two columns of the table). There, separating query and predict makes no
-# difference.
+# But that comparison is unfair: of the four cuts that separate them, two keep key and value
+# together (`q k v | p` and `k v p | q`), and of the other three, only one does (`q p | k v`). So we
+# compare only cuts with key and value apart (last two columns of the table). There, separating
+# query and predict makes no difference on average.
 #
-# *Query and key are a harder case.* If key and value are apart, separating query and key does not
-# raise the mean (85 against 91 %). It makes the result less sure: most seeds reach 98 % or more,
-# but 14 of 80 stay below 70 %. With query and key together, only three of 80 do. If key and value
-# share a part, the two cuts with query and key apart have 40 and 58 %, and the one with all three
-# together has 7 %. These are only three cuts, so we give no verdict.
+# *Query and key are a harder case.* This table has the means of the two-part cuts, and how many
+# seeds stay below 70 %:
 #
-# Did you guess the best cut? By its mean it is `q k p | v`, but the order of these four is
-# uncertain. The first three seeds suggested that three parts beat the paper's two. Forty seeds do
-# not.
+# | | query and key together | query and key apart |
+# |---|---|---|
+# | key and value apart | 91 %, 3 of 80 seeds | 85 %, 14 of 80 seeds |
+# | key and value together | 7 % (one cut) | 40 % and 58 % |
+#
+# With key and value apart, separating query and key only makes the result less reliable. With key
+# and value together, it seems to help, but these are only three cuts. So we give no verdict.
+#
+# Did you guess the best cut? By its mean it is `q k p | v`, but the order of the four two-part cuts
+# with key and value apart is uncertain. The first three seeds suggested that three parts
+# (`q k | v | p`) beat two (`q k | v p`). Forty seeds do not.
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? Perhaps strong conflicts and strong agreements cancel out in the mean? No: then the
@@ -678,21 +682,22 @@ show(draw_recorded(), "12_all_cuts")
 # change of h would do now. It says nothing about a very different h, or about how long training
 # takes to get there. So we had to cut.
 #
-# ## The verdict: separation or length?
+# ## The verdict: separation, or more numbers?
 #
-# Length alone is enough. On average, one vector of 16 beats every cut into two parts of 8, although
-# both are equally long. One vector of 13 also beats every cut, with fewer parameters, and no seed
-# of it is below 70 %. It is even shorter than the cut states. But each of its roles reads 13
-# numbers, and in the cuts only 8. A cut can be as good as the vector of 13, but not reliably:
-# `q v | k p` equals or beats it with 23 of the 40 seeds, and stays below 70 % with seven. So, on
-# this task and after 800 steps:
+# Both help, and neither is needed. *Among the cuts*, separation decides: with key and value
+# together, the means are 7 to 58 %, and apart 84 to 93 %. *Without a cut*, more numbers do the
+# same. On average, one vector of 16 beats every cut. So does one vector of 13, with fewer
+# parameters than two parts of 8 and a shorter state, and no seed of it is below 70 %. Each of its
+# roles reads 13 numbers. In the cuts, each reads only 8. A cut can be as good as the vector of 13,
+# but not reliably: `q v | k p` equals or beats it with 23 of the 40 seeds, and stays below 70 %
+# with seven. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value, and
-#    after 800 steps it is ahead of the best cut. Question 6 has a clue how. So if you cut a state,
+#    after 800 steps it is ahead of the best cut. Question 6 hints at how. So if you cut a state,
 #    compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. With two parts of
-#    13, they can share one in `q p | k v` and `k v p | q` without harm, but not in `q k v | p`
-#    (question 4).
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. With parts of 13
+#    instead of 8, they can share a part without harm in `q p | k v` and `k v p | q`, but not in
+#    `q k v | p` (question 4).
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? Question 4
@@ -706,8 +711,8 @@ show(draw_recorded(), "12_all_cuts")
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
 #
-# **You will be able to** replace attention by the last few states, and say what both are worth on
-# real text. **Time:** about 7 minutes to read. Lesson 13 does not need this part.
+# **You will be able to** replace attention by the last few states, and compare this with attention
+# on real text. **Time:** about 7 minutes to read. Lesson 13 does not need this part.
 #
 # ### The last few states
 #
@@ -785,7 +790,7 @@ show(draw_wikitext(), "12_wikitext")
 # linear layer only 3 to 11. Three things speak against it. In lesson 11's recorded runs, on other
 # texts and with other settings, the tanh layer was up to 3 points better than the LSTM. The paper's
 # models end in a tanh, too. And so does the 4-gram, yet with two of the three seeds it is close to
-# the LSTM.
+# the LSTM. So we do not know why the LSTM wins here.
 #
 # Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
 # Their state is longer, too: 291 numbers instead of 103. But the 4-gram, which has no attention, is
