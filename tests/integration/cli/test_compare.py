@@ -93,8 +93,8 @@ def test_budget_equal_to_the_recipe_uses_the_same_folder(tmp_path, capsys, monke
     ("tiny-dot zaremba-small", "recipe zaremba-small trains a language model"),
     ("tiny-dot other-text", "recipes tiny-dot and other-text are trained on different texts"),
     ("tiny-dot other-budget",
-     "tiny-dot trains for 2 epochs, but other-budget for 3 epochs; set one "
-     "budget for all recipes with --epochs and --minutes"),
+     "tiny-dot trains for 2 epochs, but other-budget for 3 epochs; use --epochs "
+     "and --minutes to give all recipes the same budget"),
     ("tiny-* --index 60", "--index 60 is out of range; the test split has 60 pairs"),
 ])
 def test_errors(words, message, capsys, tmp_path):
