@@ -221,7 +221,7 @@ class UserPairs(UserFiles):
         check_whole("held_out_seed", self.held_out_seed, 0)
         check_flags(drawn=self.drawn, skip_blank=self.skip_blank)
         if self.columns is not None:
-            self.columns = [int(column) for column in self.columns]     # as JSON will return them
+            self.columns = np.array(self.columns).tolist()      # as JSON will return them
             if len(self.columns) != 2:
                 raise ValueError(f"columns = {self.columns}; expected two numbers, the columns of "
                                  "source and target")

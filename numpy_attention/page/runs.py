@@ -51,7 +51,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
         the examples are recorded
     script: a JavaScript file that adds user-defined classes to the engine of the page
 
-    Raises ValueError for translators mixed with language models, or checkpoints of several runs.
+    Raises ValueError for runs of different kinds or corpora, or for checkpoints of several runs.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints are given for {len(folders)} runs; expected one run only. "
