@@ -42,12 +42,12 @@ class Cache(NamedTuple):
     scored: Any         # the cache of `score`
 
 
-def largest_alone(scores, visible):
+def hard_weights(scores, visible):
     """Return 1 at the largest visible score, and 0 elsewhere.   scores, visible (…, S)."""
     return _one_hot(masked_softmax(scores, visible).argmax(-1), scores, visible)
 
 
-def sampled_alone(weights, visible, uniform):
+def sampled_weights(weights, visible, uniform):
     """Return 1 at a position sampled by its weight, and 0 elsewhere.   weights, visible (…, S).
 
     uniform (…): numbers in [0, 1), which determine the positions.
@@ -111,7 +111,7 @@ class HardAttention(Module):
         weights = masked_softmax(scores, memory.mask)
         if isinstance(memory, SampledMemory):
             soft = memory.uniform(SOFT_STEP) < self.soft                        # (B,)
-            chosen = sampled_alone(weights, memory.mask, memory.uniform(t))
+            chosen = sampled_weights(weights, memory.mask, memory.uniform(t))
             chosen[soft] = weights[soft]
         else:
             soft = np.zeros(len(weights), bool)
@@ -121,7 +121,7 @@ class HardAttention(Module):
 
     def attention_weights(self, scores, visible):
         """Return 1 at the largest visible score, else 0 (B, S). `ablate` replaces this method."""
-        return largest_alone(scores, visible)
+        return hard_weights(scores, visible)
 
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D) → dquery (B, Q), or None if dweights is None.

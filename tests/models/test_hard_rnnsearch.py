@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from numpy_attention.attention import hard
-from numpy_attention.attention.hard import HardAttention, sampled_alone
+from numpy_attention.attention.hard import HardAttention, sampled_weights
 from numpy_attention.attention.multi_head import MultiHeadAttention
 from numpy_attention.data.batching import pair_batch
 from numpy_attention.gradcheck import numeric_gradient
@@ -35,7 +35,7 @@ class FixedPositions:
     def __init__(self, monkeypatch, positions):
         self.p = 1.0
         self.positions = list(positions)        # one per step
-        monkeypatch.setattr(hard, "sampled_alone", self.sampled)
+        monkeypatch.setattr(hard, "sampled_weights", self.sampled)
 
     def sampled(self, weights, visible, uniform):
         chosen = self.positions.pop(0)
@@ -120,7 +120,7 @@ def test_positions_are_sampled_from_the_weights():
     memory, _, _ = model.encode(np.repeat(ONE.source, N, 1), np.repeat(ONE.source_mask, N, 1),
                                 np.random.default_rng(5), np.arange(N))
     weights = np.tile([0.1, 0.6, 0.3], (N, 1))
-    chosen, later = (sampled_alone(weights, memory.mask, memory.uniform(t)) for t in (1, 2))
+    chosen, later = (sampled_weights(weights, memory.mask, memory.uniform(t)) for t in (1, 2))
     assert np.abs(chosen.mean(0) - weights[0]).max() < 4 * np.sqrt(0.25 / N)
     assert (chosen != later).any()
 

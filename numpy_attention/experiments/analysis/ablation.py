@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numpy_attention.attention.hard import largest_alone, sampled_alone
+from numpy_attention.attention.hard import hard_weights, sampled_weights
 from numpy_attention.attention.history import HistoryAttention
 from numpy_attention.attention.softmax import masked_softmax
 from numpy_attention.bootstrap import Interval, mean_interval
@@ -37,7 +37,7 @@ def sampled(rng: np.random.Generator) -> Weigh:
     """Return a function that gives weight 1 to one position, sampled from the attention weights."""
     def attention_weights(scores: Array, visible: Array) -> Array:
         weights = masked_softmax(scores, visible)
-        return sampled_alone(weights, visible, rng.random(weights.shape[:-1]))
+        return sampled_weights(weights, visible, rng.random(weights.shape[:-1]))
     return attention_weights
 
 
@@ -74,7 +74,7 @@ def changed(model: Module, change: str, rng: np.random.Generator) -> Module:
     change = known_change(change)
     check_generator(rng)
     copy = model.copy()
-    changes = {"no context": none, "equal weights": equal, "hard": largest_alone,
+    changes = {"no context": none, "equal weights": equal, "hard": hard_weights,
                "sampled": sampled(rng)}
     for attention in attentions_of(copy):
         if change == "shuffled":

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from numpy_attention.attention.hard import largest_alone
+from numpy_attention.attention.hard import hard_weights
 from numpy_attention.attention.softmax import masked_softmax
 from numpy_attention.data.batching import PairBatches, TextBatches
 from numpy_attention.experiments.analysis import CHANGES, Ablation, Interval, ablate, changed
@@ -68,7 +68,7 @@ SCORES = np.array([[0.5, 2.0, 9.0, 1.0], [1.0, 2.0, 3.0, 4.0], [9.0, 0.0, 9.0, 9
 
 
 @pytest.mark.parametrize("attention_weights, first", [
-    (none, [0, 0, 0, 0]), (equal, [1 / 3, 1 / 3, 0, 1 / 3]), (largest_alone, [0, 1, 0, 0])])
+    (none, [0, 0, 0, 0]), (equal, [1 / 3, 1 / 3, 0, 1 / 3]), (hard_weights, [0, 1, 0, 0])])
 def test_weights_in_place_of_the_softmax(attention_weights, first):
     found = attention_weights(SCORES, VISIBLE)
     last = [0, 0, 0, 0] if attention_weights is none else [0, 1, 0, 0]
