@@ -151,7 +151,7 @@ def world() -> SingleProcess:
         from mpi4py import MPI
     except ImportError as error:
         raise ImportError("training on several ranks requires mpi4py, which cannot be imported "
-                          f'({error}); install it: pip install "numpy_attention[cluster]"') from None
+                          f'({error}); run pip install "numpy_attention[cluster]"') from None
     return Ranks(MPI.COMM_WORLD, MPI.IN_PLACE)
 
 
