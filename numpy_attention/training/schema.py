@@ -104,7 +104,8 @@ TRAINING = Fields({
     "optimizer": TEXT,
     "best_loss": Maybe(FINITE),
     "state": TREE,
-    "trainer": Fields(TRAINER, optional={"ranks": THREADS}),
+    "trainer": Fields(TRAINER, optional={
+        "ranks": THREADS, "average_parameters_from": Maybe(whole(1))}),
 })
 
 # ---- the check ----------------------------------------------------------------------------------

@@ -120,6 +120,10 @@ class Training:
         "best", choice(*KEPT),
         "keep the parameters of the epoch with the best validation perplexity, or of the last",
         offered=False)
+    average_parameters_from: int | None = option(
+        None, whole(1),
+        "from epoch N on, average the parameters at the end of each epoch, and keep their mean "
+        "(Izmailov et al. 2018)")
     save_steps: int | None = option(
         None, whole(1), "also save every N steps (default: save only after each epoch)")
     min_count: int = option(1, whole(1), "replace words that occur fewer than N times with <unk>")
@@ -139,6 +143,10 @@ class Training:
             values = one.metadata["values"]
             if value not in values and not (value is None and one.default is None):
                 raise ValueError(f"{one.name} = {short_repr(value)}; expected {values.expected}")
+        first = self.average_parameters_from
+        if first is not None and first > self.epochs:
+            raise ValueError(f"average_parameters_from = {first} is after the last epoch; got "
+                             f"epochs = {self.epochs}")
         if self.schedule == "linear" and self.epochs > MOST_COUNTED:
             raise ValueError(f"epochs = {self.epochs} is too large for a linear schedule, which "
                              f"counts all steps in advance; use at most {MOST_COUNTED:,} epochs")

@@ -14,7 +14,7 @@ from numpy_attention.validation.messages import cut, missing_and_unknown
 # `trainer` below is a Trainer; these are its attributes that JSON can hold as they are
 ATTRIBUTES = tuple(TRAINER)
 # the attributes that must be the same when a run is resumed
-SETTINGS = ("average", "clip")
+SETTINGS = ("average", "clip", "average_parameters_from")
 
 
 def write(trainer: Any, path: str | Path) -> None:
@@ -28,7 +28,8 @@ def write(trainer: Any, path: str | Path) -> None:
         "best_loss": trainer.best_loss if math.isfinite(trainer.best_loss) else None,
         "state": describe(state),
         "trainer": {name: getattr(trainer, name) for name in ATTRIBUTES}
-        | {"ranks": trainer.ranks.count},
+        | {"ranks": trainer.ranks.count,
+           "average_parameters_from": trainer.average_parameters_from},
     }
     trainer.ranks.first(lambda: checkpoint.save(path, arrays, about))
 
@@ -50,9 +51,10 @@ def read(trainer: Any, path: str | Path) -> None:
                          f"with {cut(about['optimizer'], 200)}; use these, or choose another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
-        if saved[name] != now:
+        before = saved.get(name)
+        if before != now:
             raise ValueError(f"{name} is {now!r}, but {path} was trained with "
-                             f"{name}={saved[name]!r}; use this value, or choose another path")
+                             f"{name}={before!r}; use this value, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
         counts = [str(n) for n in range(1, saved["threads"] + 1) if saved["threads"] % n == 0]

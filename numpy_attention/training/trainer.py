@@ -52,6 +52,8 @@ class Trainer:
         (Zaremba et al. 2014); "token": it is averaged over the tokens of the batch
     clip: the largest norm of the gradient; a gradient with a larger norm is scaled down to it
     patience: stop after this many epochs without a better validation loss; None: never stop
+    average_parameters_from: from this epoch on, keep the mean of the parameters after each epoch
+        (Izmailov et al. 2018) instead of the best epoch; None: keep the best epoch
     path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
     about: a JSON-serializable dict, stored in the checkpoint
@@ -78,6 +80,7 @@ class Trainer:
     average: str = "sentence"
     clip: float = 5.0
     patience: int | None = None
+    average_parameters_from: int | None = None
     path: str | Path | None = None
     save_steps: int | None = None
     about: dict[str, Any] = field(default_factory=dict)
@@ -91,6 +94,8 @@ class Trainer:
         assert self.rng is not None
         self.clip = float(self.clip)                # plain numbers, which a checkpoint can hold
         self.threads = None if self.threads is None else int(self.threads)
+        if self.average_parameters_from is not None:
+            self.average_parameters_from = int(self.average_parameters_from)
         self.seed = int(self.rng.integers(2**63))
         # the position in the run, which its checkpoint contains (`snapshot`)
         self.epoch = 0                      # finished epochs
@@ -106,7 +111,7 @@ class Trainer:
         self.epoch_seconds = 0.0
         # the finished epochs
         self.history: list[dict[str, Any]] = []
-        self.best: dict[str, Array] = {}    # parameters of the one with the best validation loss
+        self.best: dict[str, Array] = {}    # parameters of the best epoch, or their mean
         self.best_loss = math.inf
         self.bad_epochs = 0                 # since then
         self.stopped = False                # by patience
@@ -131,7 +136,8 @@ class Trainer:
         check_name("average", self.average, AVERAGES)
         check_number("clip", self.clip, np.nextafter(0, 1), finite=False,
                      expected="a positive norm, or math.inf for no clipping")
-        at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads)
+        at_least(1, patience=self.patience, save_steps=self.save_steps, threads=self.threads,
+                 average_parameters_from=self.average_parameters_from)
         if self.path is not None and is_folder(self.path):
             raise IsADirectoryError(f"path is the folder {str(self.path)!r}; expected a file, such "
                                     f"as {str(Path(self.path) / 'checkpoint.npz')!r}")
@@ -324,9 +330,13 @@ class Trainer:
         """Add the epoch to the history, compare it with the best epoch, and begin the next one."""
         line = self._line(pool)
         self.history.append(line)
-        if "valid_loss" in line:
-            self._compare(line["valid_loss"])
+        better = "valid_loss" in line and self._is_better(line["valid_loss"])
         self.epoch += 1
+        averaged = self.epoch + 1 - (self.average_parameters_from or math.inf)  # number of epochs
+        if averaged == 1 or (better and averaged < 1):
+            self.best = checkpoint.parameters(self.model, "best")
+        elif averaged > 1:
+            self._average(averaged)
         self.position = 0
         self._states = None
         self.epoch_loss = 0.0
@@ -356,21 +366,26 @@ class Trainer:
             line["valid_perplexity"] = valid.perplexity
         return line
 
-    def _compare(self, valid_loss: float) -> None:
-        """Keep a copy of the parameters if valid_loss is the lowest so far.
+    def _is_better(self, valid_loss: float) -> bool:
+        """Return whether valid_loss is the lowest so far.
 
-        Otherwise set `stopped` if `patience` epochs have passed without a lower valid_loss.
+        If not, set `stopped` if `patience` epochs have passed without a lower valid_loss.
         """
         if valid_loss < self.best_loss:
             self.best_loss = valid_loss
-            self.best = checkpoint.parameters(self.model, "best")
             self.bad_epochs = 0
-        else:
-            self.bad_epochs += 1
-            self.stopped = self.bad_epochs >= float(self.patience or math.inf)
+            return True
+        self.bad_epochs += 1
+        self.stopped = self.bad_epochs >= float(self.patience or math.inf)
+        return False
+
+    def _average(self, n: float) -> None:
+        """Update the mean of the parameters with those of its n-th epoch: θ̄ ← θ̄ + (θ − θ̄) / n."""
+        for name, now in checkpoint.parameters(self.model, "best").items():
+            self.best[name] += (now - self.best[name]) / n
 
     def use_best(self) -> Model:
-        """Load the parameters with the best validation loss, if there are any; return the model."""
+        """Load the mean of the parameters or those of the best epoch, if any; return the model."""
         if self.best:
             checkpoint.restore(self.model, self.best, "best")
         return self.model

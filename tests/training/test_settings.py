@@ -103,8 +103,9 @@ def test_smallest_valid_settings(kind, settings):
 DEFAULTS = {
     "epochs": 10, "minutes": None, "batch_size": 64, "optimizer": "adam", "learning_rate": 0.001,
     "schedule": "constant", "full_epochs": 0, "divisor": 2.0, "warmup": 400, "clip": 1.0,
-    "average": "sentence", "patience": None, "keep": "best", "save_steps": None, "min_count": 1,
-    "max_vocabulary": None, "freeze_vectors": False, "seed": 0, "order_seed": None,
+    "average": "sentence", "patience": None, "average_parameters_from": None, "keep": "best",
+    "save_steps": None, "min_count": 1, "max_vocabulary": None, "freeze_vectors": False, "seed": 0,
+    "order_seed": None,
 }
 
 

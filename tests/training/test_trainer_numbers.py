@@ -7,6 +7,7 @@ from small import trainer
 from numpy_attention.training import trainer as training
 from numpy_attention.training.evaluation import Evaluation
 from numpy_attention.training.optimizers import SGD
+from numpy_attention.training.settings import Training
 
 # ---- a step -------------------------------------------------------------------------------------
 
@@ -114,6 +115,28 @@ def test_patience_counts_from_the_best_epoch(patience, epochs, monkeypatch):
     losses = [3.0, 2.0, 2.5, 1.5, 1.9, 1.5, 1.7, 1.6]
     run = validated(trainer(patience=patience), losses, monkeypatch)
     assert len(run.fit(8)) == epochs and run.stopped is (patience is not None)
+
+
+@pytest.mark.parametrize("until", [2, 3, 4, 5])
+def test_mean_of_the_last_epochs_is_kept(until, tmp_path, monkeypatch):
+    """Before epoch 3, the best epoch is kept. The mean continues after a resume."""
+    losses = [2.0, 1.0, 3.0, 0.5, 1.2]
+    path = tmp_path / "run.npz"
+    first = trainer(path=path, average_parameters_from=np.int64(3))
+    validated(first, losses, monkeypatch).fit(until)
+    rest = trainer(path=path, average_parameters_from=3)
+    assert rest.resume()
+    means = {2: 2, 3: 3, 4: 3.5, 5: 4}
+    assert (rest.use_best().vector == means[until]).all()
+    validated(rest, losses[until:], monkeypatch).fit(5)
+    assert (rest.use_best().vector == 4).all() and rest.best_loss == 0.5
+    with pytest.raises(ValueError, match="average_parameters_from is None, but"):
+        trainer(path=path).resume()
+
+
+def test_mean_of_no_epoch_is_refused():
+    with pytest.raises(ValueError, match="average_parameters_from = 3 is after the last epoch"):
+        Training(average_parameters_from=3, epochs=2)
 
 
 # ---- resumed ------------------------------------------------------------------------------------
