@@ -188,28 +188,22 @@ assert letters[alpha.argmax()] == "u"
 # Here are all symbols of the step. The score's hidden layer x is as long as a key (in the example,
 # it was shorter):
 #
-# | symbol | shape | what it is | in the paper |
-# |---|---|---|---|
-# | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
-# | S, window | | step t sees the S = min(window, t − 1) states before it | L |
-# | K, V | (S, n) | their keys k_i and values v_i | Y_t |
-# | x | (S, n) | its rows x_i = tanh(k_i W_s + k_t W_q) are the score's hidden layer | M_t |
-# | e = x w, α | (S,) | scores, weights | α_t |
-# | c = α V | (n,) | context vector: what was fetched | r_t |
-# | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | h*_t |
-# | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w |
-# | W_r, W_x | (n, O), (n, O) | parameters of the last layer, which has no bias | W^r, W^x |
-# | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
+# | symbol | shape | what it is | lesson 11 | the paper |
+# |---|---|---|---|---|
+# | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t | h_t |
+# | S, window | | step t sees the S = min(window, t − 1) states h_i before it | S = t − 1 | L |
+# | K, V | (S, n) | the keys k_i and values v_i of these states | M, for both | Y_t |
+# | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): the score's hidden layer | x | M_t |
+# | e = x w, α | (S,) | scores, weights | e, α | α_t |
+# | c = α V | (n,) | context vector: what was fetched | c | r_t |
+# | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | y | h*_t |
+# | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W_s, W_q, v | W^Y, W^h, w |
+# | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
+# | dy | (O,) | the upstream gradient; the example's loss is dy · y | dy | |
 #
-# Some symbols differ from lesson 11:
-#
-# | here | in lesson 11 |
-# |---|---|
-# | h_i, an earlier state | h_s |
-# | k_i, a part of h_i, not yet multiplied by W_s | k_s = h_s W_s |
-# | dy · y, the loss of the example | w · y |
-# | w, the vector of the score | v |
-# | O, the length of y | K |
+# In lesson 11, k_s was a state *after* the product with W_s. Here, k_i is a part of a state *before*
+# that product. And three letters have changed: lesson 11's state h_s is now h_i, its K, the length
+# of y, is O, and w is no longer the vector of the loss.
 #
 # ## Backward
 #
@@ -591,8 +585,6 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as in the
 # vector of 8 at the same step. It fades while the right answers rise to over 90 % at step 500.
 #
-# (Why do query and predict disagree, of all pairs? We do not know.)
-#
 # ## Which pair should be separated?
 #
 # The cosines accuse query and predict. The example accuses two other pairs. There, a state's key
@@ -661,36 +653,26 @@ show(draw_recorded(), "12_all_cuts")
 # compare only cuts with key and value apart (last two columns of the table). There, separating
 # query and predict makes no difference on average.
 #
-# *Query and key are a harder case.* This table has the means of the two-part cuts, and how many
-# seeds stay below 70 %:
-#
-# | | query and key together | query and key apart |
-# |---|---|---|
-# | key and value apart | 91 %, 3 of 80 seeds | 85 %, 14 of 80 seeds |
-# | key and value together | 7 % (one cut) | 40 % and 58 % |
-#
-# With key and value apart, separating query and key only makes the result less reliable. With key
-# and value together, it seems to help, but these are only three cuts. So we give no verdict.
+# *Query and key: no verdict.* With key and value apart, separating query and key only makes the
+# result less reliable: more seeds stay below 70 %. With key and value together, it seems to help
+# (40 and 58 %, but 7 % for `q k v | p`), but these are only three cuts.
 #
 # Did you guess the best cut? By its mean it is `q k p | v`, but the order of the four two-part cuts
 # with key and value apart is uncertain. The first three seeds suggested that three parts
 # (`q k | v | p`) beat two (`q k | v p`). Forty seeds do not.
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? Perhaps strong conflicts and strong agreements cancel out in the mean? No: then the
-# single cosines would be large, and they are not (question 5). A gradient only says what a small
-# change of h would do now. It says nothing about a very different h, or about how long training
-# takes to get there. So we had to cut.
+# conflict? The mean does not hide it: the single cosines are small, too (question 5). But a
+# gradient only says what a small change of h would do now. It says nothing about a very different
+# h, or about how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
-# Both help, and neither is needed. *Among the cuts*, separation decides: with key and value
-# together, the means are 7 to 58 %, and apart 84 to 93 %. *Without a cut*, more numbers do the
-# same. On average, one vector of 16 beats every cut. So does one vector of 13, with fewer
-# parameters than two parts of 8 and a shorter state, and no seed of it is below 70 %. Each of its
-# roles reads 13 numbers. In the cuts, each reads only 8. A cut can be as good as the vector of 13,
-# but not reliably: `q v | k p` equals or beats it with 23 of the 40 seeds, and stays below 70 %
-# with seven. So, on this task and after 800 steps:
+# Both help, and neither is needed. *Among the cuts*, separation decides: each role reads 8 numbers,
+# and key and value should be apart. *Without a cut*, more numbers do the same: in one vector of 13,
+# each role reads 13 numbers. This vector beats the mean of every cut, with fewer parameters than
+# two parts of 8 and a shorter state. No seed of it is below 70 %, while each cut has at least one
+# such seed. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value, and
 #    after 800 steps it is ahead of the best cut. Question 6 hints at how. So if you cut a state,
@@ -785,19 +767,16 @@ show(draw_wikitext(), "12_wikitext")
 
 # %% [markdown]
 # Here the LSTM alone wins on average. Compared seed by seed, it beats every attention model each
-# time. In the paper, it loses to all of them. One suspect is the tanh, in which all attention
-# models end: compared with the LSTM alone, a tanh layer costs 21 to 35 points of perplexity, and a
-# linear layer only 3 to 11. Three things speak against it. In lesson 11's recorded runs, on other
-# texts and with other settings, the tanh layer was up to 3 points better than the LSTM. The paper's
-# models end in a tanh, too. And so does the 4-gram, yet with two of the three seeds it is close to
-# the LSTM. So we do not know why the LSTM wins here.
+# time. In the paper, it loses to all of them. We do not know why. One suspect is the tanh, in which
+# all attention models end: a tanh layer costs 21 to 35 points of perplexity, and a linear layer
+# only 3 to 11. But the paper's models end in a tanh, too. So does the 4-gram, and with two of the
+# three seeds it is close to the LSTM.
 #
-# Do three parts help? Compared with the tanh layer, their perplexity is 11 to 25 points lower.
-# Their state is longer, too: 291 numbers instead of 103. But the 4-gram, which has no attention, is
-# about as good, and both lose to the LSTM alone on average. One model's three seeds lie 11 to 30
-# points apart, so a few points between means say little. So here three parts beat their control,
-# the tanh layer, but not the LSTM alone, and they are level with the linear layer, which has no
-# past. The paper's text and models were larger, so this says nothing about that size.
+# Do three parts help? Their perplexity is 11 to 25 points below that of the tanh layer. But their
+# state is longer, too: 291 numbers instead of 103. The 4-gram, which has no attention, and the
+# linear layer, which has no past, are about as good. (One model's three seeds lie 11 to 30 points
+# apart, so a few points between means say little.) The paper's text and models were larger, so all
+# this says nothing about that size.
 
 # %% [markdown]
 # ## What others call it
