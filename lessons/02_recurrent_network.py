@@ -580,20 +580,23 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# In this table, the network wakes up (begins to learn) in three phases. Until training step 800,
-# the share sinks, although g grows from 0.32 to 0.52 within 200 steps. The next column shows a part
-# of the reason: rms(1 − h²) falls to 0.53, because training moves numbers of the state towards −1
-# and 1, where the tanh is flat. The units *saturate*. But the measured factor falls even further
-# than the estimate. (Question 6 finds out why.) From 800 to 1,000, the share grows twentyfold,
-# nearly back to where it began, while the answers are still guesses. And by 1,200, share and
-# answers have jumped together. (On another processor, the numbers may differ. The first line has
-# less than a quarter of right answers, because an untrained network may even answer with a noise
-# symbol.)
+# In this table, the network *wakes up*: it begins to learn. There are three phases:
 #
-# Our estimate misses most of the jump, too: the measured factor rises to 0.66, and the estimate
-# only to 0.41. The end of the output shows why. The tanh multiplies by 0.34, close to our 0.36. But
-# Uᵀ multiplies the length of this gradient by 1.97, although g is 1.16. We boldly assumed that the
-# gradient points in no special direction. Here this assumption breaks.
+# 1. **Until training step 800, the share sinks.** g has grown from 0.32 to 0.52 within 200 steps,
+#    but rms(1 − h²) has fallen to 0.53, because training moves numbers of the state towards −1 and
+#    1, where the tanh is flat. The units *saturate*.
+# 2. **From 800 to 1,000, the share grows twentyfold**, nearly back to where it began. The answers
+#    are still guesses.
+# 3. **By 1,200, share and answers have jumped** together.
+#
+# (On another processor, the numbers may differ. The first line has less than a quarter of right
+# answers, because an untrained network may even answer with a noise symbol.)
+#
+# Is our estimate of the factor still right? Not quite in the first phase (question 6 finds out
+# why), and not at all after the jump: it is 0.41, but 0.66 is measured. The end of the output shows
+# which half of it fails. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the
+# length of this gradient by 1.97, although g is 1.16. We boldly assumed that the gradient points in
+# no special direction. After training, it does.
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. They are the first five seeds, from 8 on, that fail in 400 training steps. Guess:
@@ -608,10 +611,12 @@ show(draw_wait(), "02_wait")
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
 # to tell some of the four symbols apart. What comes first? We took a closer look, every 20 training
 # steps (the code and a table are in answer 6). In all five networks, the share rises first, while
-# the answers are still guesses. But a larger share is not enough. There is also an early peak, too
-# brief for our table: after only 20 training steps, the share is above its first value in all five
-# networks. Yet the answers remain guesses, and soon the share has sunk again. What else does it
-# take? Adam has a part in it (question 8), but we do not know the rest.
+# the answers are still guesses.
+#
+# But a larger share is not enough. The closer look also found an early peak, too brief for our
+# table: after only 20 training steps, the share is above its first value in all five networks. Yet
+# the answers remain guesses, and soon the share has sunk again. What else does it take? Adam has a
+# part in it (question 8). We do not know the rest.
 #
 # ## How far back can it learn?
 #

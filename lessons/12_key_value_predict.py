@@ -201,9 +201,9 @@ assert letters[alpha.argmax()] == "u"
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | dy | |
 #
-# In lesson 11, k_s was a state *after* the product with W_s. Here, k_i is a part of a state *before*
-# that product. And three letters have changed: lesson 11's state h_s is now h_i, its K, the length
-# of y, is O, and w is no longer the vector of the loss.
+# In lesson 11, k_s was a state *after* the product with W_s. Here, k_i is a part of a state, before
+# that product. Three letters have changed, too: lesson 11's state h_s is now h_i, its K (the length
+# of y) is O, and its w (the vector of the loss) is dy.
 #
 # ## Backward
 #
