@@ -411,13 +411,12 @@ report = caught(check, Misfiled, 3)
 # ## The same as the library
 #
 # The library's layers take a batch of texts, so `check_same` gives our classes one text at a time.
-# Beware: the library's argument `roles` is our number of *parts*.
 
 # %%
 W_s, W_q, w, W_r, W_x = weights
 for parts in (1, 2, 3):
     batch = rng.standard_normal((T, 3, parts * n))
-    library = KeyValueReadout(Combined(W_s, W_q, w), W_x, W_r, None, roles=parts, window=3)
+    library = KeyValueReadout(Combined(W_s, W_q, w), W_x, W_r, None, parts, window=3)
     check_same(PlainReader(*weights, parts, 3), library, batch)
 print("one, two and three parts: outputs and gradients equal the library's")
 

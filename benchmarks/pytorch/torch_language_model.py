@@ -61,17 +61,17 @@ class TorchReader(nn.Module):
     (T, T, B, n). A loop over t is slower, too.
     """
 
-    def __init__(self, hidden, outputs, roles=1, score="combined", window=None, carried=0,
+    def __init__(self, hidden, outputs, parts=1, score="combined", window=None, carried=0,
                  bias=False, activation="tanh"):
         super().__init__()
         self.squash = torch.tanh if activation == "tanh" else nn.Identity()
-        size = hidden // roles
+        size = hidden // parts
         self.W_s = nn.Linear(size, size, bias=False)
         self.W_q = nn.Linear(size, size, bias=False) if score == "combined" else None
         self.v = nn.Parameter(torch.empty(size).uniform_(-0.1, 0.1))
         self.W_x = nn.Linear(size, outputs, bias=bias)
         self.W_r = nn.Linear(size, outputs, bias=False)
-        self.roles = roles
+        self.parts = parts
         self.window = window
         self.carried = carried
 
@@ -88,11 +88,11 @@ class TorchReader(nn.Module):
         T = len(h)
         S = len(states)
         n = self.W_s.in_features
-        value_from = n if self.roles > 1 else 0
+        value_from = n if self.parts > 1 else 0
         query = h[..., :n]
         key = states[..., :n]
         value = states[..., value_from:value_from + n]
-        predict = h[..., (self.roles - 1) * n:]
+        predict = h[..., (self.parts - 1) * n:]
         distance = torch.arange(S - T, S)[:, None] - torch.arange(S)
         near = (distance > 0) & (distance <= (self.window or S))                # (T, S)
         keys = self.W_s(key)                                                    # (S, B, n)

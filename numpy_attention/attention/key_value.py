@@ -38,16 +38,16 @@ class RoleGradients(NamedTuple):
 class KeyValueReadout(HistoryReadout):
     """Readout with attention over earlier states, in which parts of a state have separate roles.
 
-        h   = [k; v; p]                     with roles=3
-        h   = [k; v],  p = v                with roles=2
-        h   = k = v = p                     with roles=1
+        h   = [k; v; p]                     with parts=3
+        h   = [k; v],  p = v                with parts=2
+        h   = k = v = p                     with parts=1
         α_t = softmax(score(k_t, k_i))      over the `window` positions before t (None: all)
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh
 
-    k is the key, v the value, and p the part for the prediction. In Daniluk et al. 2017, roles=1 is
-    the attention model (equations 2 to 6), roles=2 the key-value model (7 to 9), and roles=3 the
-    key-value-predict model (10 to 12); none of them has b. With roles=1, b and no window, this is
+    k is the key, v the value, and p the part for the prediction. In Daniluk et al. 2017, parts=1 is
+    the attention model (equations 2 to 6), parts=2 the key-value model (7 to 9), and parts=3 the
+    key-value-predict model (10 to 12); none of them has b. With parts=1, b and no window, this is
     the attentive model of Salton et al. 2017, whose score is "single" or "combined". Their
     W_c [h_t; c_t] is W_x h_t + W_r r_t here.
 
@@ -56,10 +56,10 @@ class KeyValueReadout(HistoryReadout):
     """
 
     attention: HistoryAttention
-    W_x: Array  # (n, O), n = H / roles, the size of k, v and p each
+    W_x: Array  # (n, O), n = H / parts, the size of k, v and p each
     W_r: Array  # (n, O)
     b: Array | None  # (O,)
-    roles: int = 1
+    parts: int = 1
     window: int | None = None
     carried: int = 0
     activation: str = "tanh"
@@ -69,45 +69,45 @@ class KeyValueReadout(HistoryReadout):
         check_name("activation", self.activation, ACTIVATIONS)
 
     @classmethod
-    def create(cls, rng, hidden, outputs, roles=1, score="combined", window=None, carried=0,
+    def create(cls, rng, hidden, outputs, parts=1, score="combined", window=None, carried=0,
                bias=False, activation="tanh", init=glorot, dtype=np.float32):
         """Build a readout that maps states (T, B, hidden) to outputs (T, B, outputs).
 
-        The class describes roles, window, carried and activation. score: a HistoryAttention class
+        The class describes parts, window, carried and activation. score: a HistoryAttention class
         or a name of `registry.HISTORY_SCORES`. The score's hidden layer has the size of a part of a
-        state, hidden / roles. bias: whether to add b. Raises ValueError if roles does not divide
-        hidden, for an unknown score or activation, or for roles, window or carried out of range.
+        state, hidden / parts. bias: whether to add b. Raises ValueError if parts does not divide
+        hidden, for an unknown score or activation, or for parts, window or carried out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
         check_sizes(0, carried=carried)
         check_initial(rng, dtype, init)
-        if roles not in (1, 2, 3):
-            raise ValueError(f"roles = {roles}; expected 1 (attention), 2 (key-value) or 3 "
+        if parts not in (1, 2, 3):
+            raise ValueError(f"parts = {parts}; expected 1 (attention), 2 (key-value) or 3 "
                              "(key-value-predict)")
-        if hidden % roles:
-            raise ValueError(f"hidden = {hidden}; expected a multiple of roles ({roles})")
-        n = hidden // roles
+        if hidden % parts:
+            raise ValueError(f"hidden = {hidden}; expected a multiple of parts ({parts})")
+        n = hidden // parts
         attention = build(resolve("score", score, HISTORY_SCORES), rng, query_size=n, key_size=n,
                           size=n, init=init, dtype=dtype)
         W_x = init(rng, (n, outputs), dtype)
         W_r = init(rng, (n, outputs), dtype)
         b = np.zeros(outputs, dtype) if bias else None
-        return cls(attention, W_x, W_r, b, roles, window, carried, activation)
+        return cls(attention, W_x, W_r, b, parts, window, carried, activation)
 
     @property
     def hidden_size(self):
         """H, the size of a state."""
-        return self.roles * len(self.W_x)
+        return self.parts * len(self.W_x)
 
     @property
     def read_by(self):
         """A dict from each role to the index of the part of a state that has this role.
 
-        Query and key share a part. With roles=3, k, v and p are different parts. With roles=2, p is
-        the same part as v. With roles=1, the whole state has all roles.
+        Query and key share a part. With parts=3, k, v and p are different parts. With parts=2, p is
+        the same part as v. With parts=1, the whole state has all roles.
         """
-        return {"query": 0, "key": 0, "value": min(1, self.roles - 1), "predict": self.roles - 1}
+        return {"query": 0, "key": 0, "value": min(1, self.parts - 1), "predict": self.parts - 1}
 
     @property
     def output_size(self):

@@ -11,13 +11,13 @@ from numpy_attention.registry import ACTIVATIONS, HISTORY_READOUTS
 from numpy_attention.validation.arguments import check_name
 from numpy_attention.validation.arrays import at_least, check_sizes
 
-# the variants of the papers: number of roles of a state, score, whether there is a bias
+# the variants of the papers: number of parts of a state, score, whether there is a bias
 FORMS = {
-    "single": {"roles": 1, "score": "single", "bias": True},
-    "combined": {"roles": 1, "score": "combined", "bias": True},
-    "attention": {"roles": 1},
-    "key-value": {"roles": 2},
-    "key-value-predict": {"roles": 3},
+    "single": {"parts": 1, "score": "single", "bias": True},
+    "combined": {"parts": 1, "score": "combined", "bias": True},
+    "attention": {"parts": 1},
+    "key-value": {"parts": 2},
+    "key-value-predict": {"parts": 3},
 }
 
 
@@ -62,12 +62,12 @@ class ReadoutConfig:
 
     @property
     def _form(self):
-        return FORMS.get(self.attention) or {"roles": 1, "score": self.attention}
+        return FORMS.get(self.attention) or {"parts": 1, "score": self.attention}
 
     @property
-    def roles(self):
+    def parts(self):
         """The number of parts into which a state is split. It must divide the hidden size."""
-        return self._order - 1 if self._order else self._form["roles"]
+        return self._order - 1 if self._order else self._form["parts"]
 
     def create(self, rng, hidden, outputs, init=glorot, dtype=np.float32):
         """Build a readout that maps states (T, B, hidden) to outputs (T, B, outputs)."""

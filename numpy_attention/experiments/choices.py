@@ -31,8 +31,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
     """Return a translator's settings, plus `longest` if its attention score takes this setting.
 
-    `longest` is the number of ids of the longest source, including </s>. vocabulary: the source
-    vocabulary. parts: the pairs of each split that the translator will read.
+    `longest` is the number of ids, including </s>, of the longest source in all `parts`.
     """
     if "attention" in settings:
         score = registry.resolve("attention", settings["attention"], registry.SCORES)
@@ -81,7 +80,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     else:
         name = "attentive-language-model"
         settings["attention"] = attention
-        parts = ReadoutConfig(**registry.accepted_kwargs(ReadoutConfig, **settings)).roles
+        parts = ReadoutConfig(**registry.accepted_kwargs(ReadoutConfig, **settings)).parts
     if attention == "ngram" and settings.get("carried"):
         settings["carried"] = settings["order"] - 2         # all positions that it can see
     if parameters:

@@ -58,12 +58,12 @@ class AttentiveLanguageModel(LanguageModel):
         """
         check_settings(cls, reading)
         choice = ReadoutConfig(attention, **reading)
-        check_sizes(choice.roles, hidden=hidden)
+        check_sizes(choice.parts, hidden=hidden)
         check_sizes(vocabulary=vocabulary, layers=layers)
         at_least(1, embedding=embedding)
         check_flags(tied=tied)
         check_number("forget_bias", forget_bias)
-        size = hidden // choice.roles
+        size = hidden // choice.parts
         embedding = embedding or size
         outputs = embedding if tied else size
         initial = uniform(init)

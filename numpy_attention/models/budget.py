@@ -32,7 +32,7 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
     parts = 1
     name = "language-model"
     if attention is not None:
-        parts = ReadoutConfig(attention, order=settings.get("order", 4)).roles
+        parts = ReadoutConfig(attention, order=settings.get("order", 4)).parts
         name = "attentive-language-model"
         settings = {"attention": attention, **settings}
 

@@ -13,11 +13,11 @@ HISTORY_READOUTS = {
     "Salton, single": dict(score="single", bias=True),
     "Salton, combined": dict(bias=True),
     "Daniluk, one role": dict(),
-    "two roles": dict(roles=2, window=2),
-    "three roles": dict(roles=3),
-    "memory": dict(roles=3, carried=4),
-    "linear": dict(roles=2, activation="linear"),
-    "memory and window": dict(roles=2, window=3, carried=3, bias=True),
+    "two parts": dict(parts=2, window=2),
+    "three parts": dict(parts=3),
+    "memory": dict(parts=3, carried=4),
+    "linear": dict(parts=2, activation="linear"),
+    "memory and window": dict(parts=2, window=3, carried=3, bias=True),
 }
 
 

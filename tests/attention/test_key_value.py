@@ -21,9 +21,9 @@ def reference_readout(readout, h, mask, memory=None):
     if memory is not None:
         states = np.concatenate([memory[0], states], 1)
         known = np.concatenate([memory[1], known], 1)
-    parts = np.split(states, readout.roles, 2)
-    value = parts[min(1, readout.roles - 1)]
-    steps = np.split(h, readout.roles, 2)
+    parts = np.split(states, readout.parts, 2)
+    value = parts[min(1, readout.parts - 1)]
+    steps = np.split(h, readout.parts, 2)
     scores = histories.reference_scores(readout.attention, steps[0], parts[0])
     visible = histories.reference_visible(known, len(h), readout.window)
     weights = histories.reference_softmax(scores, visible)
@@ -54,7 +54,7 @@ def test_step_without_visible_positions_gives_zero_weights_and_gradient(rng, nam
     readout = histories.key_value(rng, name)
     h = rng.standard_normal((1, B, H))
     unknown = rng.standard_normal((B, 3, H)), np.zeros((B, 3), bool)
-    predict = np.split(h, readout.roles, 2)[-1]
+    predict = np.split(h, readout.parts, 2)[-1]
     b = 0 if readout.b is None else readout.b
     for memory in (None, unknown):
         y, _, weights, cache = readout.forward(h, np.ones((1, B), bool), memory)
@@ -65,13 +65,13 @@ def test_step_without_visible_positions_gives_zero_weights_and_gradient(rng, nam
         dh = readout.backward(np.ones_like(y), np.ones_like(weights), cache, grads)
         assert not any(array.any() for _, array in grads.attention.named_parameters())
         assert not grads.W_r.any()
-        dpredict = np.split(dh, readout.roles, 2)[-1]
+        dpredict = np.split(dh, readout.parts, 2)[-1]
         slope = 1 - y * y if readout.activation == "tanh" else np.ones_like(y)
         np.testing.assert_allclose(dpredict, slope @ readout.W_x.T, atol=1e-14)
 
 
 @pytest.mark.parametrize("settings", [
-    dict(carried=9), dict(roles=3, carried=9), dict(window=3, carried=3, roles=2),
+    dict(carried=9), dict(parts=3, carried=9), dict(window=3, carried=3, parts=2),
     dict(score="single", window=2, carried=5)])
 @pytest.mark.parametrize("cut", [1, 2, 4])
 def test_chunks_with_memory_equal_one_long_text(rng, settings, cut):
@@ -116,7 +116,7 @@ def test_role_terms_add_up_to_the_gradient(rng, name):
     dh = readout.backward(dy, dweights, cache, grads[0])
     terms = readout.roles_backward(dy, dweights, cache, grads[1])
     assert (grads[0].vector == grads[1].vector).all()
-    n = H // readout.roles
+    n = H // readout.parts
     summed = np.zeros_like(h)
     for role in ("key", "value", "query", "predict"):
         term = getattr(terms, role)
@@ -129,17 +129,17 @@ def test_role_terms_add_up_to_the_gradient(rng, name):
     assert (summed == dh).all()
 
 
-@pytest.mark.parametrize("roles, parts", [(1, [0, 0, 0, 0]), (2, [0, 0, 1, 1]), (3, [0, 0, 1, 2])])
-def test_part_of_the_state_each_role_reads(rng, roles, parts):
-    read_by = histories.key_value(rng, roles=roles).read_by
+@pytest.mark.parametrize("parts, read", [(1, [0, 0, 0, 0]), (2, [0, 0, 1, 1]), (3, [0, 0, 1, 2])])
+def test_part_of_the_state_each_role_reads(rng, parts, read):
+    read_by = histories.key_value(rng, parts=parts).read_by
     assert list(read_by) == ["query", "key", "value", "predict"]
-    assert list(read_by.values()) == parts
+    assert list(read_by.values()) == read
 
 
 def test_invalid_arguments(rng):
     for settings, message in (
-            (dict(hidden=5, roles=2), "hidden = 5; expected a multiple of roles .2."),
-            (dict(hidden=8, roles=4), r"roles = 4; expected 1 \(attention\), .* or 3 "),
+            (dict(hidden=5, parts=2), "hidden = 5; expected a multiple of parts .2."),
+            (dict(hidden=8, parts=4), r"parts = 4; expected 1 \(attention\), .* or 3 "),
             (dict(hidden=6, score="cosine"), "score 'cosine'; expected one of single, combined")):
         with pytest.raises(ValueError, match=message):
             KeyValueReadout.create(rng, outputs=3, **settings)

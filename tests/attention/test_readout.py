@@ -12,7 +12,7 @@ from numpy_attention.attention.readout import last
 def readout(request, rng):
     if request.param == "ngram":
         return histories.ngram(rng)
-    return histories.key_value(rng, roles=2)
+    return histories.key_value(rng, parts=2)
 
 
 def test_memory_precedes_the_states(readout, rng):

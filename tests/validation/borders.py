@@ -65,7 +65,7 @@ CREATE = {
     LayerNorm: dict(size=4),
     FeedForward: dict(size=4, inner=5),
     DeepOutput: dict(hidden=4, embedding=3, context=5, size=2),
-    KeyValueReadout: dict(hidden=4, outputs=3, roles=2, window=2, carried=0),
+    KeyValueReadout: dict(hidden=4, outputs=3, parts=2, window=2, carried=0),
     NGramReadout: dict(hidden=6, outputs=3, order=4),
     LanguageModel: dict(vocabulary=9, hidden=4, layers=2, cell="lstm", embedding=3, tied=False,
                         dropout=0.1, init=0.1, forget_bias=0.0),

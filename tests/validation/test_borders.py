@@ -217,7 +217,7 @@ def test_nan_propagates():
 def test_invalid_sizes_are_named_in_their_errors():
     """Check every size of every `create`."""
     sizes = [(kind, name) for kind, arguments in CREATE.items() for name, value in arguments.items()
-             if type(value) is int and name not in ("roles", "carried")]
+             if type(value) is int and name not in ("parts", "carried")]
     sizes.remove((KINDS["single"], "query_size"))       # its score ignores the query
     assert len(sizes) > 60
     for kind, name in sizes:

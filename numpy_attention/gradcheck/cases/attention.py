@@ -97,22 +97,16 @@ def score_cases():
 
 
 def title(score, window):
-    """Return the title of the gradient check of a score and a window, such as "LocalMonotonic dot".
-
-    If the window is "global", the title is the name of the score's class. "steps" is added if this
-    class also has a `forward` for all queries at once, because the check calls `read` and `step`.
-    """
+    """Return the title of the check of a score and a window, such as "LocalMonotonic dot"."""
     kind = resolve("attention", score, SCORES)
     if window != "global":
         return f"{resolve('window', window, WINDOWS).__name__} {score}"
+    # a class with a forward has another check, with all queries at once
     return f"{kind.__name__} steps" if hasattr(kind, "forward") else kind.__name__
 
 
 def chosen(score, window, rng, dtype, queries=None):
-    """Return the Case of an attention with this score and this window.
-
-    queries: the size of the queries. The default is the result of `size_of_queries`.
-    """
+    """Return the Case of an attention with this score and window. queries: the query size."""
     width = WIDTHS.get(window, WIDE)
     choice = AttentionConfig(score, window, width, alignment=2 * A, longest=8, heads=2)
     queries = queries or size_of_queries(lambda rng, size: choice.create(rng, size, D))
@@ -133,7 +127,7 @@ def size_of_queries(create):
 
 
 def multi_head_at_once(rng, dtype):
-    """Return the Case of multi-head attention with all queries at once. One query sees no word."""
+    """Return the Case of multi-head attention with all queries at once."""
     layer = randomize(multi_head(rng, dtype, scaled=False), rng)
     visible = rng.random((B, T, S)) < 0.6
     visible[0, 0] = False
@@ -165,7 +159,7 @@ def history_cases():
 def history(rng, dtype, score, window=None, queries=None):
     """Return the Case of a score over past states, called with all queries at once.
 
-    window: how many steps back a query may attend, or None for all. queries: see `chosen`.
+    window: how many steps back a query may attend, or None for all. queries: the query size.
     """
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)
@@ -189,10 +183,7 @@ def reads_queries(case):
 
 
 def reader(rng, dtype, create, hidden, remembered=2):
-    """Return the Case of a readout, on sequences of different lengths.
-
-    The memory gets no gradient. remembered: the number of positions in the memory.
-    """
+    """Return the Case of a readout. remembered: the number of positions in its memory."""
     layer = randomize(create(rng, hidden, A, dtype=dtype), rng)
     mask = KNOWN[:, 2:].T
     memory = None
@@ -205,9 +196,9 @@ def reader(rng, dtype, create, hidden, remembered=2):
     return Case(layer, (array(rng, dtype, T, B, hidden),), forward, layer.backward, causal=0)
 
 
-def key_value(roles, **settings):
-    create = partial(KeyValueReadout.create, roles=roles, **settings)
-    return partial(reader, create=create, hidden=H * roles)
+def key_value(parts, **settings):
+    create = partial(KeyValueReadout.create, parts=parts, **settings)
+    return partial(reader, create=create, hidden=H * parts)
 
 
 CASES = {
@@ -224,8 +215,8 @@ CASES = {
     "Combined window": partial(history, score=Combined, window=2),
     "KeyValueReadout single": key_value(1, score="single", bias=True),
     "KeyValueReadout one role": key_value(1, bias=True, carried=3),
-    "KeyValueReadout two roles": key_value(2, window=2),
-    "KeyValueReadout three roles": key_value(3),
+    "KeyValueReadout two parts": key_value(2, window=2),
+    "KeyValueReadout three parts": key_value(3),
     "KeyValueReadout linear": key_value(2, activation="linear"),
     "NGramReadout": partial(reader, create=partial(NGramReadout.create, order=4), hidden=3 * H),
     "NGramReadout from nothing": partial(reader, create=partial(NGramReadout.create, order=3),

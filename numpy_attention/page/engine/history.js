@@ -29,7 +29,7 @@ function activate(a, activation) {
   return activation === "tanh" ? tanh(a) : a;
 }
 
-//   h   = [k; v; p]                     3 roles; for 2: h = [k; v], p = v; for 1: k = v = p = h
+//   h   = [k; v; p]                     3 parts; for 2: h = [k; v], p = v; for 1: k = v = p = h
 //   α_t = softmax(score(k_t, k_i))      over the `window` positions before t
 //   r_t = Σ_i α_ti v_i
 //   y_t = tanh(W_x p_t + W_r r_t + b)   no tanh if the activation is "linear"
@@ -41,7 +41,7 @@ class KeyValueReadout extends Module {
   // The part of a state that has this role.
   part(h, role) {
     const n = this.W_x.rows;
-    const last = this.roles - 1;
+    const last = this.parts - 1;
     const k = { key: 0, query: 0, value: Math.min(1, last), predict: last }[role];
     return h.subarray(k * n, (k + 1) * n);
   }

@@ -136,7 +136,7 @@ function readerLines(reader) {
   }
   const roles = [["k = v = p = h_t", []],
                  ["h_t = [k; v],  p = v", ["key", "value"]],
-                 ["h_t = [k; v; p]", ["key", "value", "predict"]]][reader.roles - 1];
+                 ["h_t = [k; v; p]", ["key", "value", "predict"]]][reader.parts - 1];
   const reach = reader.window ?? reader.reach;
   return [
     roles,
