@@ -63,6 +63,8 @@ class MemoryGradient:
 
     def total_values(self):
         """Return ∂L/∂values (B, S, D), including the deferred products, and reset `values` to 0."""
+        if "values" not in self.pending:        # no step deferred anything
+            return vars(self).pop("values", np.zeros_like(self.memory.values))
         total = sum_over_steps(*self.stacked("values"))
         if "values" in vars(self):              # nothing to add if it was never used
             total += self.values

@@ -76,7 +76,13 @@ def check_links(name: str, links: Iterable[tuple[int, int]], S: int, T: int) -> 
 def as_pairs(pairs: Any) -> list[Pair]:
     """Return a list of Pairs, built from tuples (source, target). Raises TypeError for others."""
     check_list("pairs", pairs, "Pairs, or of tuples (source, target)")
-    found = [Pair(*one) if type(one) is tuple and len(one) == 2 else one for one in pairs]
+    found = list(pairs)
+    for n, one in enumerate(found):
+        if type(one) is tuple and len(one) == 2:
+            try:
+                found[n] = Pair(*one)
+            except TypeError as error:
+                raise TypeError(f"pairs[{n}]: {error}") from None
     check_all("pairs", found, Pair, "a Pair: numpy_attention.Pair(source, target)")
     return found
 

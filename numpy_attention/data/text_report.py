@@ -41,15 +41,14 @@ SIGNS = {
 TWICE = re.compile(r"@ - @|& (?:apos|quot|amp|lt|gt) ;|(?:^| )(?:n't|'s|'re|'ve|'ll)(?= |$)")
 LICENCE = re.compile(r"project gutenberg", re.IGNORECASE)
 ENDED = re.compile(r"\w[.!?,]$")
+OPEN = re.compile(r"[\w,;-]$")          # a line that does not end where a sentence does
 
 
 def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequence[AnyVocabulary],
              own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
-    """Yield a string for each likely problem in the training and validation pairs.
+    """Yield a sentence for each likely problem in the training and validation pairs.
 
-    vocabularies: the vocabularies of source and target. own_valid: whether the user provided
-    validation text. max_length: the limit on the length of sentences, or None. tokenized: whether
-    the option `tokenize` split the text.
+    own_valid: whether the user provided `valid`. tokenized: whether the option `tokenize` is set.
     """
     for side, vocabulary in zip(("source", "target"), vocabularies):
         learned = [getattr(pair, side) for pair in _sample(train)]
@@ -69,10 +68,11 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
 
 def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
             tokenized: bool) -> Iterator[str]:
-    """Yield a string for each likely problem in running text. For the arguments, see `of_pairs`."""
+    """Yield a sentence for each likely problem in running text, with arguments as in `of_pairs`."""
     learned, held = _sample(train), _sample(valid)
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters")
+    yield from _wrapped(learned)
     if any(LICENCE.search(" ".join(sentence)) for sentence in valid):
         yield ("the validation text contains the licence of Project Gutenberg; cut it off at "
                "*** END OF THE PROJECT GUTENBERG EBOOK")
@@ -104,6 +104,17 @@ def _in_sentences(where: str, sentences: Sentences, tokenized: bool) -> Iterator
     if not tokenized and len(ended) > 0.5 * len(lines):
         yield (f"{where}{_share(ended, lines)} of the sentences end in a word with its full stop, "
                f"such as {ended[0].split()[-1]!r}; split words and punctuation with tokenize")
+
+
+def _wrapped(sentences: Sentences) -> Iterator[str]:
+    lines = [" ".join(sentence) for sentence in sentences if sentence]
+    widths = np.array([len(line) for line in lines])
+    full = widths > 0.8 * np.quantile(widths, 0.95)
+    wrapped = [line for line, is_full in zip(lines, full) if is_full and OPEN.search(line)]
+    if len(wrapped) > 0.5 * len(lines):
+        yield (f"{_share(wrapped, lines)} of the lines seem to be wrapped at the same width, but "
+               "each line counts as a sentence; join the lines of each paragraph first: "
+               "awk 'BEGIN {RS = \"\"} {$1 = $1} 1' FILE > NEW")
 
 
 def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVocabulary,

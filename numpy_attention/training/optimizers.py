@@ -30,6 +30,15 @@ def _positive(**settings: float) -> None:
         check_number(name, value, SMALLEST, LARGEST, expected="a positive number")
 
 
+def _not_zero(number: type[np.floating], epsilon: float) -> np.floating:
+    """Return epsilon as a number of this dtype. Raises ValueError if it is rounded to 0."""
+    rounded = number(epsilon)
+    if not rounded:
+        raise ValueError(f"epsilon = {epsilon} is 0 in {number.__name__}, which can divide by 0; "
+                         f"use at least {np.finfo(number).tiny:.0e}")
+    return rounded
+
+
 def _share(**settings: float) -> None:
     for name, value in settings.items():
         check_number(name, value, 0, BELOW_ONE, expected="a number in [0, 1)")
@@ -89,8 +98,8 @@ class Adam:
         corrected_rate = self.learning_rate * rate / (1 - self.beta1**step)     # η / (1 − β₁ᵗ)
         root2 = np.sqrt(1 - self.beta2**step)                                   # √(1 − β₂ᵗ)
         kernels.adam(weights, gradient, vectors["m"], vectors["v"], number(corrected_rate),
-                     number(self.beta1), number(self.beta2), number(root2), number(self.epsilon),
-                     number(factor))
+                     number(self.beta1), number(self.beta2), number(root2),
+                     _not_zero(number, self.epsilon), number(factor))
 
 
 @dataclass(frozen=True)
@@ -121,5 +130,5 @@ class Adadelta:
                rate: float = 1.0, factor: float = 1.0) -> None:
         number = weights.dtype.type
         kernels.adadelta(weights, gradient, vectors["squares"], vectors["deltas"],
-                         number(self.learning_rate * rate), number(self.rho), number(self.epsilon),
-                         number(factor))
+                         number(self.learning_rate * rate), number(self.rho),
+                         _not_zero(number, self.epsilon), number(factor))

@@ -33,6 +33,15 @@ def test_gradient_starts_at_zero_in_the_memory_dtype(rng, dtype):
     assert Memory(keys, None, MASK).gradient().keys is None
 
 
+@pytest.mark.parametrize("used", [False, True])
+def test_values_without_a_deferred_step(used, memory):
+    dmemory = memory.gradient()
+    if used:
+        dmemory.values += 2
+    assert (dmemory.total_values() == (2 if used else 0)).all()
+    assert (dmemory.total_values() == 0).all()              # reset
+
+
 def test_deferred_factors_are_stacked_by_name_in_backward_order(memory, rng):
     dmemory = memory.gradient()
     steps = [(rng.standard_normal((B, S)), rng.standard_normal((B, D))) for _ in range(T)]

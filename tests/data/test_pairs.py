@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from numpy_attention.data.pairs import Pair, limited
+from numpy_attention.data.pairs import Pair, as_pairs, limited
 
 
 def test_possible_links_contain_the_sure_ones():
@@ -64,3 +64,8 @@ def test_limits():
 def test_limits_that_leave_no_pairs_raise(limits, message):
     with pytest.raises(ValueError, match=message):
         limited(pairs_of((3, 3)), "some", *limits)
+
+
+def test_string_in_a_list_is_named_with_its_number():
+    with pytest.raises(TypeError, match=r"pairs\[1\]: target is the string 'un día'; expected"):
+        as_pairs([(["a", "day"], ["un", "día"]), (["a", "day"], "un día")])

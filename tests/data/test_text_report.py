@@ -1,5 +1,8 @@
 """Problems found in user text before training."""
 
+import textwrap
+
+import numpy as np
 import pytest
 
 from numpy_attention.data import text_report
@@ -50,6 +53,15 @@ def test_unknown_words_name_the_side_and_a_remedy():
     found, = of_pairs(GOOD, without_spaces)
     assert found.startswith("target: ") and "spaces do not seem to separate" in found
     assert "subwords" in found and "min_count" in found
+
+
+def test_lines_wrapped_at_one_width():
+    words = " ".join(GOOD * 4).split()
+    wrapped = textwrap.wrap(" ".join(words), 40)
+    found, = of_text(wrapped)
+    assert found.startswith("85%") and "seem to be wrapped" in found and "awk" in found
+    lengths = np.random.default_rng(0).integers(3, 20, 50)          # sentences without full stops
+    assert of_text([" ".join(words[n:n + length]) for n, length in enumerate(lengths)]) == []
 
 
 def test_unsplit_punctuation():

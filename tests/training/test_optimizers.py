@@ -149,3 +149,18 @@ def test_float32_agrees_and_stays_float32(name, problem):
 def test_bad_settings(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("kind", [Adam, Adadelta])
+def test_epsilon_that_float32_rounds_to_0_is_refused(kind):
+    """With a gradient of 0, the first update would be 0 / 0."""
+    optimizer = kind(epsilon=1e-50)
+    for dtype in (np.float32, np.float64):
+        vectors = {name: np.zeros(3, dtype) for name in optimizer.slots}
+        weights, gradient = np.ones(3, dtype), np.zeros(3, dtype)
+        if dtype == np.float32:
+            with pytest.raises(ValueError, match="epsilon = 1e-50 is 0 in float32, .* 1e-38"):
+                optimizer.update(weights, gradient, vectors, 1)
+        else:
+            optimizer.update(weights, gradient, vectors, 1)
+        assert (weights == 1).all()
