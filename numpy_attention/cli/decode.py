@@ -54,11 +54,7 @@ def translate(options: Namespace) -> None:
 
 def translations_of(translator: Translator, sentences: Sequence[list[str]],
                     options: Namespace) -> list[list[Translation]]:
-    """Return a list of translations for each sentence.
-
-    By default, the list has only the best translation. With --all, it has every hypothesis that the
-    search found. With --sample, it has one random translation.
-    """
+    """Return for each sentence a list: the best translation, all hypotheses, or a random one."""
     search = options.beam, options.length_penalty
     if not options.sample and not options.all:
         return [[one] for one in translator.translate(sentences, *search)]

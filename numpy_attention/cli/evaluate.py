@@ -134,10 +134,7 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
 
 
 def report(options: Namespace, run: Any, text: str, figures: Mapping[str, Any]) -> None:
-    """Print the metrics `figures`, as one JSON object with --json, otherwise as lines of text.
-
-    The lines also describe the run, its data (with `text`), and what the metrics depend on.
-    """
+    """Print the metrics `figures` as JSON or as lines. text: a description of the data."""
     if options.json:
         print_json(figures)
         return
@@ -211,10 +208,7 @@ def cloze(options: Namespace) -> None:
 
 def questions_of(options: Namespace, run: LanguageModelRun,
                  rng: np.random.Generator) -> tuple[Sequence[Question], str, str | None]:
-    """Return cloze questions, the name of their corpus or file, and the split.
-
-    The questions are read from the file of --questions, or made from the text of `data_to_measure`.
-    """
+    """Read or make cloze questions. Return the questions, the corpus or file, and the split."""
     if options.questions:
         lowercase = run.selection().form(options.lowercase).lowercase
         return read_questions(options.questions, lowercase), Path(options.questions).name, None

@@ -70,8 +70,7 @@ def example_to_draw(options: Namespace, run: Any) -> Any:
 def tokens_of(options: Namespace, run: Any, fewest: int) -> list[list[str]]:
     """Return the tokens of each sentence that the user typed; warn about words unknown to the run.
 
-    fewest: the smallest number of sentences allowed. Raises ValueError if there are too few or too
-    many sentences, or if a sentence is empty.
+    Raises ValueError for fewer than `fewest` sentences, too many sentences or an empty sentence.
     """
     most = len(run.VOCABULARIES)
     if not fewest <= len(options.sentences) <= most:

@@ -239,10 +239,7 @@ def command_run_kind(command: Command, options: argparse.Namespace) -> str:
 
 
 def report(message: str, options: Sequence[Option]) -> int:
-    """Print an error on one line; return exit status 2.
-
-    In the message, the names of `options` become flags, such as --max-length for max_length.
-    """
+    """Print an error on one line, with flags in place of option names. Return exit status 2."""
     message = LONG.sub(lambda found: f"{found[0][:40]}…{found[0][-20:]}", message)
     line = " ".join(in_flags(message, options).split())
     streams.print_error(f"numpy-attention: error: {line}")

@@ -49,9 +49,8 @@ CALL = re.compile(r"(\w+\([^()]*=[^()]*\))")     # Adam(learning_rate=0.1) stays
 def in_flags(message: str, options: Sequence[Option]) -> str:
     """Return a message of the library, with the flags of a command in place of argument names.
 
-    options: the options of the command. A name with an underscore is always replaced: max_length
-    becomes --max-length. Any other name may be an ordinary word, so it is replaced only if a value
-    follows: `hidden = 9` becomes --hidden 9, and `size (30)` becomes --hidden (30).
+    max_length becomes --max-length. A name without an underscore may be an ordinary word, so it is
+    replaced only before a value: `hidden = 9` becomes --hidden 9.
     """
     for library, command_line in ADVICE.items():
         message = message.replace(library, command_line)
@@ -68,11 +67,7 @@ def in_flags(message: str, options: Sequence[Option]) -> str:
 
 def memory_message(error: BaseException, options: Sequence[Option],
                    values: Mapping[str, Any]) -> str:
-    """Return a message that says what did not fit in memory, and which options should be smaller.
-
-    error: the exception. values: the values of the command's options. The message suggests first
-    the options whose value divides the length of an axis of the array that did not fit.
-    """
+    """Return a message that says what did not fit in memory, and which options to reduce."""
     reason = str(error) or f"the process holds {held():.1f} GB"
     shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", None)
     if dtype is not None:                               # NumPy's error
@@ -82,6 +77,7 @@ def memory_message(error: BaseException, options: Sequence[Option],
     sizes = {name: factors(values.get(name), shape) for name in SMALLER if name in flags}
     if "max_vocabulary" in sizes and len(shape) > 1:    # a size without another option
         sizes["max_vocabulary"] = set(shape).difference(*sizes.values())
+    # first the options whose value divides the length of an axis
     names = sorted(sizes, key=lambda name: -(values.get(name) or 1) if sizes[name] else 0)
     names = names[:MOST_FLAGS]
     if "threads" in reason:

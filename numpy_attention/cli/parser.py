@@ -155,7 +155,7 @@ def file(name: str, help: str, **more: Any) -> Option:
 
 
 def settle(options: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return {name: value} for every option: the value in `given`, or else the default.
+    """Return a dict with the value of every option: the value in `given`, or else the default.
 
     An option whose `needs` are not met is None. An option whose `excludes` apply keeps its default.
     Raises ValueError if the user gave a value for an option without effect.

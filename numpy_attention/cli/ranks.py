@@ -10,10 +10,7 @@ from numpy_attention.registry import started
 
 
 def on_all(do: Callable[[], int]) -> int:
-    """Run do() on every rank, which is a process of mpirun. Return the exit status of do().
-
-    If only some ranks fail, each of them prints its number, host and error. Then all ranks end.
-    """
+    """Run do() on every rank; return the exit status. If only some ranks fail, end all ranks."""
     from numpy_attention.training.distributed.ranks import Ranks, host, world
     rank, count = started()
     try:

@@ -32,10 +32,7 @@ def part_of(selection: Selection, split: str | None = None) -> tuple[Any, str]:
 
 
 def example_of(index: int, examples: Sequence[Any], place: str, what: str) -> Any:
-    """Return examples[index]. Raises ValueError if `index`, the value of --index, is out of range.
-
-    For the message, `place` is the split or the file, and `what` is "pairs" or "sentences".
-    """
+    """Return examples[index]. Raises ValueError for a wrong --index. place, what: for messages."""
     if index >= len(examples):
         raise ValueError(f"--index {index} is out of range; {place} has {len(examples):,} {what}, "
                          "numbered from 0")

@@ -39,11 +39,9 @@ def runs_and_batches(options: Namespace) -> tuple[dict[str, LanguageModelRun], A
 
 def compared(options: Namespace, runs: Mapping[str, LanguageModelRun],
              measure: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Measure every run. Return {folder: result}, and {folder: difference} for all but the first.
+    """Return a dict with the result of each run, and one with the differences from the first run.
 
-    runs: {folder: run}. measure: a function measure(model, rng). The method `more_than` of its
-    result computes the difference from the result of the first run. All runs use the same random
-    numbers, so the result for one run does not depend on the others.
+    measure: a function of a model and a generator. Its results have a method `more_than`.
     """
     found = {folder: measure(run.model, np.random.default_rng([options.seed, 1]))
              for folder, run in runs.items()}

@@ -8,12 +8,9 @@ LEFT = 128 + 13     # the exit status of a program that SIGPIPE ends
 
 
 def prepare() -> None:
-    """Let standard output and error print any text. Replace closed streams with the null device.
-
-    Without the null device, a file that is opened later would get the descriptor of the closed
-    stream, and receive what is printed. Output to files and pipes is UTF-8 in any locale.
-    """
+    """Let standard output and error print any text. Replace closed streams with the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # or a file that is opened later would get the stream's descriptor, and what is printed
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):

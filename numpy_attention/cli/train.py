@@ -181,7 +181,7 @@ def model_of(options: Namespace, text: Text,
 def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settings:
     """Return settings of class `kind`. Fields without a value in `options` keep their defaults.
 
-    more: values of fields that are not options. Without a learning rate, the optimizer's is used.
+    more: values of fields that are not options.
     """
     values = {one.name: getattr(options, one.name, None) for one in fields(kind)} | more
     if values["learning_rate"] is None:
@@ -193,8 +193,7 @@ def training_of(kind: type[Settings], options: Namespace, **more: Any) -> Settin
 def run_folder(options: Namespace, trained: Any, name: str, *about: str) -> Path:
     """Create the folder of --run, by default runs/`name`; return its path.
 
-    Print `about` (lines that describe what is trained) and the folder. Raises ValueError if the
-    path is a file, or if the folder has a different run.
+    Print the lines `about`, then the folder. Raises ValueError if a file or another run is there.
     """
     folder = Path(options.run or Path("runs") / name)
     ranks = world()
@@ -225,8 +224,7 @@ def print_findings(options: Namespace, findings: Iterator[str]) -> None:
 def fit(trained: Any, learn: Any, valid: Any, folder: Path, threads: int | None, then: str) -> None:
     """Train, plot the learning curves, and print how long training took.
 
-    learn, valid: the training and the validation text. then: a description of the measurements that
-    follow, for the printed line.
+    then: a description of the measurements that follow, for the printed line.
     """
     trained.fit(learn, valid, folder, threads, ranks=world())
     world().first(lambda: save_curves(trained.history, folder))

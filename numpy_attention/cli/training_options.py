@@ -152,7 +152,7 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
     """Return Options for the fields of `settings` that users can set, and for --threads and --run.
 
-    changes: {name of a field: {attribute of its Option: new value}}, in addition to CHANGES.
+    changes: by the name of a field, new attributes of its Option, in addition to CHANGES.
     folder: the default of --run, in words.
     """
     changes = CHANGES | changes

@@ -99,8 +99,7 @@ names = several("names such as weights,dx")
 def writable(*endings: str) -> Callable[[str], str]:
     """Return a parser for the name of an output file, which must have one of these endings.
 
-    The parser raises ValueError for other names, or if the folder does not exist, so that a command
-    fails at once and not after its work.
+    The parser raises ValueError for other names, or if the folder does not exist.
     """
     def read(text: str) -> str:
         if os.path.splitext(text)[1].lower() not in endings:

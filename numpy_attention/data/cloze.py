@@ -96,19 +96,16 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     """Draw `number` different questions from a text of words.
 
     The context of a question is `sentences` consecutive sentences of an article, not counting blank
-    ones. Its query is the next sentence. A text without articles is one article. A word can be a
-    gap if it is in the vocabulary, consists of letters, and is not the numeral `N`. The `frequent`
-    most frequent words of the vocabulary are excluded, because they would test grammar. The tokens
-    of the vocabulary must be in the order of their frequency, as in `Vocabulary.build`.
+    ones. The query is the next sentence. The gap is a word of letters in the vocabulary, but not
+    the numeral `N` or one of the `frequent` most frequent words, which would test grammar. The
+    tokens of the vocabulary must be in the order of their frequency, as in `Vocabulary.build`.
 
-    The candidates are words that can be a gap, that occur in the context, and that do not occur in
-    the rest of the query. Either all candidates begin with a capital or none does. If all words
-    that meet these conditions are sorted by frequency, the candidates are next to each other. The
-    rank of the answer among the candidates is random, so each rank is correct equally often.
-    Grammar alone still rules out many candidates, because parts of speech are not known here.
+    The candidates are words of the same kind that occur in the context, but not in the rest of the
+    query. Either all candidates begin with a capital or none does. The candidates are similar in
+    frequency, and the rank of the answer among them is random.
 
-    Raises TypeError for another kind of text, vocabulary or generator, and ValueError for a text of
-    characters, sizes out of range, or a text with fewer than `number` questions.
+    Raises ValueError for a text of characters, sizes out of range, or a text with fewer than
+    `number` questions.
     """
     text = as_text(text)
     check_kind("vocabulary", vocabulary, Vocabulary, "a Vocabulary")
@@ -142,10 +139,9 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
 
 def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: Mapping[str, int],
                 candidates: int, rng: np.random.Generator) -> Question | None:
-    """Return a Question about a word of `query`, or None if the word or context is unsuitable.
+    """Return a Question about the word query[gap], or None if the word or context is unsuitable.
 
-    gap: the index of the word in the query. ranks: the rank by frequency of each word that can
-    be a gap. candidates: the number of candidates, including the answer.
+    ranks: the rank by frequency of each word that can be a gap.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
@@ -170,10 +166,8 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
 def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
     """Return the Questions of a file in the form that the module's docstring shows.
 
-    A question may have any number of sentences. lowercase: lowercase all words. A repeated
-    candidate counts once, and empty candidates are ignored. Raises the errors of `read_lines`, and
-    ValueError with file and line for a line in another form, a question without a query, or a file
-    without questions.
+    A question may have any number of sentences. A repeated candidate counts once, and empty
+    candidates are ignored. Raises the errors of `read_lines`, and ValueError for a malformed file.
     """
     check_flags(lowercase=lowercase)
     questions = []
@@ -208,9 +202,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
               lowercase: bool) -> Question:
     """Build a Question from its context and its last line in a file.
 
-    where: the file and the line number, for messages. context: the sentences before the last line.
-    query: the tokens of the last line up to the first tab, with the gap. columns: the rest of the
-    last line, split at tabs: the answer, an empty column, and the candidates.
+    query: the tokens of the line's first column. columns: the other columns. where: for messages.
     """
     if len(columns) != 3:
         raise ValueError(f"{where} has {len(columns) + 1} tab-separated columns; expected 4: "

@@ -97,9 +97,8 @@ MARKUP = (
 def lines_of(data: bytes, name: str) -> list[str]:
     """Decode UTF-8 text, and return its lines without line endings or byte order marks.
 
-    name: the name of the file, for messages. A newline, with or without carriage returns, ends a
-    line. In a text without newlines, a carriage return ends a line. Raises ValueError if the bytes
-    are not UTF-8 text.
+    Carriage returns end lines only in a text without newlines. name: the name of the file, for
+    messages. Raises ValueError if the bytes are not UTF-8 text.
     """
     check_signature(data, name)
     # a search for one byte takes a twentieth of the time of one for several
@@ -120,8 +119,7 @@ def lines_of(data: bytes, name: str) -> list[str]:
 def check_signature(data: bytes, name: str, but: str = "") -> None:
     """Raise ValueError for data that begin like an archive, a document or another binary file.
 
-    name: the name of the file, for messages. but: a kind in SIGNATURES that is accepted, such as
-    "gzip data".
+    name: for messages. but: a kind in SIGNATURES that is accepted, such as "gzip data".
     """
     head = data[:HEAD] + data[-HEAD:]       # a zip archive lists its files at its end
     for signature, kind, advice in SIGNATURES:
@@ -247,11 +245,7 @@ def other_encoding(data: bytes, name: str, place: int) -> str:
 
 
 def word_at(row: bytes, place: int) -> bytes:
-    """Return the word around the byte at `place` in the line `row`.
-
-    A long word is cut: at most 2 · SHOWN bytes from `place` on are kept. If the word has SHOWN or
-    more bytes before `place`, all bytes before `place` are left out.
-    """
+    """Return the word around the byte at `place` in a line, shortened if the word is long."""
     before = re.search(rb"\S*\Z", row[max(place - SHOWN, 0):place])
     after = re.match(rb"\S+", row[place:place + 2 * SHOWN])
     assert before and after
@@ -259,10 +253,7 @@ def word_at(row: bytes, place: int) -> bytes:
 
 
 def candidates(sample: bytes, word: bytes) -> dict[str, str]:
-    """Return a dict with the most likely encodings, at most three, and `word` decoded with each.
-
-    sample: bytes from which the encodings are guessed. word: a word among these bytes.
-    """
+    """Guess up to three encodings of a sample. Return a dict from encoding to decoded `word`."""
     from charset_normalizer import from_bytes  # only when it is needed
     matches = from_bytes(sample, cp_isolation=list(ENCODINGS), threshold=0.5)
     likely = [(match.chaos > 0.1 or not HIRAGANA.search(str(match)), round(match.chaos, 2),

@@ -48,10 +48,7 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def sentence_lines(path: str | Path) -> list[str]:
-    """Return the lines of a file, like `read_lines`, after checking that they are not markup.
-
-    Raises the errors of `read_lines` and `check_not_markup`.
-    """
+    """Return the same lines as `read_lines`. Raises ValueError also for lines of markup."""
     lines = read_lines(path)
     check_not_markup(lines, str(path))
     return lines
@@ -125,9 +122,8 @@ def columns_of(path: str | Path, lines: list[str], column: int | None,
 def read_tab_pairs(path: str | Path, source_tokens: Tokens, target_tokens: Tokens) -> list[Pair]:
     """Return sentence pairs from lines `source TAB target`, as in the files of Tatoeba.
 
-    source_tokens, target_tokens: functions that split the source and the target into tokens. A
-    third column (attribution) is ignored. Raises ValueError for an empty file, and with file and
-    line for an empty sentence and for a line that does not have two or three columns.
+    A third column (attribution) is ignored. Raises ValueError for an empty file, an empty sentence,
+    or a line that does not have two or three columns.
     """
     pairs = []
     for number, line in enumerate(sentence_lines(path), 1):

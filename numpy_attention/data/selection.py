@@ -111,8 +111,7 @@ def selected(saved: dict[str, Any], kind: str | None = None,
 
     saved: the dict in the checkpoint of the run. kind: "parallel" or "text", if a named corpus must
     be of that kind. folder: the folder of the run, near which the user's files are searched for.
-    Raises ValueError if the corpus is unknown or of another kind, or if a field is unknown, missing
-    or has an impossible value.
+    Raises ValueError for an unknown corpus, a corpus of another kind, or an invalid field.
     """
     check_kind("`saved`", saved, dict, "the dict saved by a selection")
     if "source" in saved:

@@ -56,10 +56,7 @@ def is_word(token: str) -> bool:
 
 
 def visible(token: str) -> str:
-    """Return a token with invisible characters escaped, such as \\u200b.
-
-    Joiners, marks and variation selectors are escaped only if no character precedes them.
-    """
+    """Return a token with invisible characters escaped, such as \\u200b."""
     return "".join(
         character.encode("unicode_escape").decode() if _unseen(character, before) else character
         for before, character in zip(" " + token, token))

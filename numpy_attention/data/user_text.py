@@ -38,11 +38,8 @@ class UserFiles:
 
     lowercase: whether the text is lowercased
     tokenize: whether words and punctuation are separated
-    digest: the digest of the files when the run began, by which `load` identifies the files and
-        notices changes. Without a digest the files are new: their paths are made absolute, and the
-        digest is computed.
-    folder: the folder of the run. If the files are not at their paths, `load` searches in this
-        folder, in the folders above it and in the current folder.
+    digest: the digest of the files when the run began; computed from the files if empty
+    folder: the folder of the run, near which `load` searches for files that were moved
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the fields that name files; the first file is for training
@@ -79,8 +76,8 @@ class UserFiles:
     def load(self, *splits: str) -> list:
         """Return a list of Pairs, or a Text, for each split.
 
-        Raises FileNotFoundError if a file is found neither at its path nor in the folders around
-        the run. Raises ValueError for an unknown split, or files that have changed or hold no text.
+        Raises FileNotFoundError if a file is neither at its path nor near the folder of the run.
+        Raises ValueError for an unknown split, or files that have changed or hold no text.
         """
         for split in splits:
             if split not in self.splits:
@@ -100,15 +97,14 @@ class UserFiles:
         return Path(getattr(self, self.FILES[0]))
 
     def _paths(self) -> dict[str, Path]:
-        """Return {field: path} for the fields in FILES that name a file."""
+        """Return a dict from field to path, for the fields in FILES that name a file."""
         return {name: as_path(getattr(self, name), name) for name in self.FILES
                 if getattr(self, name) is not None or name == self.FILES[0]}
 
     def _found(self) -> dict[str, Path]:
-        """Find the files with the digest of the run; return {field: path}.
+        """Find the files with the digest of the run; return a dict from field to path.
 
-        Each file is searched for at its path and near the run. Files that have swapped names are
-        found, too. Raises FileNotFoundError for a missing file, and ValueError for a changed file.
+        Raises FileNotFoundError for a missing file, and ValueError for a changed file.
         """
         saved = self._paths()
         if all(map(_readable, saved.values())) and digest_of(saved.values()) == self.digest:
@@ -118,7 +114,7 @@ class UserFiles:
             if not found[name]:
                 self._fail_missing(path)
         first = [paths[0] for paths in found.values()]
-        for paths in chain(product(*found.values()), permutations(first)):
+        for paths in chain(product(*found.values()), permutations(first)):     # swapped names
             if digest_of(paths) == self.digest:
                 return dict(zip(saved, paths))
         looked_at = ", ".join(map(short_path, dict.fromkeys(chain(*found.values()))))
@@ -129,12 +125,7 @@ class UserFiles:
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
-        """Return the existing files, each once, that may be the file that was at this path.
-
-        The path itself comes first. Then each trailing part of the path is searched for in the
-        folder of the run, in each folder above it and in the current folder. This search finds a
-        file that was moved together with the run. Only the digest can confirm a file.
-        """
+        """Return existing files that may be the file of this path. The path itself comes first."""
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
         ends = [Path(*parts[k:]) for k in range(len(parts))]

@@ -64,8 +64,7 @@ class Job(NamedTuple):
 class Outcome(NamedTuple):
     """The metrics of a training run and, if the plots show this run, the data to plot.
 
-    figures: {metric: value}. weights: the attention weights of `Texts.example`. words: the
-    translation of each test sentence.
+    weights: the attention weights of `Texts.example`. words: the translated test sentences.
     """
 
     figures: dict[str, float]
@@ -146,7 +145,7 @@ def check(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleP
 
 def train(jobs: Sequence[Job], texts: Texts, threads: int | None, ranks: SingleProcess,
           done: Callable[[int, Job, Outcome], None]) -> dict[str, list[Outcome]]:
-    """Run all jobs. Return {name of a recipe: list with one Outcome for each seed}.
+    """Run all jobs. Return a dict from the name of each recipe to its Outcomes, one per seed.
 
     With several ranks, rank 0 calls done(number of jobs done, job, Outcome) after each job.
     """
@@ -186,7 +185,7 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
 def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     """Format the metrics of recipes as a Markdown table. A missing metric is shown as –.
 
-    lines: {name of a recipe: metrics}, where the metrics are one dict {metric: value} per seed.
+    lines: a dict from the name of a recipe to its metrics, with one dict per seed.
     """
     rows = [["recipe", *(title for title, _ in COLUMNS.values())]]
     for name, seeds in lines.items():
@@ -211,10 +210,7 @@ def cell(key: str, values: Sequence[float]) -> str:
 
 
 def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Path]:
-    """Save heatmaps.png and bleu_by_length.png in a folder, and return the paths of both plots.
-
-    outcomes: {recipe: Outcome}. The heatmaps show the attention on `texts.example` side by side.
-    """
+    """Save heatmaps.png and bleu_by_length.png in a folder; return the paths of the two files."""
     example = texts.example
     grid = plotting.heatmap_grid(
         {name: np.asarray(one.weights) for name, one in outcomes.items()},
@@ -228,10 +224,9 @@ def draw(outcomes: Mapping[str, Outcome], texts: Texts, folder: Path) -> list[Pa
 
 def by_length(found: Mapping[str, Sentences], pairs: Sequence[Pair],
               buckets: int = 6) -> dict[str, list[LengthBucket]]:
-    """Measure BLEU in ranges of source lengths. Return {recipe: one LengthBucket for each range}.
+    """Measure BLEU in up to `buckets` ranges of source lengths, for each recipe.
 
-    found: {recipe: translations}, with one translation for each pair. buckets: the maximum number
-    of ranges. All ranges contain similar numbers of pairs.
+    found: a dict from the name of a recipe to one translation for each pair.
     """
     lengths = [len(pair.source) for pair in pairs]
     references = [pair.target for pair in pairs]

@@ -31,10 +31,7 @@ NO_FOUR_WORDS = ("BLEU measures nothing here: it counts groups of four words, an
 
 
 def describe(run: Any) -> str:
-    """Return one line that describes a run's model and ends with its number of parameters.
-
-    The line has the name of a translator, or the cells, sizes and attention of a language model.
-    """
+    """Describe a run's model and its number of parameters in one line."""
     line = run.name
     if run.KIND == "writer":
         settings = settings_of(run.name) | run.settings
@@ -90,7 +87,7 @@ def lines_of_vectors(run: Any) -> Iterator[str]:
 def save_curves(history: Sequence[Mapping[str, Any]], folder: Path) -> None:
     """Save a plot of a run's learning curves in the folder of the run.
 
-    history: the lines that training recorded. Raises ArithmeticError if no perplexity is finite.
+    Raises ArithmeticError if no perplexity in the history is finite.
     """
     kinds = ("train_perplexity", "valid_perplexity")
     known = [line[kind] for line in history for kind in kinds if kind in line]
@@ -247,10 +244,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 
 
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a table of recoveries, with a row for each run.
-
-    found: {folder: Recovery} of the runs. more: {folder: difference from the first run}.
-    """
+    """Yield a table with the recovery of each folder's run, and its difference from the first."""
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
     head = ["", "undisturbed", f"mean of the next {max(excess)}",
@@ -265,10 +259,7 @@ def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) ->
 
 def lines_of_distances(found: Mapping[str, Distances],
                        more: Mapping[str, Mapping[str, Interval]]) -> Iterator[str]:
-    """Yield the lines of a table of losses for each group of words, with a row for each run.
-
-    found: {folder: Distances} of the runs. more: {folder: difference from the first run}.
-    """
+    """Yield tables of the losses on each group of words, with a row for each folder's run."""
     yield ("  words, by how long ago they last occurred: nats per token"
            + ", and more than the first's" * bool(more))
     for words, count in next(iter(found.values())).tokens.items():

@@ -31,11 +31,10 @@ class InvalidArchive(ValueError):
 
 
 def read(path: Path, only: str | None = None) -> dict[str, Array]:
-    """Return {name: array} for the arrays of the `.npz` file `path`.
+    """Return a dict with the arrays of the `.npz` file `path`.
 
-    only: the name of an array. If given, the dict has just this array, or is empty if the file does
-    not have it. Raises ValueError if the file is damaged or holds anything other than arrays of
-    numbers, and OSError if the file cannot be read.
+    only: read just the array with this name, if the file has it. Raises ValueError if the file is
+    damaged or holds anything other than arrays of numbers, and OSError if it cannot be read.
     """
     try:
         with path_errors(path, "read"), open(path, "rb") as file, zipfile.ZipFile(file) as archive:

@@ -26,17 +26,14 @@ BARRIERS = 1 << 32      # exceeds the number of barriers in one task
 class ProcessGroup:
     """`count` processes that compute products x W together, in memory that they share.
 
-    The processes work on one task after another, such as the gradient of a batch. As long as all
-    processes ask for the same products, with equal shapes and in the same order, each computes some
-    columns of every product. If a process asks for another product, or ends, each process computes
-    the rest of the task alone, with bit-identical results. W must hold the same numbers in all
-    processes, as parameters do.
+    Each process computes some columns of a product, as long as all processes ask for the same
+    products in the same order. Otherwise each process computes the rest of a task alone. A task is,
+    for example, the gradient of a batch. W must hold the same numbers in all processes.
 
     shared_zeros: like `np.zeros_like` for flat arrays, but in memory that forked processes share.
     pipes: pipes to other processes. A pipe is readable after its process has finished or ended.
 
-    Requires an x86 processor, on which a process sees the writes of another in the order in which
-    they were made. `few_rows` uses this class only with BLAS kernels that exist only on x86.
+    Requires an x86 processor, on which writes to memory become visible in their order.
     """
 
     def __init__(self, count: int, shared_zeros: Callable[[Array], Array],

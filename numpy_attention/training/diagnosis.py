@@ -15,11 +15,7 @@ class NonFiniteError(ArithmeticError):
 
 
 def first_bad(model: Model, batch: Batch, grads: Model) -> str:
-    """Return the name of the first parameter, activation or gradient that is not finite.
-
-    The activations come from a new forward pass over the batch, without dropout, and are checked in
-    the order of the pass. Returns "the loss" if everything else is finite.
-    """
+    """Return the name of the first array that is not finite, or "the loss" if all are finite."""
     for name, array in _in_order(model, batch, grads):
         if not np.isfinite(array).all():
             return name

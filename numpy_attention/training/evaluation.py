@@ -19,10 +19,9 @@ from numpy_attention.validation.arguments import check_methods
 
 @dataclass
 class Evaluation:
-    """Total loss in nats, and the number of predicted tokens, which includes ends of sentence.
+    """Total loss in nats, and the number of predicted tokens, which includes ends of sentences.
 
-    rows: two arrays, with the loss and the token count of each row of each batch, or None if
-    `evaluate` was called without by_row.
+    rows: the losses and the token counts of all rows, as two arrays; None without by_row.
     """
 
     loss: float
@@ -51,10 +50,9 @@ class Evaluation:
             return math.inf
 
     def without(self, part: "Evaluation") -> "Evaluation":
-        """Return this evaluation with the loss of `part` subtracted.
+        """Return this evaluation with the loss of `part` subtracted, and an unchanged token count.
 
-        part: the evaluation of some of the tokens. The number of tokens is not reduced. If both
-        evaluations have `rows`, these must belong to the same sequences in the same order.
+        part: an evaluation of some of the tokens of the same sequences, in the same order.
         """
         rows = None
         if self.rows is not None and part.rows is not None:

@@ -30,11 +30,8 @@ class Stopped(KeyboardInterrupt):
 class Interrupt:
     """Context manager that records the first signal as a stop request; the second raises Stopped.
 
-    The signals are SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGUSR1. asked: the number of the first
-    signal, or 0 if there was none. warned: whether a SIGCONT has warned that mpirun may soon end
-    this rank. Without mpirun, SIGCONT is not a warning, because it continues a suspended program.
-    Outside the main thread, which receives all signals, the context manager does nothing. A signal
-    that is ignored, as under `nohup`, stays ignored.
+    asked: the number of the first signal, or 0 if there was none. warned: whether mpirun has
+    announced with SIGCONT that it may soon end this rank. Has no effect outside the main thread.
     """
 
     def __init__(self) -> None:

@@ -20,11 +20,10 @@ except ImportError:                                     # Windows
 
 @contextmanager
 def held(path: str | Path, what: str = "training") -> Iterator[None]:
-    """Context manager that holds the lock of the file `path`.
+    """Context manager that holds the lock of the file `path`, and creates the file's folder.
 
-    The folder of the file is created if necessary. what: the kind of process that uses the file,
-    for messages. Raises BlockingIOError if another process holds the lock, and OSError if the
-    lock file cannot be written.
+    what: the kind of process, for messages. Raises BlockingIOError if another process holds the
+    lock, and OSError if the lock file cannot be written.
     """
     if fcntl is None:
         yield

@@ -58,14 +58,12 @@ class Failed:
 class Processes(Threads):
     """Context manager: a pool of `count` processes, with the methods of `Threads`.
 
-    On entry, this process forks count − 1 worker processes, and all processes run the body of the
-    `with` statement. This process has rank 0. The workers exit at the end of the body. Processes
-    share only `group` and the arrays that `shared_copy` and `shared_zeros` return. `map(f)` calls
-    f(rank) in every process, waits for all calls, and returns the list of all results in every
-    process.
+    On entry, this process, rank 0, forks count − 1 workers. All processes run the body of the
+    `with` statement, and the workers exit at the end of the body. Processes share only `group` and
+    the arrays that `shared_copy` and `shared_zeros` return.
 
-    In the process with rank 0, `map` raises the error that f raises in a worker, and
-    ChildProcessError if a worker is killed. Raises MemoryError if processes cannot be started.
+    On rank 0, `map` raises the error that f raises in a worker, and ChildProcessError if a worker
+    is killed. Raises MemoryError if processes cannot be started.
     """
 
     rank = 0
@@ -234,8 +232,7 @@ def shared_zeros(like: Array) -> Array:
 def shared_memory(model: Model, vectors: dict[str, Array], count: int) -> Iterator[list[Model]]:
     """Context manager in which a model and the vectors of its optimizer are in shared memory.
 
-    Yields a list of `count` models for the gradients, whose parameters are 0 and in shared memory.
-    On exit, the model and the vectors move to private memory, and the list is emptied.
+    Yields `count` models for the gradients, whose parameters are 0 and in shared memory.
     """
     before = weakref.ref(model.vector)
     grads: list[Model] = []

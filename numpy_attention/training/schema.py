@@ -10,8 +10,7 @@ A schema is made of
 Two more arguments of Fields describe names that the dict may have. `optional` is a dict {name:
 schema}. `others` is one schema for the values of all other names, or None to accept any value.
 
-HEADER is the schema of every checkpoint. TRAINING is the schema of the part that a trainer writes.
-`experiments.runs.saved` has the schema of the parts that a run adds.
+HEADER is the schema of every checkpoint, and TRAINING that of the part that a trainer writes.
 """
 
 import json

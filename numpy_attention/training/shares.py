@@ -1,9 +1,8 @@
 """Data parallelism: each thread computes some rows of the batch, and gradients are summed.
 
-The rows of one thread are its share of the batch. The loss is a sum over rows, so its gradient is a
-sum of gradients. Each thread adds the gradients of its rows to its own gradient. Then the threads
-add up these gradients, each thread in its slice of the flat vectors. Ranks, which are processes
-with their own threads, divide the rows and add up gradients in the same way.
+The rows of one thread are its share of the batch. The loss is a sum over rows, so the gradients of
+all shares add up to the gradient of the batch. Ranks, which are processes with their own threads,
+divide the rows and add up gradients in the same way.
 """
 
 import math
@@ -31,12 +30,10 @@ SMALL = 1 << 18     # numbers that one thread adds or moves before another one w
 
 
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
-    """Call work(k, part, state), which returns (loss, new state), in each thread k.
+    """Divide a batch among the threads, and call work(k, part, state) in each thread k.
 
-    part: the thread's share of the batch. state: the state of this share after the previous batch.
-    states: a list of these states, or None for no state. Returns two lists: the losses of the
-    shares of all ranks, and the new states of the shares of this rank. If a batch has fewer rows
-    than there are threads, some threads have no work.
+    work: returns (loss, new state). states: the state for each thread of this rank, or None. Return
+    the losses of all ranks, and the new states of this rank, as lists.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -54,19 +51,13 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 
 
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
-    """Return the indices of the shares (the rows of one thread each) that this rank computes.
-
-    threads: the number of threads of each rank. rows: the number of rows in the batch.
-    """
+    """Return the indices of a batch's parts that this rank computes, one for each thread."""
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 
 
 def join_states(ranks: SingleProcess, states: States) -> State:
-    """Join the states of all shares of a batch; return the state of the whole batch on every rank.
-
-    A share is the rows that one thread computes. states: the states of this rank's shares.
-    """
+    """Join the states of all threads on all ranks; return the state of the whole batch."""
     known = sum(ranks.allgather(states or []), [])
     return join_rows(known) if known else None
 
@@ -84,10 +75,7 @@ def split_state(ranks: SingleProcess, threads: int, state: State) -> States:
 def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     """Add up the gradients of all threads and ranks; return the norm of the sum.
 
-    grads: the gradients of the threads of this rank. The first becomes the sum; the others become
-    0. Gradients are added in pairs, as in `tree`. For the norm, the sum is divided into one
-    slice per thread of all ranks, and the squares of each slice are added up. The norm of 2 ranks
-    with 2 threads each is therefore bit-identical to that of 1 rank with 4 threads.
+    grads: the gradients of this rank's threads. The first becomes the sum; the others become 0.
     """
     vectors = [one.vector for one in grads]
     total = vectors[0]
@@ -100,6 +88,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
             found = squared_norm(total[block], found)
         return found
 
+    # slices of all ranks, so that 2 × 2 and 1 × 4 threads give the same bits
     def square(k: int) -> float:
         return squared_norm(total[share_of(len(total), pool.first + k, pool.shares)], 0.0)
 
@@ -124,8 +113,7 @@ def update(pool: Threads, optimizer: Optimizer, weights: Array, gradient: Array,
 def each(pool: Threads, f: Callable[[int], Any], size: int) -> list[Any]:
     """Call f(k) for each thread k, in that thread if there is enough work. Return the results.
 
-    size: the number of elements that all calls of f process together. If it is less than SMALL, the
-    calling thread makes all the calls. In a pool of processes, each process makes one call.
+    size: the number of elements that all calls of f process together.
     """
     if size < SMALL and not isinstance(pool, Processes):
         return [f(k) for k in range(pool.count)]

@@ -13,12 +13,7 @@ SOON = 0.01         # seconds until a signal that Python had to ignore is sent a
 
 
 class Signals:
-    """Context manager in which the first signal raises Stopped, so that files are cleaned up.
-
-    The signals are SIGINT, SIGTERM, SIGHUP and SIGUSR1. Later ones are ignored until everything is
-    cleaned up and reported. A signal that is ignored, as under `nohup`, stays ignored. Python
-    ignores exceptions in a finalizer, so a Stopped raised in a finalizer is raised again later.
-    """
+    """Context manager in which the first signal raises Stopped, and later signals are ignored."""
 
     def __init__(self) -> None:
         self._handlers: dict[int, Any] = {}
@@ -28,7 +23,7 @@ class Signals:
 
     def __enter__(self) -> "Signals":
         if threading.current_thread() is threading.main_thread():
-            sys.unraisablehook = self._repeat
+            sys.unraisablehook = self._repeat       # Python ignores what a finalizer raises
             for number in SIGNALS:
                 if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                     self._handlers[number] = signal.signal(number, self._stop)
@@ -41,10 +36,7 @@ class Signals:
             raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
     def _repeat(self, ignored: Any) -> None:
-        """Send a signal again, and print nothing, if Python has ignored the Stopped that it raised.
-
-        ignored: the argument of sys.unraisablehook. Other exceptions are printed as usual.
-        """
+        """Replacement of sys.unraisablehook that sends the signal of an ignored Stopped again."""
         if not isinstance(ignored.exc_value, Stopped):
             self._hook(ignored)
             return

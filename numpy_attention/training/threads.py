@@ -34,13 +34,9 @@ SWITCH = 1e-4       # seconds until a thread asks for the interpreter lock; Pyth
 class Threads:
     """Context manager: a pool of threads, in which BLAS does not start threads of its own.
 
-    `map(f)` calls f(0) in the current thread and f(1) … f(count − 1) in one other thread each, and
-    returns the results in order. NumPy's products and the kernels release the interpreter lock.
     ranks: the processes that share the work; each has `count` threads. shares: the number of
-    threads of all ranks. first: the number of the first thread of this rank.
-
-    Raises ValueError if count is not in 1 … MOST_THREADS, and MemoryError if threads cannot be
-    started.
+    threads of all ranks. first: the number of the first thread of this rank. Raises ValueError if
+    count is not in 1 … MOST_THREADS, and MemoryError if threads cannot be started.
     """
 
     group: ProcessGroup | None = None       # in a pool of processes
@@ -71,8 +67,7 @@ class Threads:
     def map(self, f: Callable[[int], Any], to_all: bool = True) -> list[Any]:
         """Call f(k) in each worker k; return the results in this order.
 
-        to_all: in a pool of processes, whether every process returns the results. Otherwise only
-        the first process does, and the others return [].
+        to_all: if False, only the first process of a pool returns results; the others return [].
         """
         try:
             others = [self._pool.submit(copy_context().run, f, k) for k in range(1, self.count)]
@@ -95,11 +90,9 @@ def available(ranks: SingleProcess = SINGLE_PROCESS) -> int:
 
 
 def threads_that_pay(work: int, ranks: SingleProcess = SINGLE_PROCESS) -> int:
-    """Return how many threads all ranks together should use.
+    """Return how many threads all ranks together should use: one per rank if steps are small.
 
-    If steps are small, this is one thread per rank. Otherwise each rank has one thread per
-    processor, counted on the rank that may use the fewest. work: the number of parameters times the
-    number of tokens of a step.
+    work: the number of parameters times the number of tokens of a step.
     """
     small = SMALL_STEP_OF_PROCESSES if can_fork(ranks) else SMALL_STEP
     mine = available(ranks) if work > small else 1
@@ -143,11 +136,7 @@ def processors(quota: float | None = None) -> set[int]:
 
 def cpu_quota(root: str | Path = "/sys/fs/cgroup",
               groups: str | Path = "/proc/self/cgroup") -> float:
-    """Return how many processors the container of this process may use, or inf without a limit.
-
-    root: the folder of the control groups of Linux. groups: the file that lists the control groups
-    of this process.
-    """
+    """Return how many processors the container of this process may use, or inf without a limit."""
     quota = math.inf
     for line in (_content(groups) or "0::/").splitlines():
         controllers, _, group = line.partition(":")[2].partition(":")
@@ -181,10 +170,9 @@ def hold_blas() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Ask the C library to keep freed arrays for the next step instead of returning them.
+    """Ask the C library to keep freed arrays for the next step, which avoids page faults.
 
-    A training step frees and allocates the same arrays again and again, and each fresh page causes
-    a page fault. The call has no effect if the C library has no mallopt (macOS, Windows, musl).
+    The call has no effect if the C library has no mallopt (macOS, Windows, musl).
     """
     mallopt = _of_the_c_library("mallopt")
     if mallopt is None:

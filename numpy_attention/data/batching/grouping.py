@@ -59,10 +59,8 @@ def grouped(lengths: Array, batch_size: int, block: int = 20,
             rng: np.random.Generator | None = None) -> list[Array]:
     """Group sequences of similar length. Return an array of their indices for each batch.
 
-    lengths: the length of each sequence. With rng, the sequences are shuffled, then sorted by
-    length within blocks of `block` batches, and then the batches are shuffled. Without rng, all
-    sequences are sorted by length, and the result is always the same. Raises TypeError if rng is
-    not a Generator, and ValueError for empty lengths and for a batch_size or block below 1.
+    With rng, the sequences are shuffled, then sorted by length within blocks of `block` batches,
+    and then the batches are shuffled. Without rng, all sequences are sorted by length.
     """
     lengths = as_integers("lengths", lengths)
     if not len(lengths):

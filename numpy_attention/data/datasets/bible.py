@@ -119,10 +119,7 @@ def read_shipped(corpus: str, split: str) -> str:
 
 
 def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
-    """Return the pairs of a bible-en-es file whose sentences both have `low` to `high` tokens.
-
-    text: the content of the file. part: "clauses" or "verses".
-    """
+    """Parse a bible-en-es file; return the pairs with `low` to `high` tokens in each sentence."""
     pairs: list[Pair] = []
     for line in text.splitlines():
         _, english, spanish, links, ends = line.split("\t")
@@ -140,9 +137,7 @@ def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[
                  high: int) -> list[Pair]:
     """Return the clauses of a verse with `low` to `high` tokens in each language, as Pairs.
 
-    source, target: the tokens of the verse. linked: the links of the verse, ordered by source
-    position; no link crosses the end of a clause. ends: the ends of the verse's clauses. In a Pair,
-    the positions of links are counted from the start of the clause.
+    linked: the links of the verse, ordered by source position. ends: the ends of the clauses.
     """
     pairs = []
     a = b = k = 0

@@ -30,8 +30,7 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
     """Draw `count` pairs with different sources. draw: a function that returns a random Pair.
 
     keep: a function that decides whether a Pair is used. Raises ValueError after `max_misses` draws
-    in a row without a new pair, because there are then probably fewer than `count` sources. Raises
-    TypeError if rng is not a Generator or `draw` does not return a Pair.
+    in a row without a new pair, and TypeError if `draw` does not return a Pair.
     """
     check_generator(rng)
     check_whole("count", count, 1, MOST)

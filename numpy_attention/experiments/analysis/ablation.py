@@ -53,10 +53,7 @@ FORMER = {"another's memory": "shuffled", "largest alone": "hard"}      # names 
 
 
 def known_change(change: str) -> str:
-    """Return the current name of an ablation (a change of the attention).
-
-    change: the current name, or the name before version 1.1. Raises ValueError for other names.
-    """
+    """Return the current name of a change of the attention. Raises ValueError for unknown names."""
     if isinstance(change, str):
         change = FORMER.get(change, change)
     check_name("change", change, CHANGES)

@@ -112,8 +112,7 @@ def cloze_test(model: Any, vocabulary: Vocabulary, questions: Sequence[Question]
 def shares_right(values: Sequence[Array], questions: Sequence[Question]) -> Array:
     """Return an array with 1 for each question whose correct word has the largest value, else 0.
 
-    values: for each question, a value for each candidate. If the correct word is one of k
-    candidates with the same largest value, the entry is 1 / k.
+    A correct word that is one of k candidates with the largest value counts as 1 / k.
     """
     found = []
     for one, question in zip(values, questions):
@@ -164,11 +163,9 @@ def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings
 def scores(model: Any, questions: Sequence[Readings], steps: int) -> list[Array]:
     """For each question, return a float64 array with log p of the query for each candidate.
 
-    The text is read in windows of `steps` tokens. The windows before the query are read once for
-    all candidates. The window in which the query begins, and any after it, are read for each
-    different query. Up to TOGETHER questions with the same number of windows before the query share
-    a batch.
+    steps: the length of the windows in which the model reads the text.
     """
+    # windows before the query are read once for all candidates
     windows = [(len(one.past) - 1) // steps for one in questions]
     found: list[Array] = [np.empty(0)] * len(questions)
     for count in sorted(set(windows)):

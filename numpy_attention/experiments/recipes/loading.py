@@ -64,7 +64,7 @@ def read_tables(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def recipes_of(own: Tables, tables: Tables) -> dict[str, Recipe]:
-    """Return {name: Recipe} for each table in `own` that has a description.
+    """Return a dict with a Recipe for each table in `own` that has a description.
 
     tables: all tables on which a recipe may be based, including those of `own`.
     """
@@ -94,7 +94,7 @@ def recipe_of(name: str, tables: Tables) -> Recipe:
 
 
 def with_bases(name: str, tables: Tables) -> dict[str, Any]:
-    """Return the entries of a table, completed from its base table, that table's base, and so on.
+    """Return the entries of a table, including those of the tables on which it is based.
 
     Raises ValueError for an unknown base, and for a table that is based on itself.
     """

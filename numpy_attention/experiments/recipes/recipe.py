@@ -93,11 +93,10 @@ class Recipe:
     def measure(self, trained: Any, data: Any, wanted: set[str],
                 ranks: SingleProcess = SINGLE_PROCESS,
                 rng: "np.random.Generator | None" = None) -> dict[str, float]:
-        """Measure a trained run on a split of the corpus; return {metric: value}.
+        """Measure a trained run on a split of the corpus; return a dict of metrics.
 
-        trained: a run that `create` returned, after training. data: the split. wanted: names of
-        metrics. The result has the wanted metrics that the corpus supports, and may have more. rng:
-        if given, add the ends of each metric's confidence interval, `…_low` and `…_high`.
+        wanted: names of metrics. The result has those that the corpus supports, and may have more.
+        rng: if given, add the ends of each metric's confidence interval, `…_low` and `…_high`.
         """
         from numpy_attention.experiments.recipes import measures
         if self.is_language_model:
@@ -122,10 +121,8 @@ def run(
 ) -> list[dict[str, Any]]:
     """Train a recipe or resume its run in `folder`, and measure it.
 
-    Return one dict per figure, for `results.append`. Its "threads" is the number for all ranks.
-    threads: the number of threads of each rank. With None, a resumed run keeps its number of
-    threads, and a new run chooses a number by the size of a step.
-
+    Return one dict per figure, for `results.append`. threads: the number of threads of each rank;
+    by default, that of the run in `folder`, or for a new run one that suits the size of a step.
     Raises ValueError for a folder with another run, or a metric that the corpus does not have.
     """
     from numpy_attention.experiments.runs import confidence

@@ -83,10 +83,9 @@ def read(folder: str | Path) -> list[Line]:
 
 
 def existing_figures(path: str | Path, lines: Iterable[Line]) -> list[Line]:
-    """Check that new lines can be appended to a file; return the lines that it contains.
+    """Check that new lines can be appended to a file; return the lines that the file contains.
 
-    lines: the new lines; only their fields recipe and settings are used. Raises ValueError if a
-    line in the file is malformed, or if a recipe would have lines with different settings.
+    Raises ValueError if a line in the file is malformed, or if a recipe's settings have changed.
     """
     known = read_file(path) if exists(path) else []
     settings: dict[str, str] = {}
@@ -134,9 +133,8 @@ def append(path: str | Path, lines: Iterable[Line]) -> list[Line]:
 def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> str:
     """Format recorded metrics as Markdown tables. Recipes with the same metrics share a table.
 
-    A table shows the mean over seeds, ± the standard deviation. Brackets contain the confidence
-    interval, whose ends are averaged over seeds. recipes: {name: Recipe}. Rows are in the order of
-    this dict, and recipes not in it come last. Below each table are the baselines of its recipes.
+    A cell has the mean over seeds, ± the standard deviation, and in brackets the confidence
+    interval. recipes: the Recipes by name, for the order of the rows and for the baselines.
     """
     lines = [check(line) for line in as_list("lines", lines, "results")]
     if not lines:

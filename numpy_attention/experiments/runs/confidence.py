@@ -38,8 +38,7 @@ def of_likelihood(found: Evaluation, rng: Generator | None = None,
                   name: str = "perplexity", words: Sequence[int] | None = None) -> Figures:
     """Return the perplexity per token, or per word if `words` is given, as {name: perplexity}.
 
-    found: the result of `evaluate`. rng: if given, add the ends of the confidence interval, which
-    requires `found.rows`. A single row has no interval. words: the number of words in each row.
+    words: the number of words in each row. If rng is given, `found.rows` must not be None.
     """
     perplexity = Evaluation(found.loss, found.tokens if words is None else sum(words)).perplexity
     if rng is None:
@@ -56,9 +55,8 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
     """Return the metrics of translations by beam search (`found`) and by greedy search.
 
-    Beam search is measured by BLEU and chrF, greedy search by BLEU and exact matches. If no
-    translation, or no reference, has four tokens, BLEU measures nothing. Then the dict
-    also has "bleu_empty": 1, and "empty": 1 if every translation is empty, or 0 otherwise.
+    If no translation, or no reference, has four tokens, BLEU measures nothing. Then the dict also
+    has "bleu_empty": 1, and "empty": 1 if every translation is empty, or 0 otherwise.
     """
     references = [pair.target for pair in pairs]
     scores = {
@@ -83,8 +81,7 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
                 rng: Generator | None = None) -> Figures:
     """Return how well the attention weights of each pair agree with its gold links.
 
-    Metrics: pointing, near, diagonal and aer (alignment error rate), each over the whole text. All
-    are fractions; in the intervals, a sentence is weighted by the denominator of its fraction.
+    Metrics: pointing, near, diagonal and aer (alignment error rate), each over the whole text.
     """
     links = metrics.links_from_weights(weights, pairs)
     pointed = [(one, pair) for one, pair in zip(weights, pairs) if pair.sure]
@@ -106,10 +103,9 @@ def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
 
 def share(name: str, whole: float, shares: Iterable[float], counts: Sequence[int],
           rng: Generator | None) -> Figures:
-    """Return a fraction as {"aer": 0.2}, or with rng {"aer": 0.2, "aer_low": 0.1, "aer_high": 0.3}.
+    """Return the fraction `whole` as the metric `name`, with its interval if rng is given.
 
-    whole: a fraction over the whole text. shares, counts: the fraction in each sentence, and the
-    denominator of this fraction.
+    shares, counts: the fraction in each sentence, and the denominator of this fraction.
     """
     if rng is None or len(counts) == 1:
         return {name: whole}

@@ -73,23 +73,22 @@ def with_classes(settings: Mapping[str, Any], own: Mapping[str, CustomClass]) ->
 
 
 def digests(own: Mapping[str, CustomClass]) -> dict[str, str]:
-    """Return the SHA-256 of each class's file, as {"mine.py:Bilinear": SHA-256 of mine.py, …}."""
+    """Return a dict from the name of each class to the SHA-256 of its file."""
     return {name: one.code.digest for name, one in own.items()}
 
 
 def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
-    """Raise ValueError if `known` {class name: digest} has a class that no setting uses."""
+    """Raise ValueError for a class in `known` that no setting uses."""
     unused = [name for name in known if name not in settings.values()]
     if unused:
         raise ValueError(f"it lists user-defined code that no setting uses: {', '.join(unused)}")
 
 
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
-    """Load the user-defined classes of a run from the code that the user passes.
+    """Load the user-defined classes of a run from `code`, the files or classes that a user passes.
 
-    Return {name: CustomClass}. known: {name of a class: digest of its file at training time}. code:
-    a file or class, a list of them, "a.py,b.py", or None. folder: the run's, for messages. A file
-    runs only if its digest is in `known`. Raises ValueError if a file is missing or has changed.
+    known: for each class, the digest of its file in training. A file runs only if it has this
+    digest. Raises ValueError if a file is missing or has changed. folder: for messages.
     """
     if not known:
         return {}
@@ -103,11 +102,7 @@ def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[s
 
 def _same(name: str, known: Mapping[str, str], candidates: list[Code | CustomClass],
           folder: str | Path) -> CustomClass:
-    """Return the CustomClass called `name` from `candidates`, which are files and classes.
-
-    known, folder: as in `confirmed`. Raises ValueError if no candidate has this name, or if the
-    digest of its file is not the one in `known`.
-    """
+    """Find the CustomClass called `name`. Raises ValueError if it is missing or has changed."""
     file, of_class = parted(name)
     named = [(one, one if isinstance(one, Code) else one.code) for one in candidates
              if one.name in (file, name)]

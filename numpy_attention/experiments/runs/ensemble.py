@@ -19,9 +19,7 @@ def load_ensemble(kind: type[One], folders: Sequence[str | Path],
                   code: Sequence[str | Path | type] | None = None) -> One:
     """Load the runs of several folders as one run, whose model is the Ensemble of their models.
 
-    With a single folder, its run is returned. kind: Translator or LanguageModelRun. The result has
-    the name, settings, corpus, training and history of the first run. Raises the errors of
-    `load_alike`.
+    Everything except the model is that of the first run. Raises the errors of `load_alike`.
     """
     first, *others = load_alike(kind, folders, "averaged", code)
     if not others:
@@ -35,9 +33,8 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
                code: Sequence[str | Path | type] | None = None) -> list[One]:
     """Load the runs of these folders, which must read text in the same way.
 
-    kind: Translator or LanguageModelRun. done: the purpose, "averaged" or "compared", for messages.
-    code: the user-defined code of all runs, as in `kind.load`. Raises the errors of `kind.load`,
-    and ValueError if there are no folders, or if runs differ in vocabularies or READING settings.
+    done: the purpose, "averaged" or "compared", for messages. code: as in `kind.load`. Raises the
+    errors of `kind.load`, and ValueError if runs differ in vocabularies or READING settings.
     """
     check_list("folders", folders, "run folders")
     if not len(folders):

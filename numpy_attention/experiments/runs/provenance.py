@@ -27,11 +27,9 @@ SHOWN = 8           # letters of a digest
 
 
 def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """Return a dict of everything on which the figures of `trained` depend.
+    """Return a dict of everything on which the figures of a run on a text depend.
 
-    trained: a Translator or LanguageModelRun. text: the sentences of tokens on which the figures
-    are measured. In the dict, "parameters" and "text" are the first digits of the SHA-256 of the
-    parameters in use and of the tokens.
+    "parameters" and "text" are the first digits of the SHA-256 of the parameters and of the tokens.
     """
     return {
         "parameters": digest(trained.model.vector.tobytes()),
@@ -49,11 +47,7 @@ def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dic
 def check_rank_consistency(
     ranks: SingleProcess, trained: Any, train: Any, valid: Any, threads: int | None
 ) -> None:
-    """Raise ValueError on every rank, with the differences, if a rank differs from rank 0.
-
-    trained: a Translator or LanguageModelRun. train, valid: the texts that this rank will read.
-    threads: the number of threads requested for this rank, or None.
-    """
+    """Raise ValueError on every rank if ranks differ in versions, settings, texts or threads."""
     if ranks.count == 1:
         return
     mine = {
@@ -99,11 +93,7 @@ def blas() -> str:
 
 
 def processor() -> str:
-    """Describe the processor for which numba compiles kernels, with a digest of its features.
-
-    On processors with different descriptions, an update of the same weights may differ in the last
-    digit.
-    """
+    """Describe the processor for which numba compiles kernels, with a digest of its features."""
     _, name, in_kernels = cpu_target.target_context.codegen().magic_tuple()
     used = [name for name, found in in_loops.items() if found]
     return f"{name} ({digest(repr((in_kernels, used)).encode())})"

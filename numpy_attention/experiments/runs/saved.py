@@ -78,8 +78,7 @@ def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[
     """Return the configuration in a checkpoint, with the current names of the model's settings.
 
     about: as `checkpoint.load_about` returns it. vocabularies: names of entries that must contain a
-    vocabulary. Raises ValueError if one of these entries has no vocabulary, if the configuration
-    does not match the schema RUN, or if it lists a class that no setting uses.
+    vocabulary. Raises ValueError for an invalid configuration.
     """
     known = about.get("about", {})
     check(known, RUN, "about")
@@ -101,10 +100,7 @@ def training_from(kind: type[How], saved: dict[str, Any]) -> How:
 
 
 def check_known(what: str, names: Iterable[str], known: Collection[str], whose: str) -> None:
-    """Raise ValueError if `names` contains names that are not in `known`.
-
-    what, whose: for the message, "unknown {what} settings: …; {whose} does not support them".
-    """
+    """Raise ValueError if `names` has a name not in `known`. what, whose: for the message."""
     unknown = ", ".join(sorted(set(names) - set(known)))
     if unknown:
         raise ValueError(f"unknown {what} settings: {short_repr(unknown)}; {whose} does not "
@@ -117,8 +113,7 @@ def check_known(what: str, names: Iterable[str], known: Collection[str], whose: 
 def check_saved_settings(name: str, settings: dict[str, Any], parameters: int) -> None:
     """Raise ValueError for a saved setting that the model called `name` cannot have.
 
-    Such a setting is unknown, differs in type from the default, or is a size larger than
-    `parameters`, the number of saved parameters.
+    parameters: the number of saved parameters, which no size may exceed.
     """
     defaults = settings_of(name)
     sizes = create_parameters(model_of(name))
@@ -140,11 +135,7 @@ def kind_like(default: Any, most: int) -> Schema:
 
 
 class Limited(np.random.Generator):
-    """A random generator that raises ValueError if it has to draw far more numbers than were saved.
-
-    arrays: the arrays of the checkpoint. If the saved settings describe a far larger model, then
-    building it with this generator raises before the memory is allocated.
-    """
+    """Random generator that raises ValueError for a model far larger than the saved `arrays`."""
 
     def __init__(self, arrays: dict[str, Array]) -> None:
         super().__init__(np.random.PCG64(0))

@@ -99,10 +99,7 @@ class Trained:
     def _built(cls: type[One], name: str, settings: dict[str, Any], training: Training,
                corpus: dict[str, Any], vocabularies: Sequence[Any],
                vectors: Sequence[str | Path | None]) -> One:
-        """Build an untrained run from checked arguments.
-
-        vectors: for each vocabulary, a file of pretrained word vectors or None.
-        """
+        """Build an untrained run from checked arguments. vectors: a file or None per vocabulary."""
         if training.freeze_vectors and not any(vectors):
             raise ValueError("freeze_vectors has no effect without pretrained vectors; pass a file "
                              "of vectors, or omit freeze_vectors")
@@ -273,8 +270,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
 
     Rows of words that are not in the file keep their initial values. Return a dict with "digest",
     "other_case" and "skipped" as in Vectors, and "found", the number of words with a vector.
-    setting: the name of the setting for the embedding size, for messages. Raises ValueError for
-    vectors of another size or a file without any of the words, and the errors of `read_vectors`.
+    setting: for messages. Raises ValueError for vectors of another size or of other words.
     """
     V, size = embedding.E.shape
     given = vector_size(path)

@@ -16,10 +16,9 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
                report: Callable[[int, Job, Made], None]) -> list[Made]:
     """Return work(job) for each job, in the order of the jobs, on every rank.
 
-    Every rank calls this function with the same jobs. A single rank runs the jobs one after the
-    other, without calling `report`. With several ranks, rank 0 does not run a job. It receives the
-    results, which should be small, and calls report(number done, job, result) after each result.
-    After the first error, no job is started. Once the running jobs end, all ranks raise the error.
+    Every rank must call this function with the same jobs. With several ranks, rank 0 runs no job;
+    it calls report(number done, job, result) after each result. After the first error, no job is
+    started. Once the running jobs end, all ranks raise the error.
     """
     if not isinstance(ranks, Ranks) or ranks.count == 1:
         return [work(job) for job in jobs]
@@ -29,17 +28,13 @@ def handed_out(ranks: SingleProcess, jobs: Sequence[Job], work: Callable[[Job], 
 
 
 def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
-    """Call do(index) for the index of each job that rank 0 sends, until rank 0 sends None.
-
-    The result of do(index), or its exception, is sent to rank 0. A KeyboardInterrupt must not
-    end this rank while it waits for an index, because rank 0 would then wait forever. Instead, the
-    interrupt is sent as the result of the next job.
-    """
+    """Call do(index) for each job index that rank 0 sends. Send the result or the error back."""
     stopped: BaseException | None = None
     while True:
         try:
             place = receive(ranks)
         except KeyboardInterrupt as error:
+            # sent with the next job; if this rank ended, rank 0 would wait forever
             stopped = error
             continue
         if place is None:
@@ -56,11 +51,7 @@ def serve(ranks: Ranks, do: Callable[[int], Any]) -> None:
 
 def collect(ranks: Ranks, jobs: Sequence[Job],
             report: Callable[[int, Job, Any], None]) -> list[Any]:
-    """Send the index of each job to a free rank; return the results in the order of the jobs.
-
-    report(number done, job, result) is called after each result. After the first error no job is
-    sent. The error is raised when the running jobs have ended.
-    """
+    """Send the index of each job to a free rank; return the results in the order of the jobs."""
     others = range(1, ranks.count)
     free = list(others)
     places = list(range(len(jobs)))

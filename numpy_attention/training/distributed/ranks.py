@@ -45,17 +45,10 @@ class SingleProcess:
         return do()
 
     def add(self, vector: Array) -> None:
-        """Replace a flat vector with its sum over all ranks, which is bit-identical on each rank.
-
-        Terms are added in the order of `tree`, so 2 ranks with 2 threads each get the same sum as 1
-        rank with 4 threads.
-        """
+        """Replace a flat vector with its sum over all ranks, bit-identical on each rank."""
 
     def ended_alike(self) -> bool:
-        """Return whether all ranks call this method within ENDED seconds.
-
-        Only a failing rank calls this method, so the result says whether all ranks have failed.
-        """
+        """Return whether all ranks fail, and therefore call this method, within ENDED seconds."""
         return True
 
 
@@ -119,10 +112,9 @@ SINGLE_PROCESS = SingleProcess()
 
 
 def tree(add: Callable[[int, int], Any], count: int) -> None:
-    """Add up `count` terms in pairs, then these sums in pairs, and so on, until term 0 is the sum.
+    """Add up `count` terms in pairs, such as (0 + 1) + (2 + 3), so that term 0 becomes the sum.
 
-    add(i, j) must add term j to term i. If count is a power of two, the result does not depend on
-    the number of processes: the sum of four terms is (0 + 1) + (2 + 3), in one process or in two.
+    add(i, j) must add term j to term i.
     """
     distance = 1
     while distance < count:
@@ -132,10 +124,7 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Return whether sums over ranks are bit-identical to those of one rank with all threads.
-
-    ranks: the number of ranks. threads: the number of threads of each rank.
-    """
+    """Return whether sums are bit-identical to those of one rank with ranks · threads threads."""
     return ranks == 1 or threads & (threads - 1) == 0
 
 
