@@ -104,7 +104,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
 
 
 def notebook_writer() -> Callable[[Path, Path], object]:
-    """Return a function write(script, notebook) that converts the script of a lesson to a notebook.
+    """Return a function that converts a script to a notebook.
 
     Raises ImportError if jupytext is not installed.
     """

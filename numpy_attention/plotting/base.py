@@ -47,11 +47,7 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def tokens_by_keyword(function: Draw) -> Draw:
-    """Let a function also take keyword-only arguments by position, with a DeprecationWarning.
-
-    By position, source tokens come first, as in version 1.0, although the axes of the weights are
-    (T, S). Pass tokens by keyword, because swapped tokens of square weights cannot be detected.
-    """
+    """Let a function also take keyword-only arguments by position, with a DeprecationWarning."""
     parameters = inspect.signature(function).parameters.values()
     first = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
     names = [one.name for one in parameters]
@@ -107,10 +103,9 @@ def check_axes(ax: Any, title: Any = None) -> None:
 
 
 def named(name: str, values: Any, of: str, empty: bool = False) -> dict[str, Any]:
-    """Return a copy of the dict `values`, with its keys as strings.
+    """Return a copy of the dict `values` with string keys. name, of: words for messages.
 
-    name, of: for messages, the name of the dict and a noun for its values. Raises TypeError
-    if `values` is not a dict, and ValueError for an empty dict, unless `empty` is true.
+    Raises TypeError if `values` is not a dict, and ValueError for an empty dict unless `empty`.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
@@ -173,12 +168,9 @@ def label(ax: Axes, title: str | None = None, xlabel: str | None = None,
 
 def legend_as_written(ax: Axes, lines: Sequence[Line2D], names: Iterable[str],
                       outside: bool = False) -> None:
-    """Add a legend with a name for each line. outside: put the legend to the right of the Axes.
-
-    In contrast to matplotlib, names that begin with _ are not left out.
-    """
+    """Add a legend with a name for each line. outside: put the legend to the right of the Axes."""
     where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)} if outside else {}
-    legend = ax.legend(lines, ["-"] * len(lines), **where)
+    legend = ax.legend(lines, ["-"] * len(lines), **where)      # would omit a name _x
     for text, name in zip(legend.get_texts(), names):
         text.set(text=name, **as_written(name))
 

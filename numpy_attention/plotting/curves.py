@@ -136,10 +136,7 @@ def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
 
 
 def _perplexity(line: Mapping[str, Any], name: str) -> float:
-    """Return the perplexity of an epoch, or NaN if it is missing, infinite or not positive.
-
-    name: "train" or "valid".
-    """
+    """Return the "train" or "valid" perplexity of an epoch, or NaN if it is missing or infinite."""
     value = line.get(f"{name}_perplexity")
     loss = line.get(f"{name}_loss")
     for number in (value, loss):

@@ -103,10 +103,8 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
                signed: str = "") -> tuple[Axes, float]:
     """Draw weights as cells with tokens and a colour bar; return (Axes, inches of a cell's side).
 
-    weights (rows, columns) must be finite; masked cells show the background of the Axes. columns,
-    rows: the tokens. Without `ax`, the size of a new figure grows with the number of tokens. bar:
-    whether to draw the colour bar. signed: the label of the colour bar for weights that may be
-    negative, or "". With such weights, the colours are symmetric around 0.
+    weights (rows, columns) must be finite; masked cells show the background. signed: the label of
+    the colour bar for weights that may be negative, or "".
     """
     T, S = weights.shape
     across = inches_of(columns)

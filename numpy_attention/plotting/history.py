@@ -60,9 +60,9 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 
 
 def _visible(weights: Array) -> Array:
-    """Return booleans (T, S), True for visible cells: those whose weights are not NaN.
+    """Return booleans (T, S), True for weights that are not NaN.
 
-    If no weight is NaN, the cells of the tokens before the token read are visible.
+    If no weight is NaN, only the tokens before the token read are visible.
     """
     T, S = weights.shape
     missing = np.isnan(weights)

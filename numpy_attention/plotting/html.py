@@ -42,10 +42,7 @@ def heatmap_table(
 
 def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]],
          possible: Collection[tuple[int, int]]) -> str:
-    """Return the table cell of a weight: its number, its colour, and the outline of a link.
-
-    place: (source position, target position).
-    """
+    """Return the table cell of a weight. place: (source position, target position)."""
     if np.isnan(weight):
         return f'<td style="{CELL}"></td>'
     style = f"{CELL};background:{COLOUR.format(share=0.75 * min(1.0, max(0.0, weight)))}"
@@ -61,11 +58,7 @@ def cell(weight: float, place: tuple[int, int], sure: Collection[tuple[int, int]
 
 
 def token_html(token: str) -> str:
-    """Return a token as HTML text; any characters are allowed.
-
-    <bdi> isolates the direction of the token's script. Control characters are replaced with their
-    pictures, and invalid characters with U+FFFD.
-    """
+    """Return a token as HTML text, with control and invalid characters replaced."""
     return f"<bdi>{html.escape(''.join(map(visible, token)))}</bdi>"
 
 

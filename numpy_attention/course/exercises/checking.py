@@ -123,10 +123,7 @@ def check(exercise: Exercise, path: str | Path) -> Verdict:
 
 
 def not_added(report: Any, names: Set[str]) -> list[str]:
-    """Return a sentence for each parameter whose gradient the user's code never adds to grads.
-
-    report: the Report of a gradient check, or None. names: the names in the user's code.
-    """
+    """Return a sentence for each parameter whose gradient the user's code never adds to grads."""
     found = {name: report.analytic.get(name) for name in getattr(report, "wrong", ())}
     return [f"grads.{name} stays 0: you did not add its gradient" for name, array in found.items()
             if array is not None and not np.any(array) and not name.startswith("input")
@@ -134,7 +131,7 @@ def not_added(report: Any, names: Set[str]) -> list[str]:
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
-    """Return the `signature` of the functions in a user's module `its`, or {} if one raises."""
+    """Return the signature of a user's module, or {} if a function raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -146,9 +143,7 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 def described(place: int | str | None, code: Code, certain: bool, is_left_out: bool) -> str:
     """Describe where a mistake is: "it is in line 9 of softmax.py", then the code of the line.
 
-    place: a line number, the name of a function in which a line is missing, or None if the place is
-    unknown. code: the user's file. certain: whether the line is certain, or only probable.
-    is_left_out: whether the mistake is an omission, such as a missing factor.
+    place: a line number or a function's name. is_left_out: whether the mistake is an omission.
     """
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
@@ -162,11 +157,7 @@ def described(place: int | str | None, code: Code, certain: bool, is_left_out: b
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """Return the syntax tree of a user's file.
-
-    Raises Failed if the file is not valid Python, imports a framework such as torch, or leaves a
-    function of the exercise undefined or blank.
-    """
+    """Parse a user's file. Raises Failed for invalid Python, a framework, or a missing function."""
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)
@@ -230,10 +221,7 @@ def stopped(error: Exception) -> str:
 
 
 def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
-    """Raise Failed if the forward pass raises, changes an argument, or returns wrong outputs.
-
-    mine: a test case with the user's functions. right: the same case with the solution's.
-    """
+    """Raise Failed if the user's forward pass raises, changes an argument or is wrong."""
     inputs = [gradcheck.copy_arrays(one) for one in mine.inputs]
     watch = gradcheck.Watch(dict(gradcheck.arrays_within(inputs, "input")))
     try:
@@ -261,11 +249,7 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return a dict with the call that a test case checks, such as {"output": "turn(-2, 8)"}.
-
-    In messages, the call replaces the word "output". Arrays are written as "…". The dict is empty
-    if the test case does not call a function of the solution directly.
-    """
+    """Return a dict with the call that a test case checks, such as {"output": "turn(-2, 8)"}."""
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
         return {}
@@ -320,10 +304,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Raise Failed if an output has wrong values. The message also names the correct outputs.
-
-    labels: a dict from the name of an output, such as "output[1]", to its name in the message.
-    """
+    """Raise Failed if an output has wrong values. labels: names of outputs for the message."""
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
         name = labels.get(name, name)
@@ -343,8 +324,7 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Raise Failed if backward is not the derivative of forward, or if a pass breaks a law.
 
-    hidden: whether the user has to find the wrong line. If so, the message lists only the correct
-    and the wrong gradients. If not, it is the whole report of the gradient check.
+    hidden: whether the message must not name the wrong line.
     """
     if case.backward is None:
         return
@@ -376,10 +356,7 @@ def is_proven(report: Any) -> bool:
 
 
 def check_no_stop(case: Case, seed: int) -> None:
-    """Raise Failed if the backward pass raises an exception in a line of the user's code.
-
-    The message has the line and the shapes of its arrays. seed: the seed of the upstream gradients.
-    """
+    """Raise Failed if the backward pass raises an exception in a line of the user's code."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -41,17 +41,13 @@ Mistakes = tuple[tuple[str, str, str], ...]
 def instead(line: str, right: str, *changes: tuple[str, str]) -> Mistakes:
     """Return curated mistakes in one line of a solution, as tuples (line, wrong line, sentence).
 
-    right: the part of the line that the mistakes change. changes: a pair (code, sentence) for each
-    mistake. The code replaces `right`, and the sentence describes the mistake.
+    changes: pairs (code that replaces `right` in the line, sentence about the mistake).
     """
     return tuple((line, line.replace(right, wrong), sentence) for wrong, sentence in changes)
 
 
 def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
-    """Return curated mistakes for a line that computes α (dα − (α dα).sum(…)).
-
-    alpha, dalpha: the names of the variables that hold α and dα.
-    """
+    """Return curated mistakes for a line with alpha * (dalpha - (alpha * dalpha).sum(…))."""
     start = line[:line.index(f"{alpha} * (")]
     return ((line, f"{start}{alpha} * {dalpha}", ONE_TERM),
             (line, f"{start}{alpha} * (1 - {alpha}) * {dalpha}", DIAGONAL),
@@ -61,10 +57,7 @@ def softmax_mistakes(line: str, alpha: str, dalpha: str) -> Mistakes:
 
 
 def tanh_mistakes(line: str, x: str, name: str = "") -> Mistakes:
-    """Return curated mistakes for a line with a factor (1 - x**2), where x is a tanh.
-
-    x: the name of the variable in the code. name: its name in messages to the user, by default x.
-    """
+    """Return curated mistakes for a line with (1 - x**2). name: the name of x in messages."""
     name = name or x
     should = f"it should be 1 − {name}², because"
     return (*instead(
@@ -92,10 +85,7 @@ def sigmoid_mistakes(line: str, s: str) -> Mistakes:
 
 
 def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
-    """Return curated mistakes for a line with array.sum(0), the gradient of a bias.
-
-    array: the variable that is summed over the batch. name: the name of the bias in the sentences.
-    """
+    """Return curated mistakes for a line with array.sum(0), the gradient of the bias `name`."""
     total = line[line.index(f"{array}.sum("):]
     total = total[:total.index("0)") + 2]
     should = "it should be the sum over the batch, because every row used it"
@@ -107,10 +97,9 @@ def batch_mistakes(line: str, array: str, name: str) -> Mistakes:
 
 
 def set_mistakes(because: str, *lines: str) -> Mistakes:
-    """Return two curated mistakes for each line `grads.X += …`.
+    """Return curated mistakes for lines `grads.X += …`: an assignment, or a missing gradient.
 
-    The first mistake assigns to grads.X instead of adding to it. The second mistake adds 0.
-    because: the reason for adding the gradient, which the sentence about the first mistake gives.
+    because: the reason for adding the gradient, as the end of a sentence.
     """
     found: list[tuple[str, str, str]] = []
     for line in lines:
@@ -154,8 +143,7 @@ class Exercise:
     position: the position among the exercises of the lesson, from 1
     source: the reference implementation
     text: the task, with equations and shapes
-    cases: a function cases(rng, its) that yields the test cases, where `its` is the module of the
-        user's file or of the solution
+    cases: a function cases(rng, its) that yields test cases of the functions in the module `its`
     hints: three hints, each closer to the solution: a law, the line to write, the derivative
     why: why the solution is written as it is
     blanks: the functions that the user writes, such as "softmax" or "PlainRNN.backward"
@@ -195,8 +183,7 @@ class Exercise:
     def changed(self, right: str, wrong: str) -> str:
         """Return the code of the reference implementation with `wrong` instead of `right`.
 
-        `right` and `wrong` may have several parts, separated by " … ". Raises LookupError unless
-        each part of `right` occurs exactly once in the code.
+        Parts of `right` are separated by " … ". Raises LookupError unless each part occurs once.
         """
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
@@ -224,9 +211,6 @@ class Exercise:
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Yield each test case as a pair: with the user's functions, and with the solution's.
-
-        its: the module of the user's file. seed: the seed of the random inputs.
-        """
+        """Yield pairs of the same test case, with the functions of `its` and of the solution."""
         return zip(self.cases(np.random.default_rng(seed), its),
                    self.cases(np.random.default_rng(seed), self.right), strict=True)

@@ -30,8 +30,8 @@ class Given:
 
     now: a dict from the name of each function in the file to its syntax tree
     names: the names of the functions that the exercise provided
-    changed: the names of those provided functions that the user has edited
-    solved: the line numbers of those statements of the user that the solution contains too
+    changed: the names of the provided functions that the user has edited
+    solved: the line numbers of the user's statements that the solution contains too
     """
 
     def __init__(self, exercise: Exercise, tree: ast.Module):
@@ -51,7 +51,7 @@ class Given:
 
 
 def dumped(function: ast.FunctionDef) -> str:
-    """Return the syntax tree of a function without its docstring, as text that can be compared."""
+    """Return the syntax tree of a function as text, without the docstring."""
     body = function.body
     if ast.get_docstring(function) is not None:
         body = body[1:]
@@ -59,10 +59,7 @@ def dumped(function: ast.FunctionDef) -> str:
 
 
 def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    """Return the functions and methods of a file: {"softmax": node, "PlainRNN.forward": node, …}.
-
-    If two functions have the same name, the dict has the last one.
-    """
+    """Return the functions and methods of a file: {"softmax": node, "PlainRNN.forward": node}."""
     found = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
@@ -88,13 +85,7 @@ def text_of(statement: ast.stmt) -> str:
 
 
 def with_given(message: str, its: Given) -> str:
-    """Return the message of a check, reworded so that it does not accuse a correct line.
-
-    its: the functions that the exercise provided. The message has a paragraph for each wrong line
-    of code. Only the first of these paragraphs is kept. If the exercise provided the line that the
-    paragraph names, or if this line may be correct, the paragraph no longer calls the line wrong.
-    Provided functions that the user changed are listed at the end.
-    """
+    """Reword a check's message so that a line that may be correct is not called wrong."""
     lines: list[str] = []
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
         place = re.match(rf"{FIRST_WRONG}line (\d+) of ", head)
@@ -112,11 +103,9 @@ def with_given(message: str, its: Given) -> str:
 
 
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
-    """Return a message about a recognized mistake without the notes on lines that may be correct.
+    """Remove notes on lines that may be correct from a message about a known mistake.
 
-    place: the line or function of the mistake, or None. For a line, keep only the notes on this
-    line. For a function, keep none. For None, keep only those on the first line that the message
-    names, or none if this line may be correct. Notes on how many elements are wrong always stay.
+    place: the line or the function that contains the mistake, or None if unknown.
     """
     lines, is_first = list[str](), True
     for head, *notes in map(str.splitlines, BLOCK.split(message)):
@@ -143,5 +132,5 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 
 
 def is_doubted(notes: Sequence[str]) -> bool:
-    """Return whether a line may be correct, because none of the notes on it proves it wrong."""
+    """Return whether none of the notes on a line proves the line wrong."""
     return not any(map(PROOF.match, notes))

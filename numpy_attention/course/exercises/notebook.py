@@ -127,10 +127,7 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
     """Shorten a report to at most `most` lines, followed by warnings about changed functions.
 
-    If the report names a wrong line of code, keep this line, the likely mistake in it, and the list
-    of wrong gradients. named: whether a known mistake has been printed. If so, the likely mistake
-    and the gradients are left out. placed: whether the line of the known mistake has been printed.
-    If so, or if the exercise provided the wrong line, the wrong line is left out too.
+    named: whether a known mistake has been printed. placed: whether its line has been printed.
     """
     changed = [line for line in lines if line.endswith(CHANGED)]
     start = next((n for n, line in enumerate(lines)
@@ -146,11 +143,7 @@ def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[st
 
 
 def after(exercise: Exercise, mine: str) -> str:
-    """Return the text to print when an exercise is first passed. mine: the user's code.
-
-    The text has a diff from the user's code to the solution, the reasons for the solution's form
-    and, if the exercise has one, a mistake that no gradient check would see.
-    """
+    """Return the text to print when an exercise is first passed. mine: the user's code."""
     lines = difflib.unified_diff(mine.rstrip().splitlines(),
                                  exercise.solution.rstrip().splitlines(), "yours",
                                  "the reference", lineterm="", n=1)

@@ -21,15 +21,9 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
     """Find known mistakes in a user's file; return (mistakes, place, is_certain).
 
-    mistakes: the descriptions returned by `recognized`, any of which may fit the user's code. tree:
-    the parsed file. first_wrong: the line that is proven to be wrong, or None.
-
-    If the file contains the wrong line of a curated mistake, only this mistake is returned, and its
-    place is certain. Otherwise all mistakes are returned, and the place is a guess: the only line
-    that differs from the solution and computes the variable of the mistake, the function from which
-    a curated mistake drops a line, or the only line that differs from the solution. The first guess
-    is not made if the line reads a variable that the user has added, because the line may compute
-    only a part of the result. The place is None if unknown, or if first_wrong is another line.
+    The place is a line number, the name of a function that lacks a line, or None. If the place is
+    certain, only the mistake there is returned. mistakes: descriptions from `recognized`. tree: the
+    parsed file. first_wrong: the line that is proven to be wrong, or None.
     """
     mine = list(statements(tree, exercise.blanks))
     solved = list(statements(ast.parse(exercise.solution), exercise.blanks))
@@ -64,11 +58,8 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
-    """Return the variables that the user's statements assign and the solution does not contain.
-
-    Such a variable may hold a part of what one line of the solution computes. solved: the
-    solution's statements. others: the user's statements. line: one of these, which is left out.
-    """
+    """Return the variables that `others` (without `line`) assign and that `solved` lacks."""
+    # such a variable may hold a part of what one line of the solution computes
     stored = [names(target) for node in others if node is not line
               for target in getattr(node, "targets", ())]
     return set().union(*stored).difference(*map(names, solved))
@@ -84,10 +75,7 @@ def value_of(node: ast.stmt) -> str:
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
-    """Return the wrong statements of a curated mistake, which the solution does not contain.
-
-    mistake: the description. The list is empty if no curated mistake has this description.
-    """
+    """Return the wrong statements of the curated mistake with the description `mistake`."""
     return [node for changed in changed_texts(exercise, mistake)
             for node in added(exercise.solution, changed, exercise.blanks)]
 
@@ -99,10 +87,7 @@ def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Make a curated mistake in the solution; return a list that contains the resulting code.
-
-    mistake: the description. The list is empty if no curated mistake has this description.
-    """
+    """Return the solution's code with a curated mistake, in a list (empty for other mistakes)."""
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 

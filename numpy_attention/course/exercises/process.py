@@ -33,8 +33,7 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
     """Check a file in a separate process; return the Verdict and what the user's code printed.
 
-    Long output is cut. seconds: the time limit. A slower check is ended, and the Verdict says so.
-    Raises OSError if the file cannot be read, or if the disk has no room for the Verdict.
+    seconds: the time limit. Raises OSError if the file cannot be read, or if the disk is full.
     """
     file = existing_file(path)
     with tempfile.TemporaryDirectory() as folder:
@@ -79,11 +78,9 @@ def beginning_of(path: Path) -> str:
 
 
 def child(name: str, path: str, seconds: str, result: str, place: str, *added: str) -> int:
-    """Check the file `path` within the separate process; return 0.
+    """Check a file within the separate process, and write the Verdict to the file `result` as JSON.
 
-    name: the name of the exercise. seconds: the time limit. result: the file to which the Verdict
-    is written, as JSON. place: the file to which Python writes a traceback if the time limit is
-    exceeded. added: files that define further exercises.
+    place: a file for the traceback at the time limit. added: files that define further exercises.
     """
     for file_added in added:
         add(file_added)

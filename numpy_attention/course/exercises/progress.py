@@ -67,10 +67,7 @@ def create(exercise: Exercise, folder: Folder) -> None:
 
 
 def reset(exercise: Exercise, folder: Folder) -> Path | None:
-    """Restore the initial file of an exercise; the user's version is kept under another name.
-
-    Return the path of the user's version. Return None if there was no file, or it was unchanged.
-    """
+    """Restore the initial file; return the path to which the user's version was moved, or None."""
     file = folder.of(exercise)
     if not exists(file) or existing_file(file).read_bytes() == exercise.start.encode("utf-8"):
         create(exercise, folder)
@@ -87,11 +84,7 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """Reveal the next hint of an exercise, and record it as read.
-
-    Return a dict {title: text} of the hints revealed so far, and a list of the titles of the hints
-    that are still hidden.
-    """
+    """Reveal the next hint; return {title: text} of all revealed hints, and the hidden titles."""
     code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
         f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)
     hints = dict(zip(TITLES, [*exercise.hints, code]))
@@ -102,10 +95,7 @@ def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[
 
 
 def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
-    """Record a request for the solution; return whether the solution may be shown.
-
-    The solution may be shown if the exercise is passed, or if the solution was requested before.
-    """
+    """Record a request for the solution; return whether the user has passed or asked before."""
     with folder.changed(exercise) as record:
         confirmed = record.passed or record.asked
         record.asked = True

@@ -1,7 +1,6 @@
 """Recognize known mistakes by their signatures: one mistake, or two whose effects add up.
 
-A signature is a dict of numbers, which the module `signatures` computes from the outputs and the
-gradients of a function. Code with the signature of a known mistake computes the same wrong values.
+Code with the signature of a known mistake (see `signatures`) computes the same wrong values.
 """
 
 import ast
@@ -35,11 +34,9 @@ SENTENCES = (
 
 
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
-    """Return the descriptions of at most three known mistakes with the signature `numbers`.
+    """Describe at most three known mistakes, or pairs of mistakes, with the signature `numbers`.
 
-    If a curated mistake has this signature, only curated mistakes are returned. If no mistake has
-    this signature, pairs of mistakes are described. names: the names in the user's code. Other
-    names are removed from the descriptions.
+    names: the names in the user's code. The descriptions contain no other names.
     """
     mistakes = known_mistakes(exercise)
     found = [one for one in mistakes if agree(numbers, one.numbers)]
@@ -52,13 +49,7 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
 
 def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
                 names: Set[str]) -> list[str]:
-    """Return descriptions of the pairs of mistakes whose combined signature is `numbers`.
-
-    To combine two signatures, add them and subtract the signature of the solution. The result is
-    correct if neither mistake affects the other. If both mistakes change the same entry of the
-    signature, they must be mutations in different statements, and the changes must not cancel. Only
-    the pairs with the most curated mistakes are returned. names: as in `recognized`.
-    """
+    """Describe the pairs of mistakes that together change the solution's signature to `numbers`."""
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
     finite = np.isfinite(list(numbers.values())).all()
@@ -72,7 +63,7 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
     for number, change in enumerate(changes):
         others = np.abs(wanted - solved - change - changes[number + 1:]) <= near
         for other in np.flatnonzero(others.all(1)) + number + 1:
-            both = (np.abs(change) > near) & (np.abs(changes[other]) > near)
+            both = (np.abs(change) > near) & (np.abs(changes[other]) > near)    # may interact
             pair = (mistakes[number], mistakes[other])
             if not both.any() or (in_two_places(*pair) and differs[both].all()):
                 one, two = sorted((as_curated(one, mistakes) for one in pair), key=mistakes.index)
@@ -83,7 +74,7 @@ def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
 
 
 def in_two_places(*pair: Mistake) -> bool:
-    """Return whether two mistakes are mutations whose descriptions name different statements."""
+    """Return whether two mistakes are mutations of different statements."""
     places = [one.description.rpartition(", in ")[2] for one in pair if ", in " in one.description]
     return not any(one.curated for one in pair) and len(set(places)) == 2
 
@@ -102,12 +93,7 @@ def both_described(pair: tuple[Mistake, Mistake], names: Set[str]) -> str:
 
 
 def sentence(exercise: Exercise, description: str) -> str:
-    """Return the description of a mistake as a sentence about the user.
-
-    For example, "a missing factor, in the computation of `da`" becomes "you left out a factor in
-    `da`", and "a mean instead of a sum" becomes "you used a mean; it should be a sum". The
-    description of a curated mistake is such a sentence, and is returned unchanged.
-    """
+    """Return a description as a sentence: "a missing factor" becomes "you left out a factor"."""
     if exercise.has_curated(description):
         return description
     if description.startswith(TWO):
@@ -122,11 +108,9 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """Remove names that the user's code lacks from a description such as "`dh` instead of `dc`".
+    """Remove names that are not in `names` from a description such as "`dh` instead of `dc`".
 
-    names: the names in the user's code. For example, "`dh` instead of `dc`, in the computation of
-    `da`" becomes "the wrong array, in the computation of `da`" if `dh` is not in `names`. Return ""
-    if nothing is left.
+    Return "" if nothing is left.
     """
     place = ELSEWHERE.search(description)
     if place and place[1] not in names:

@@ -28,10 +28,9 @@ MOST = 10**6        # bytes
 class Record:
     """The progress of one exercise.
 
-    cut: the digest of the file that the user started with, or "" if the exercise was not started
+    cut: the digest of the initial file, or "" if the exercise was not started
     checks: the number of checks that were run
     hints: the number of hints that were read
-    passed: whether the exercise was passed
     asked: whether the user has asked for the solution
     seen: whether the solution was shown before the exercise was passed
     """
@@ -59,10 +58,7 @@ class Folder:
         return self.path / f"{exercise.name.replace('-', '_')}.py"
 
     def records(self) -> dict[str, Record]:
-        """Read the progress file; return a dict from names of exercises to Records.
-
-        Return {} if there is no file. Raises ValueError if the contents of the file are not valid.
-        """
+        """Read the Record of each exercise. Raises ValueError if the progress file is not valid."""
         if not exists(self.file):
             return {}
         with path_errors(existing_file(self.file), "read"), open(self.file, "rb") as opened:
@@ -77,7 +73,7 @@ class Folder:
 
     @contextmanager
     def changed(self, exercise: Exercise) -> Iterator[Record]:
-        """Context manager that yields the Record of an exercise and, at the end, saves the Record.
+        """Context manager that yields the Record of an exercise, and saves the Record on exit.
 
         Raises BlockingIOError if another command is using this folder.
         """
@@ -92,10 +88,7 @@ class Folder:
 
 
 def understood(found: Any) -> dict[str, Record]:
-    """Convert the parsed JSON of a progress file to a dict from names of exercises to Records.
-
-    Raises ValueError or TypeError if the JSON does not have the format of a progress file.
-    """
+    """Return the Records in a parsed progress file. Raises ValueError for another format."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")

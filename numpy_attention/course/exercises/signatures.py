@@ -1,16 +1,14 @@
 """The signatures of mistakes: a few numbers by which a check recognizes a mistake.
 
-A signature has a number for every output and every gradient that an implementation computes in the
-test cases of the exercise. The number is a weighted sum of the elements of this output or gradient.
-The weights are random, but always the same. Two functions that compute the same values have the
-same signature, up to rounding. Other functions have different signatures.
+A signature has a number for each output and each gradient of a function in the test cases of an
+exercise. The number is a sum of the elements, weighted with fixed random numbers. Two functions
+have the same signature if they compute the same values, up to rounding.
 
 The known mistakes of an exercise are its curated mistakes (described by hand) and all mutations
-(small changes) of its solution. The signatures of these mistakes are computed when a check first
-needs them, and kept in a file for each exercise. The folder of the files, `mistake_signatures`, is
-in the folder that the environment variable NUMPY_ATTENTION_CACHE names or, if this is not set, in
-the user's cache folder. The signatures are computed again when the exercise or the mutations
-change. A wheel contains a copy of the files, which this command writes:
+(small changes) of its solution. A check computes the signatures once, and keeps them in the
+folder `mistake_signatures`. This folder is in the folder that the environment variable
+NUMPY_ATTENTION_CACHE names or, if this is not set, in the user's cache folder. A wheel contains a
+copy of the files, which this command writes:
 
     python -m numpy_attention.course.exercises.signatures
 """
@@ -61,9 +59,8 @@ class Mistake(NamedTuple):
 def signature(exercise: Exercise, its: Any) -> Numbers:
     """Return the signature of an implementation, such as {"11 output[0]": 2.5, …}.
 
-    Each key is the seed of the random inputs, followed by the name of an output or a gradient. The
-    number is a weighted sum of the elements of this output or gradient in all test cases. its: the
-    module with the implementation's functions. The exceptions that they raise are not caught.
+    A key is a seed of the random inputs, followed by the name of an output or a gradient. its: the
+    module that contains the implementation.
     """
     found: Numbers = {}
     for seed in SEEDS:
@@ -78,8 +75,7 @@ def signature(exercise: Exercise, its: Any) -> Numbers:
 def arrays_of(case: Case, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     """Run a test case; yield (name, array) for each output, then for each gradient.
 
-    The gradient of the parameter W is named "W", and is added to random numbers. The gradient of
-    the first input is named "input[0]". seed: the seed of these numbers and upstream gradients.
+    seed: the seed of the random upstream gradients.
     """
     with np.errstate(all="ignore"):
         outputs = case.forward(*case.inputs)
@@ -112,13 +108,9 @@ def named(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def projected(name: str, array: np.ndarray) -> float:
-    """Return the number Σ array · R, where the random numbers R depend on the name and the shape.
-
-    Elements that are not finite count as 3, so that a mistake that makes only some rows NaN can be
-    recognized. If no element is finite, the result is not finite.
-    """
+    """Return Σ array · R, where the random numbers R depend only on the name and the shape."""
     if np.isfinite(array).any():
-        array = np.nan_to_num(array, nan=3, posinf=3, neginf=3)
+        array = np.nan_to_num(array, nan=3, posinf=3, neginf=3)     # only some rows may be NaN
     with np.errstate(all="ignore"):
         return float((array * weights_of(name, array.shape)).sum())
 
@@ -131,7 +123,7 @@ def weights_of(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def agree(ours: Numbers, others: Numbers) -> bool:
-    """Return whether two signatures have the same keys, and finite numbers equal up to rounding."""
+    """Return whether two signatures are equal up to rounding, and finite."""
     if ours.keys() != others.keys():
         return False
     mine, its = (np.array([one[name] for name in ours]) for one in (ours, others))
@@ -143,11 +135,10 @@ def agree(ours: Numbers, others: Numbers) -> bool:
 
 
 def computed(exercise: Exercise) -> list[Mistake]:
-    """Compute the signatures of an exercise's mistakes; return the mistakes without duplicates.
+    """Return an exercise's mistakes with their signatures, without duplicates.
 
-    A mutation is left out if it raises, if it runs too long, if an output or gradient has no finite
-    elements, if an array is missing or added, or if the mutation has the signature of the solution.
-    Raises ValueError if a curated mistake would be left out for one of these reasons.
+    Mutations that fail or change no result are left out. Raises ValueError if a curated mistake
+    fails or changes no result.
     """
     right = signature(exercise, exercise.right)
     found: list[Mistake] = []
@@ -174,10 +165,7 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
 
 
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
-    """Return the signature of a mistaken implementation. text: the code of its file.
-
-    Return None if the code raises or runs too long, or if a number is not finite.
-    """
+    """Return the signature of code, or None if the code fails or a number is not finite."""
     try:
         with at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -192,17 +180,13 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
 
 @cache
 def known_mistakes(exercise: Exercise) -> list[Mistake]:
-    """Return an exercise's known mistakes, read from the package or the cache.
-
-    If neither has them, compute and cache them. This requires a time limit for endless loops. If
-    no limit can be set (on Windows, or outside the main thread), return [] instead.
-    """
+    """Return an exercise's known mistakes; if they are not in a file, compute and cache them."""
     folders = [PACKAGED, *cache_folders()]
     for folder in folders:
         kept = read(exercise, folder)
         if kept is not None:
             return kept
-    if not is_possible():
+    if not is_possible():               # a mistake may be an endless loop
         return []
     mistakes = computed(exercise)
     for folder in folders[1:]:
@@ -251,12 +235,7 @@ def write(exercise: Exercise, mistakes: list[Mistake], folder: Path) -> None:
 
 
 def digest(exercise: Exercise) -> str:
-    """Return a digest of all that determines an exercise's known mistakes, except its test cases.
-
-    It covers the solution, the functions to write, the curated mistakes and the code that makes
-    mutations. If the digest changes, the known mistakes are computed again. A changed test case is
-    noticed in another way: it changes the signature of the solution.
-    """
+    """Return a digest of all that determines an exercise's known mistakes, except test cases."""
     solution = outline(ast.parse(exercise.source.text()))
     parts = solution, exercise.blanks, exercise.mistakes, outline_of_mutations()
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
@@ -264,10 +243,7 @@ def digest(exercise: Exercise) -> str:
 
 @cache
 def outline_of_mutations() -> list[Any]:
-    """Return the `outline` of each file that determines the mutations of a solution.
-
-    These are the files of the package `mutations`, and the file that defines `gradcheck.parsed`.
-    """
+    """Return the `outline` of each source file that determines the mutations of a solution."""
     own, edits = (Path(str(sys.modules[one.__module__].__file__)) for one in (mutations, parsed))
     return [outline(ast.parse(file.read_text(encoding="utf-8")))
             for file in [*sorted(own.parent.glob("*.py")), edits]]

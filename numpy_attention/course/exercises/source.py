@@ -21,9 +21,8 @@ NUMBERED = re.compile(r"(?: *#)?,? *\(\d\)(?:, \(\d\))*$", re.MULTILINE)    # "#
 class Source:
     """Functions and classes of a file, with the imports that they need.
 
-    file: the lesson's file name without extension or, if no lesson implements the exercise, the
-    path of the exercise's own source file. names: the names of the functions and classes. given: a
-    line of code that is put before the definitions. It sets a constant that the lesson defines.
+    file: a lesson's file name without extension, or the path of a Python file. names: the names of
+    the functions and classes. given: a line of code to put before them, such as a constant.
     """
 
     file: str
@@ -40,8 +39,7 @@ class Source:
     def parts(self) -> tuple[str, dict[str, str]]:
         """The code of the imports, and a dict {name: code} of the definitions, in file order.
 
-        The code includes decorators and comments. Raises FileNotFoundError if the lessons are
-        missing, and LookupError if the file does not define one of `names`.
+        Raises FileNotFoundError if the file is missing, and LookupError if it lacks one of `names`.
         """
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} does not exist: exercises are taken from the "
@@ -71,10 +69,7 @@ class Source:
         return "\n".join(imports), {name: text_of(text, node) for name, node in taken.items()}
 
     def text(self, blanks: Sequence[str] = ()) -> str:
-        """Return the code of the imports and of the definitions.
-
-        blanks: the functions that the user has to write, whose bodies are left out.
-        """
+        """Return the code of the imports and definitions, with the bodies of `blanks` left out."""
         imports, parts = self.parts
         for blank in blanks:
             name, _, method = blank.partition(".")
@@ -103,11 +98,7 @@ def named(node: ast.stmt) -> str:
 
 
 def text_of(text: str, node: ast.stmt) -> str:
-    """Copy the code of a definition, with its decorators, from `text`, the code of the file.
-
-    node: the definition in the file's syntax tree. Equation numbers at the end of comments, such as
-    the (2) in "# dx, (2)", are removed because they refer to the lesson.
-    """
+    """Return the code of a definition in the file's code `text`, without equation numbers."""
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(one.lineno for one in decorators)])
     lines = text.splitlines()[first - 1:node.end_lineno]
@@ -122,10 +113,7 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:
-    """Return the lines of a function's body without its docstring, as a range (first, last).
-
-    Lines count from 0, and `last` is the line after the body.
-    """
+    """Return the slice bounds of the lines of a function's body, without the docstring."""
     function = function_in(text, name)
     body = function.body
     if ast.get_docstring(function) is not None and len(body) > 1:
@@ -142,10 +130,7 @@ def body_of(text: str, name: str) -> str:
 
 
 def without_body(text: str, name: str) -> str:
-    """Return the code `text` with the body of the function `name` replaced by BLANK.
-
-    The docstring is kept. BLANK is a line that raises NotImplementedError.
-    """
+    """Return the code `text` with the body of the function `name` replaced by BLANK."""
     first, last = lines_of_body(text, name)
     lines = text.splitlines()
     indent = " " * function_in(text, name).body[0].col_offset

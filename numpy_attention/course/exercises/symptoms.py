@@ -15,10 +15,9 @@ MOST_ROWS = 12      # largest number of positions that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
-    """Yield lines of text that describe an output with wrong values.
+    """Yield lines on how an output `one` differs from the correct output `other`.
 
-    name: the name of the output. one, other: the user's values and the correct values. differs: a
-    boolean array, True where a value is wrong.
+    differs: a boolean array, True where a value is wrong.
     """
     infinite = ~np.isfinite(one)
     if infinite.any() and np.isfinite(other).all():
@@ -34,10 +33,7 @@ def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray
 
 
 def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
-    """Return names for the outputs of a forward pass in messages: {"output[1]": "m (output[1])"}.
-
-    In this example, m is the variable that the solution returns as its second output.
-    """
+    """Return names of the outputs, such as {"output[1]": "m (output[1])"} for a variable m."""
     function = functions_of(ast.parse(exercise.solution)).get(forward.__qualname__)
     returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)
                ] if function else []
@@ -47,10 +43,7 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 
 
 def rows_of(wrong: np.ndarray) -> str:
-    """Return the end of a sentence about wrong values, such as ", all in [1, 0], [2, 0]".
-
-    The positions are indices without the last axis. Return "" if all are wrong, or more than 12.
-    """
+    """Return the positions of wrong rows as the end of a sentence: ", all in [1, 0], [2, 0]"."""
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:
         return ""

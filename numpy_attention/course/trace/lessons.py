@@ -2,7 +2,6 @@
 
 A lesson is a script of cells. The cell tagged `plain` holds the reference implementation: a whole
 mechanism, forward and backward. The cells of the lesson are run until they have called both passes.
-The recorded calls can then be repeated.
 """
 
 import contextlib
@@ -31,11 +30,7 @@ MOST_CALLS = 2000       # calls before the backward pass that are kept
 
 
 class Cell(NamedTuple):
-    """A code cell of a lesson.
-
-    tag: the tag of the cell, such as "plain", or "". body: the code. line: the line number of the
-    cell's marker in the file, so that errors have the line numbers of the file.
-    """
+    """A code cell of a lesson. tag: such as "plain", or "". line: the line number of its marker."""
 
     tag: str
     body: str
@@ -83,9 +78,8 @@ class Reference:
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
     """Return the Lesson that has this number or name, or whose name contains `name`.
 
-    folder: the folder of the lessons. The default is the folder `lessons` in the working directory
-    or, if this contains no lessons, the folder of the course's lessons. Raises ValueError if no
-    lesson or several lessons match, and FileNotFoundError if there are no lessons.
+    folder: by default `lessons` in the working directory or, if it has none, the course's folder.
+    Raises ValueError if no lesson or several lessons match, and FileNotFoundError without lessons.
     """
     files = lessons_in(folder)
     wanted = Path(name).stem.lower()
@@ -129,8 +123,7 @@ def cells_of(text: str) -> Iterator[Cell]:
 def reference_cell(lesson: Lesson) -> int:
     """Return the index of the cell with the reference implementation.
 
-    This is the first cell tagged `plain` or, if no cell has this tag, the first cell that defines a
-    backward pass. Raises ValueError if there is no such cell.
+    Raises ValueError if there is no such cell.
     """
     for test in (lambda cell: cell.tag == "plain", has_backward):
         for number, cell in enumerate(lesson.cells):
@@ -149,10 +142,7 @@ def has_backward(cell: Cell) -> bool:
 
 
 class Enough(BaseException):
-    """Raised to end the run of a lesson.
-
-    The class derives from BaseException, so that `except Exception` in a lesson does not catch it.
-    """
+    """Raised to end the run of a lesson, even if the lesson has an `except Exception`."""
 
 
 def reference_of(lesson: Lesson) -> Reference:
@@ -207,10 +197,7 @@ def compiled(lesson: Lesson, cell: Cell) -> CodeType:
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code objects of the functions and methods that a compiled cell defines.
-
-    Functions inside functions, and functions whose names begin with __, are left out.
-    """
+    """Yield the code objects of the functions and methods that a compiled cell defines."""
     for one in code.co_consts:
         if isinstance(one, CodeType) and not one.co_name.startswith("<"):
             if not one.co_flags & 2:            # the body of a class has no local variables
@@ -221,10 +208,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """Context manager in which a lesson prints and plots nothing, and can import modules.
-
-    folder: the folder that contains the lesson and the modules that it imports.
-    """
+    """Context manager that silences a lesson's output and plots, and finds modules in `folder`."""
     import matplotlib
     backend = matplotlib.get_backend()
     matplotlib.use("Agg")
@@ -280,7 +264,7 @@ class CallListener:
         del self.made[:-MOST_CALLS]
 
     def is_within(self, frame: FrameType) -> bool:
-        """Return whether a call in the reference implementation led to the call of this frame."""
+        """Return whether the reference implementation called this frame, directly or indirectly."""
         outer = frame.f_back
         while outer is not None:
             if outer.f_code in self.codes:
@@ -289,7 +273,7 @@ class CallListener:
         return False
 
     def function_of(self, frame: FrameType) -> Any:
-        """Return the function that a frame runs, or None if its name refers to something else."""
+        """Return the function that a frame runs, or None if the name refers to something else."""
         name = frame.f_code.co_name
         if "self" in frame.f_code.co_varnames[:1]:
             function = vars(type(frame.f_locals["self"])).get(name)
@@ -299,11 +283,7 @@ class CallListener:
 
 
 def passes_of(made: list[RecordedCall]) -> tuple[list[RecordedCall], list[RecordedCall]]:
-    """Return the calls of one forward pass, and the calls of the backward pass that follows.
-
-    made: the recorded calls, in order. If the model is called step by step, return as many forward
-    calls as backward calls. If there is no backward pass, return ([the first call], []).
-    """
+    """Return the calls of one forward pass, and the calls of its backward pass, if there is one."""
     backward = [one for one in made if "backward" in one.name]
     before = [one for one in made if "backward" not in one.name]
     if not backward:

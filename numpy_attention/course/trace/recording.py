@@ -71,8 +71,7 @@ class Step(NamedTuple):
 class Call:
     """One call to a function.
 
-    owner: the path in the model of the Module whose method is called, "" for the model itself, or
-        None if the function is not a method of a Module in the model
+    owner: the path of the Module whose method is called, "" for the model, or None for a function
     parent: the Call of the caller, or None
     at: the line number of the call in the caller
     around: the current Step of each loop that is around the call in the caller
@@ -119,11 +118,7 @@ class Entry(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """The record of a run.
-
-    entries: the recorded values, in order. result: what the run returned. unfollowed: a dict from
-    the names of functions whose values could not be recorded to the reasons.
-    """
+    """The record of a run. unfollowed: the reason for each function that could not be recorded."""
 
     entries: list[Entry]
     result: Any
@@ -133,9 +128,9 @@ class Recording(NamedTuple):
 def recorded(work, keep, model=None, is_followed=lambda code: True):
     """Run work() three times, and return the Recording of the last run.
 
-    All runs must compute the same values. keep: a function keep(array) that returns what to store
-    for an array. model: the Module whose submodules are named by their paths. is_followed: a
-    function is_followed(code) that returns whether to record the function with this code object.
+    All runs must compute the same values. keep(array) returns what to store for an array, and
+    is_followed(code) whether to record the function with this code object. model: the Module whose
+    submodules are named by their paths.
     """
     work()                              # compile and import what the first use does
     functions, _ = called(work)
@@ -150,10 +145,7 @@ def recorded(work, keep, model=None, is_followed=lambda code: True):
 
 
 def is_of_interest(code):
-    """Return whether to record a function. code: its code object.
-
-    Functions that check arguments, import modules or belong to this folder are not recorded.
-    """
+    """Return whether to record the function with this code object."""
     return Path(code.co_filename).parent != HERE and not (
         is_validation(code.co_name) or "<frozen" in code.co_filename)
 
@@ -199,10 +191,7 @@ class Lines(Backward):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def report(self, method, statement, kind, name, value):
-        """Return a statement, on the line of `statement`, that calls `method` of the listener.
-
-        value: the expression to pass to the method. kind, name: those of the Line that is reported.
-        """
+        """Return a statement that passes the expression `value` to a method of the listener."""
         number = self.place(statement, kind, name)
         value = ast.copy_location(value, statement)
         call = ast.Expr(self.through(method, value, number, ast.Name(CALL, ast.Load())))
@@ -258,10 +247,7 @@ class Lines(Backward):
         return [entered, node]
 
     def visit_Expr(self, node):
-        """Add reports of the arrays that a call such as kernel(x, out) fills.
-
-        After xs.append(x), add a report of the new last item.
-        """
+        """Add reports of the arrays that a call such as kernel(x, out) or xs.append(x) changes."""
         if not isinstance(node.value, ast.Call):
             return node
         function = node.value.func
@@ -279,10 +265,7 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Return `node` with reports, before and after it, of arrays that the statement may fill.
-
-        paths: the code of each array. The two reports show whether the statement changes the array.
-        """
+        """Return the statement `node` with reports of the arrays `paths` before and after it."""
         if not paths:
             return [node]
         before = [self.report("before", node, "filled", path, expression(path)) for path in paths]
@@ -320,11 +303,7 @@ def expression(path):
 
 
 def arrays_in(node):
-    """Return the code of each array that an expression reads, such as ["x", "cache.h", "x[i]"].
-
-    Called functions are left out. Arrays that the expression does not always read are left out too,
-    such as x.a in f(x.a if x else b).
-    """
+    """Return the code of each array that an expression always reads: ["x", "cache.h", "x[i]"]."""
     if isinstance(node, PERHAPS):
         return []
     if path_of(node.value if isinstance(node, ast.Subscript) else node):

@@ -62,11 +62,7 @@ def texts_of(reference: Reference) -> Iterator[str]:
 
 
 def stages_of(calls: list[RecordedCall]) -> list[Stage]:
-    """Repeat the recorded calls of a pass; return a Stage for each step of the pass.
-
-    Values computed before the first step belong to the first step. Values computed after the last
-    step belong to the last step.
-    """
+    """Repeat the recorded calls of a pass; return a Stage for each step of the pass."""
     file = calls[0].function.__code__.co_filename
     entries = recorded(lambda: [one.again() for one in calls], kept,
                        is_followed=lambda code: code.co_filename == file).entries
@@ -113,11 +109,7 @@ def root_of(entry: Entry) -> Any:
 
 
 def line_in(entry: Entry, root: Any) -> int:
-    """Return the number of the line that computes a value, in the outermost function.
-
-    entry: the value. root: the Call of the outermost function. If this function calls another one
-    that computes the value, return the line of the call.
-    """
+    """Return the line number, in the outermost call `root`, at which a value is computed."""
     if entry.call is root:
         return entry.place.line
     call: Any = entry.call
@@ -135,10 +127,7 @@ def kept(array: Any) -> Any:
 
 
 def lines_of(stage: Stage, before: dict[str, Any]) -> Iterator[str]:
-    """Yield lines of text for a step: each value, and whether the value differs from `before`.
-
-    before: a dict from names to values in earlier steps. This step's values are added to the dict.
-    """
+    """Yield lines of text that compare a step's values with those in `before`; update `before`."""
     for one in stage.entries:
         function = one.call.function.rpartition(".")[2]
         nested = one.call.parent is not None
@@ -178,10 +167,7 @@ def format_change(different: Any) -> str:
 
 
 def numbers_of(array: Any, marked: Any) -> str:
-    """Format the numbers of an array. marked: a boolean array, True for numbers that get a star.
-
-    An element of np.empty that has not been written yet is shown as ·.
-    """
+    """Format the numbers of an array. marked: a boolean array, True for numbers that get a star."""
     if array.dtype.kind != "f":
         return np.array2string(array, threshold=MOST, edgeitems=EDGE, max_line_width=96)
     there = written(array)

@@ -25,9 +25,8 @@ from numpy_attention.validation.messages import plural, typed_repr
 class Subject(NamedTuple):
     """A run to trace: a forward and a backward pass over some inputs.
 
-    work: a function that runs both passes and returns the loss L. title: the title of the trace,
-    such as "RNNSearch, 3 → 4 ids". model: the Module whose layers are named in the trace. batch:
-    the batch that a model of the library reads, or None for other models.
+    work: a function that runs both passes and returns the loss. model: the Module whose layers are
+    named in the trace. batch: the batch that a model of the library reads, or None.
     """
 
     work: Callable[[], float]
@@ -40,8 +39,8 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
     """Return the Subject (the run to trace) for a model or for two functions.
 
-    The arguments are those of `traced`, which calls the inputs `sentence`. Raises TypeError if
-    forward or backward is missing, or if the type or the number of the inputs is wrong.
+    The arguments are those of `traced`, where `inputs` are called `sentence`. Raises TypeError if a
+    pass is missing, or if the inputs do not fit the model.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)
@@ -66,10 +65,7 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
 
 
 def check_count(inputs: Sequence[Any], low: int, high: int, expected: str) -> Sequence[Any]:
-    """Return the inputs. Raises TypeError if there are fewer than `low` or more than `high`.
-
-    expected: a description of the expected inputs, for the message.
-    """
+    """Return the inputs. Raises TypeError if there are fewer than `low` or more than `high`."""
     if not low <= len(inputs) <= high:
         raise TypeError(f"got {plural(len(inputs), 'input')}; expected {expected}")
     return inputs
@@ -92,10 +88,7 @@ def tokens_of(name: str, sentence: Any) -> list[str]:
 
 
 def text_of(ids: Any) -> TextBatch:
-    """Return a sentence of ids as a TextBatch, with </s> before and after the ids.
-
-    Raises ValueError if there are no ids.
-    """
+    """Return ids as a TextBatch, with </s> before and after. Raises ValueError without ids."""
     ids = as_integers("ids", ids)
     if not len(ids):
         raise ValueError("the sentence is empty; expected at least one id")
@@ -107,9 +100,8 @@ def text_of(ids: Any) -> TextBatch:
 
 
 def pair_of(translator: Translator, source: Any, target: Any = None) -> tuple[list[str], list[str]]:
-    """Return (source tokens, target tokens) for a sentence and its translation.
+    """Return the tokens of a source sentence and of its translation, by default the translator's.
 
-    source: the sentence. target: the translation, by default the one that `translator` writes.
     Raises ValueError if the sentence or the translation has no tokens.
     """
     source = tokens_of("the sentence", source)
@@ -167,9 +159,8 @@ def of_batch(model: Any, batch: Any, what: str) -> Subject:
 def passes(model: Any, inputs: Sequence[Any], forward: Any, backward: Any) -> Subject:
     """Return a Subject (the run to trace) for a Module's two passes, or for two functions.
 
-    forward, backward: functions, or None for the methods of `model`. inputs: the arguments of
-    `forward`. The loss is the output of `forward` if this is one number. Otherwise the loss is
-    ½ Σ y² over all outputs y, so that dy = y.
+    forward, backward: None for the methods of `model`. The loss is the output of `forward` if this
+    is one number. Otherwise the loss is ½ Σ y² over all outputs y, so that dy = y.
     """
     forward = getattr(model, "forward", None) if forward is None else forward
     backward = getattr(model, "backward", None) if backward is None else backward

@@ -24,10 +24,9 @@ GIVEN = "argument", "unpacked", "packed", "step"
 
 
 class Measured(NamedTuple):
-    """The shape and the norm of an array at the time when it was recorded.
+    """The shape of a recorded array, and the norm of the elements written so far.
 
-    norm: the norm of the elements written so far, or None if the elements are not floats. is_empty:
-    whether no element has been written yet.
+    norm: None if the elements are not floats. is_empty: whether no element has been written yet.
     """
 
     shape: tuple[int, ...]
@@ -97,8 +96,7 @@ class Row:
 class Block:
     """A call or a loop in a trace, with the rows and the Blocks inside it, in order.
 
-    head: the line of text above the rows. call: the Call, or None for a loop. labels: the step
-    numbers of a loop.
+    head: the line of text above the rows. call: None for a loop. labels: the steps of a loop.
     """
 
     head: str = ""
@@ -199,11 +197,7 @@ def names_in(names: Any) -> list[str]:
 
 
 def nearest(given: str, known: list[str]) -> str:
-    """Return the end of an error message, such as "; choose from dx, dh".
-
-    It lists the names in `known` that are most like `given` or, if no name is similar, the first
-    names in `known`. If `known` is empty, return "".
-    """
+    """Return the end of an error message with names like `given`: "; choose from dx, dh"."""
     if not known:
         return ""
     close = get_close_matches(given, known, 5, 0.4) or known

@@ -1,7 +1,6 @@
 """The gradient of the loss with respect to attention weights, taken from a traced backward pass.
 
-The gradient is found by its name in the backward pass: dalpha in the mechanisms of this package,
-dalpha or dweights in user-defined mechanisms.
+The gradient is found by its name in the backward pass: dalpha or dweights.
 """
 
 from collections.abc import Iterable
@@ -96,8 +95,8 @@ def labels(vocabulary: Any, words: list[str], run: Translator) -> list[str]:
 def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
     """Return ∂L/∂α (T, S) from the backward pass of the layer that computed `weights`.
 
-    sentence: (source, target) for a translator, (tokens,) for a language model. Raises ValueError
-    if the backward pass has no array named dalpha or dweights with a shape that fits the weights.
+    sentence: the inputs of `subject_of`. Raises ValueError if no array named dalpha or dweights in
+    the backward pass fits the weights.
     """
     subject = subject_of(run, sentence)
     entries = recorded(subject.work, np.array, subject.model).entries
@@ -113,10 +112,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return a dict from the path of each Module to Entries, one for each call to its methods.
-
-    An Entry is the last array that a call assigns to one of the `names`.
-    """
+    """Return the last array that each call assigns to one of `names`, grouped by Module path."""
     last: dict[tuple, Entry] = {}
     for one in entries:
         owner = one.call.owner
@@ -131,8 +127,7 @@ def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list
 def as_rows(entries: list[Entry], shape: tuple[int, ...], over_heads: Any) -> Array | None:
     """Return recorded values as one array (T, S), or None if their sizes do not fit `shape`.
 
-    entries: the values, either in one Entry or in an Entry for each target word. over_heads: the
-    function that combines the heads, np.sum or np.mean.
+    entries: one Entry, or one for each target word. over_heads: np.sum or np.mean over the heads.
     """
     T, S = shape
     if len(entries) == 1 and entries[0].value.size % (T * S) == 0:

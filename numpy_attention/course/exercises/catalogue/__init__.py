@@ -32,10 +32,7 @@ def add(path: str | Path) -> list[Exercise]:
 
 
 def register(*exercises: Exercise) -> None:
-    """Add exercises to EXERCISES, and sort EXERCISES by lesson.
-
-    Raises ValueError if another exercise has the same name.
-    """
+    """Add exercises to EXERCISES, in lesson order. Raises ValueError if a name is already taken."""
     for one in exercises:
         if EXERCISES.setdefault(one.name, one) is not one:
             raise ValueError(f"there is already an exercise named {one.name}; choose another name")

@@ -64,8 +64,8 @@ class PastLongest(ValueError):
 def numbered(found):
     """Return an array (12, 2) with a row (code, log p) for each hypothesis, then rows of zeros.
 
-    The code is a number, such as 135 for the words (3, 5): a 1, then the words as digits. Raises
-    TypeError if `found` is not a list of hypotheses (words, log p).
+    The code of the words (3, 5) is 135: a 1, then the words. Raises TypeError if `found` is not a
+    list of hypotheses.
     """
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))

@@ -22,20 +22,14 @@ def cases(rng, its):
 
 
 def four_roles(reader, h):
-    """Return the columns of h that each of four roles reads: (query, key, value, predict).
-
-    The query and the key are the same columns.
-    """
+    """Return the columns of h that each of four roles reads: (query, key, value, predict)."""
     n = len(reader.w)
     key, value, predict = np.split(h, [n, 2 * n], axis=1)
     return key, key, value, predict
 
 
 def four_states(reader, softmax):
-    """Return reader.forward as a function of (query, key, value, predict) instead of h.
-
-    Each role then has its own gradient. The gradients of the roles add up to the gradient of h.
-    """
+    """Return reader.forward as a function of (query, key, value, predict) instead of h."""
     def forward(query, key, value, predict):
         back = np.subtract.outer(range(len(key)), range(len(key)))
         x = np.tanh(key @ reader.W_s + (query @ reader.W_q)[:, None])

@@ -6,11 +6,7 @@ LESSON = "07_luong_attention"
 
 
 def score_cases(name, *shapes):
-    """Return the function `cases` of an Exercise, for a score and its backward pass.
-
-    name: the name of the score's function. shapes: the shapes of the score's weights. Each case has
-    one query s and annotations M.
-    """
+    """Return a function that yields test cases for a score, whose weights have these shapes."""
     def cases(rng, its):
         forward, backward = getattr(its, name), getattr(its, f"{name}_backward")
         for H, S in ((3, 6), (3, 2)):

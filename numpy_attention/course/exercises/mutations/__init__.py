@@ -12,10 +12,7 @@ from numpy_attention.gradcheck import children
 
 
 def mutations(text: str, name: str) -> Iterator[Mutation]:
-    """Yield every mutation of the function `name`. text: the code of the file with the function.
-
-    Mutations with equal code are yielded once. A mutated function may raise an exception if called.
-    """
+    """Yield every mutation of the function `name` in the code `text`, without duplicates."""
     tree = ast.parse(text)
     slots = {child: slot for node in ast.walk(tree) for slot, child in children(node)}
     function = next(node for node in slots

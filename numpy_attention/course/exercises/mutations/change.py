@@ -15,11 +15,8 @@ class Mutation:
     """A function with a mistake in one place.
 
     text: the code of the whole file with the mistake
-    what: a description of the mistake, such as "a missing factor"
+    what: a description of the mistake, with names in backticks, such as "`b` instead of `a`"
     where: what the mistaken line computes, such as "the computation of `da`", or ""
-
-    Names of variables in `what` and `where` are in backticks, so that names that do not occur in
-    the user's code can be removed.
     """
 
     text: str
@@ -32,7 +29,7 @@ class Mutation:
 
 
 class Change(NamedTuple):
-    """A Mutation before it is made: in the function's syntax tree, `other` will replace `node`."""
+    """A planned Mutation: `other` will replace `node` in the syntax tree of the function."""
 
     node: ast.AST
     what: str
@@ -46,7 +43,7 @@ def replaced(node: ast.AST, what: str, where: str, text: str) -> Change:
 
 
 def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """Yield a function's assignments, returns, for loops and statements that are only a call."""
+    """Yield the assignments, returns, for loops and call statements of a function."""
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return, ast.For)):
             yield node

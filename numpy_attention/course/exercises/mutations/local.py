@@ -1,7 +1,6 @@
 """Local mutations: one expression or one statement is replaced by a similar one.
 
-Most functions here yield pairs (description, replacement): a description of the mistake, such as "a
-missing factor", and the syntax tree of the code that replaces the expression or the statement.
+Most functions yield pairs: a description, such as "a missing factor", and the replacement node.
 """
 
 import ast
@@ -105,7 +104,7 @@ def is_part(node: ast.AST) -> bool:
 
 
 def of_statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
-    """Yield (description, replacement) for one statement, which is changed as a whole."""
+    """Yield (description, replacement) for one statement."""
     if isinstance(node, ast.AugAssign):
         if isinstance(node.op, ast.Add):
             yield "assigned instead of added", assigned(node)
@@ -135,10 +134,7 @@ def with_value(node: ast.stmt, pattern: str) -> ast.stmt:
 
 
 def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast.expr, ast.expr]]:
-    """Yield (description, expression, replacement) for the expressions in a statement.
-
-    In a for loop, only the expressions after `in` are replaced. known: the names in the function.
-    """
+    """Yield (description, expression, replacement) for the expressions in a statement."""
     inside = list(ast.walk(statement.iter if isinstance(statement, ast.For) else statement))
     orders = {node.step for node in inside if isinstance(node, ast.Slice)}      # [::-1]
     for node in inside:
@@ -148,7 +144,7 @@ def of_expressions(statement: ast.stmt, known: Known) -> Iterator[tuple[str, ast
 
 
 def of_expression(node: ast.expr, known: Known) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for one expression. known: the names in its function."""
+    """Yield (description, replacement) for one expression. known: the names in the function."""
     if ast.unparse(node) in known.complements:
         yield "1 - x instead of x", parsed(f"1 - {ast.unparse(node)}")
     if isinstance(node, ast.BinOp):
@@ -200,10 +196,7 @@ def of_operation(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for an expression 1 - y, a factor of many derivatives.
-
-    Examples are tanh' = 1 - t² with y = t², and σ' = s (1 - s) with y = s.
-    """
+    """Yield (description, replacement) for 1 - y, as in tanh' = 1 - t² or σ' = s (1 - s)."""
     if isinstance(y, ast.BinOp) and isinstance(y.op, ast.Pow):
         base = ast.unparse(y.left)
         yield "the derivative of σ instead of that of tanh", parsed(f"({base}) * (1 - ({base}))")
@@ -213,10 +206,7 @@ def of_derivative(y: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_any_call(node: ast.Call, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for a call to the function `name`.
-
-    A replacement calls another function, swaps arguments, shifts a range, or omits a keyword.
-    """
+    """Yield (description, replacement) for a call to the function `name`."""
     for other in FUNCTIONS.get(name, ()):
         yield f"{other} instead of {name}", calling(node, other)
     for i in range(len(node.args) - 1):
@@ -279,10 +269,7 @@ def of_index(node: ast.Subscript) -> Iterator[tuple[str, ast.expr]]:
 
 
 def of_bounds(node: ast.Subscript, index: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
-    """Yield (description, replacement) for a slice.
-
-    A replacement shifts a bound by one, or cuts off the other end: x[1:] instead of x[:-1].
-    """
+    """Yield (description, replacement) for a slice. The replacements have other bounds."""
     value = ast.unparse(node.value)
     lower = ast.unparse(index.lower) if index.lower else ""
     upper = ast.unparse(index.upper) if index.upper else ""
