@@ -48,8 +48,8 @@ np.set_printoptions(precision=4, suppress=True)
 # ## Watch it fail
 #
 # Before we look inside a recurrent network, let us see what one can do. In the *recall task*, it
-# reads one of four symbols, then n symbols of noise, and then a question mark, where it has to
-# answer with the first symbol. With n = 4, for example:
+# reads one of four symbols, then n symbols of noise (four other symbols), and then a question mark,
+# where it has to answer with the first symbol. With n = 4, for example:
 #
 #     it reads      C  x z z y  ?
 #     it answers                C
@@ -83,8 +83,8 @@ print(f"the largest n that it learns is {near}")
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
 # input x_t (I numbers) and the previous state h_{t−1} (H numbers). From now on vectors are rows, so
-# we write x W where lesson 01 wrote W h. Two letters change as well: h is now the state, and the
-# embedding (h in lesson 01) is x.
+# we write x W where lesson 01 wrote W h. Two letters change as well: x is now the embedding of what
+# is read, which was h in lesson 01, and h is the state.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -194,7 +194,8 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
 # there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
-# of the six has a gradient as in lesson 01 (transposed, because vectors are rows now):
+# of the six has a gradient as in lesson 01, which with rows is written hᵀ dz, not dz hᵀ (`np.outer`
+# in the code):
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -229,11 +230,11 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The part of
-# the gradient of h_t that comes directly from the loss is called dy_t, because h_t is also the
-# network's output, y_t. In our example, dy_t was r_t. If the text goes on, step T + 1 reads h_T,
-# too, and sends a gradient back to it. We call this gradient dlast. If nothing follows, it is
-# zeros. Then go from the last step to the first:
+# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The state h_t
+# is also the network's output, y_t. So the part of its gradient that comes directly from the loss
+# is called dy_t. In our example, dy_t was r_t. If the text goes on, step T + 1 reads h_T, too, and
+# sends a gradient back to it. We call this gradient dlast. If nothing follows, it is zeros. Then go
+# from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -290,8 +291,9 @@ class PlainRNN(Module):
 # ## Check
 #
 # Is the derivation right? We check it on six steps of three sequences, with sizes that all differ.
-# Then we compare it with the library's RNN, which takes a different route: it computes x_t W for
-# all steps in one product, and dU in another. (In the report, input[0] is xs, and input[1] is h_0.)
+# Then we compare it with the library's RNN (such a network is called a *cell* there), which takes a
+# different route: it computes x_t W for all steps in one product, and dU in another. (In the
+# report, input[0] is xs, and input[1] is h_0.)
 
 # %%
 rng = np.random.default_rng(2)
@@ -331,8 +333,8 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
-# The derivation is right. `numpy-attention step 2` (2 for this lesson) shows every array of this
-# network, one time step after another.
+# The derivation is right. `numpy-attention step 2` (the 2 is this lesson's number) shows every
+# array of this network, one time step after another.
 #
 # ## A bug
 #
@@ -364,9 +366,9 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Only dU is wrong. The other gradients are computed from the same da and are right, so da must be
-# right, too. That leaves the line of dU. Of the two arrays in it, da is right, so `after` must be
-# wrong, as the report says.
+# Only dU is wrong, because nothing else is computed from dU. How do we find the line? The other
+# gradients are computed from the same da and are right, so da must be right, too. That leaves the
+# line of dU. Of the two arrays in it, da is right, so `after` must be wrong, as the report says.
 #
 # ## How much of the gradient arrives
 #
@@ -386,8 +388,8 @@ for h in (0.1, 0.9):
     print(f"h = {h}: {factor:.2f} after one step, {factor**20:.1e} after 20 steps")
 
 # %% [markdown]
-# If the factor is above 1, the gradient *explodes*; if it is below 1, the gradient *vanishes*. Here
-# the same u does both, because h decides, too.
+# If the factor (without its sign) is above 1, the gradient *explodes*; if it is below 1, the
+# gradient *vanishes*. Here the same u does both, because h decides, too.
 #
 # For H units, the factor becomes a matrix, the **Jacobian** of the step: the derivatives of all
 # numbers of h_t with respect to all numbers of h_{t−1}. It combines the two operations that we
@@ -452,22 +454,23 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 #
 # In the networks of this lesson so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
-# For such a U, g is 0.32. With a pencil: what share of the gradient is left after the n + 1 steps
+# For such a U, g is 0.324. With a pencil: what share of the gradient is left after the n + 1 steps
 # back to the symbol, for n = 4 and for n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
 small_gain = gain(untrained.cells.cells[0].U)
-print(f"gain of a small U: {small_gain:.2f}; its powers: "
-      + ", ".join(f"{small_gain:.2f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
+print(f"gain of a small U: {small_gain:.3f}; its powers: "
+      + ", ".join(f"{small_gain:.3f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
 
 # %% [markdown]
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
 # follow it back to the state after the first symbol.
 #
-# You may skip the second function. It takes the arrays out of the library's model, and returns the
-# estimated and the measured share.
+# Two functions do this. `gradient_back` is a backward pass that notes the lengths. You may skip
+# `share_at_first`. It takes the arrays out of the library's model, and returns the estimated share,
+# the measured share, and two lists for later.
 
 
 # %% tags=["training"]
@@ -516,8 +519,8 @@ for n, right in zip(DISTANCES, small):
 
 # %% [markdown]
 # So even before training, there is a hint of where the network will fail. At n = 4, where this
-# network learns, a few thousandths of the gradient arrive (0.32⁵ is 0.003). At n = 8, where it
-# fails, less than a ten-thousandth arrives (0.32⁹ is 3.5e-05). Per step, our estimate is right
+# network learns, a few thousandths of the gradient arrive (0.324⁵ is 0.0036). At n = 8, where it
+# fails, less than a ten-thousandth arrives (0.324⁹ is 3.9e-05). Per step, our estimate is right
 # within a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.
 #
 # ## A better start
@@ -582,49 +585,51 @@ watch_recall(share_at_first, gain)
 # %% [markdown]
 # In this table, the network *wakes up*: it begins to learn. There are three phases:
 #
-# 1. **Until training step 800, the share sinks.** g has grown from 0.32 to 0.52 within 200 steps,
+# 1. **By training step 800, the share has sunk.** After 200 steps, g has grown from 0.32 to 0.52,
 #    but rms(1 − h²) has fallen to 0.53, because training moves numbers of the state towards −1 and
-#    1, where the tanh is flat. The units *saturate*.
-# 2. **From 800 to 1,000, the share grows twentyfold**, nearly back to where it began. The answers
-#    are still guesses.
+#    1, where the tanh is flat. The units *saturate*. Then the share sinks further, although our
+#    estimate does not.
+# 2. **From 800 to 1,000, the share grows twentyfold**, nearly back to where it began. Our estimate
+#    misses this, too. The answers are still guesses.
 # 3. **By 1,200, share and answers have jumped** together.
 #
 # (On another processor, the numbers may differ. The first line has less than a quarter of right
 # answers, because an untrained network may even answer with a noise symbol.)
 #
-# Is our estimate of the factor still right? Not quite in the first phase (question 6 finds out
-# why), and not at all after the jump: it is 0.41, but 0.66 is measured. The end of the output shows
-# which half of it fails. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the
-# length of this gradient by 1.97, although g is 1.16. We boldly assumed that the gradient points in
-# no special direction. After training, it does.
+# So during training, our estimate fails. In the first two phases, the gradient is not spread evenly
+# over the units (question 6). After the jump, we estimate 0.41 and measure 0.66. The end of the
+# output shows which of the two factors is wrong. The tanh multiplies by 0.34, close to our 0.36.
+# But Uᵀ multiplies the length of this gradient by 1.97, although g is 1.16. We boldly assumed that
+# the gradient points in no special direction. After training, it does.
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
-# of four others. They are the first five seeds, from 8 on, that fail in 400 training steps. Guess:
-# which comes first, a larger share or better answers?
+# of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
+# training steps. Guess: which comes first, a larger share or better answers?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# (The dashed line is guessing. A curve ends soon after its network has learnt the task.)
+# (Dashed: the share before training, above, and guessing, below. A curve ends soon after its
+# network has learnt the task.)
 #
 # So a network can recover from a vanished gradient: three learn the task, and the other two learn
-# to tell some of the four symbols apart. What comes first? We took a closer look, every 20 training
-# steps (the code and a table are in answer 6). In all five networks, the share rises first, while
-# the answers are still guesses.
+# to tell some of the four symbols apart. What comes first? In the figure, the share grows for
+# hundreds of steps before the answers improve; with seed 11, for more than a thousand. Every 20
+# steps, one sees more (table and code: answer 6). In all five networks, the share is above its
+# first value while the answers are still guesses.
 #
-# But a larger share is not enough. The closer look also found an early peak, too brief for our
-# table: after only 20 training steps, the share is above its first value in all five networks. Yet
-# the answers remain guesses, and soon the share has sunk again. What else does it take? Adam has a
-# part in it (question 8). We do not know the rest.
+# But a larger share is not enough. After the first 20 training steps, it was above its first value,
+# too, in all five networks. Yet the answers remained guesses, and the share sank again. What else
+# does it take? Adam has a part in it (question 8). We do not know the rest.
 #
 # ## How far back can it learn?
 #
-# In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U orthogonal.
-# Beyond that, learning is slow, and a matter of luck. Before training, g · rms(1 − h²) per step
-# says roughly how much of the gradient arrives. Lesson 03 builds a path on which the gradient
-# hardly shrinks, and lets the network choose when to write into its state. There, with a good
-# start, all twenty networks learn n = 32 in 400 training steps.
+# Not far: with each step back, the gradient shrinks, and before training we can tell how fast. In
+# 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U orthogonal. Beyond
+# that, learning is slow, and a matter of luck. Lesson 03 builds a path on which the gradient hardly
+# shrinks, and lets the network choose when to write into its state. There, with a good start, all
+# twenty networks learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -713,8 +718,8 @@ assert network < pairs - 0.9
 
 # %% [markdown]
 # (A slash stands for the end of a verse.) Many of the words that it writes exist, and most of the
-# others could: you can pronounce them. Sense is another matter. Spelling needs a memory of a few
-# letters, but sense needs much more.
+# others could: you can pronounce them. Sentences and sense are another matter. Spelling needs a
+# memory of a few letters, but sense needs much more.
 #
 # The line "bits per letter" compares the model with counted pairs of letters, on **held-out** text,
 # which was not used for training. The *bits per letter* are the log2 of the perplexity, which
@@ -735,8 +740,8 @@ trained = model.cells.cells[0]
 print(f"gain of U: {gain(first_U):.2f} before training, {gain(trained.U):.1f} after it")
 
 # %% [markdown]
-# Before training, g is twice as large as in the recall task. The numbers of U are drawn from the
-# same range, but H is now 128 instead of 32, and g² = Σ U_ij² / H adds up H² of them. After it, U
+# Before training, g is twice as large as in the recall task. U has H² numbers from the same range,
+# so g² = Σ U_ij² / H is proportional to H, and H is now 128 instead of 32. After training, U
 # *lengthens* a typical vector, nearly twofold. Guess: does the gradient of the trained model vanish
 # or explode?
 #
@@ -788,20 +793,19 @@ show(draw_letters(verse, share[:28][::-1]), "02_letters")
 assert verse.endswith("flowing with mi") and share[12] < 0.1
 
 # %% [markdown]
-# So this letter teaches the model what to keep from "with mi", and hardly anything about "land". On
-# average over the hundred stretches, less than a thousandth of the gradient is left after 20
-# letters: it vanishes.
+# So the loss on the "l" teaches the model what to keep from "with mi", and hardly anything about
+# "land". On average over the hundred stretches, less than a thousandth of the gradient is left
+# after 20 letters: it vanishes.
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
-# indeed, as the line above says, most numbers in the states are above 0.9 or below −0.9: many units
-# are nearly *saturated*, and the slope 1 − h² is small. Remember the pencil: with u = 1.8 and h =
-# 0.9, the factor was 0.34.
+# indeed, as the line before the figure says, most numbers in the states are above 0.9 or below
+# −0.9: many units are nearly *saturated*, and the slope 1 − h² is small. Remember the network of
+# one unit: with u = 1.8 and h = 0.9, the factor was 0.34.
 #
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
 # same letters through the trained embedding. They have no output layer and so no loss: their
-# gradient begins as a random vector. If the estimate holds, the column *Uᵀ, meas.* equals the g in
-# the name of the row, and the two columns of the tanh agree.
+# gradient begins as a random vector.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -827,6 +831,10 @@ def compare(name, cell, dlast):
           f"{estimated:9.2f} {measured:8.2f} ", *(f"{one:7.1g}" for one in share[places]))
     return estimated / measured
 
+
+# %% [markdown]
+# If the estimate holds, the column *Uᵀ, meas.* in the next table equals the g in the name of the
+# row, and the two columns of the tanh agree.
 
 # %% tags=["training"]
 print("                   rms   Uᵀ,      tanh per step       both per step   share that is left")
@@ -929,8 +937,9 @@ show(ax, "02_gradient_flow")
 #    parameters, it keeps m, a running mean of the gradient, and v, a running mean of its square. It
 #    subtracts the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at
 #    first they are too small. The hats mark a correction for this. Let the gradient be 5 at every
-#    step. How many learning rates long is each of the first three steps, with the correction and
-#    without it? (The formulas and the usual numbers are in `numpy-attention exercise start adam`.)
+#    step. How long is each of the first three steps, as a multiple of the learning rate, with the
+#    correction and without it? (The formulas and the usual numbers are in
+#    `numpy-attention exercise start adam`.)
 # 8. Why does Adam wake networks? Train the five networks of the figure 02_wait (U small, n = 8,
 #    seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U, which
 #    is on every step of the path, or for the embeddings of the four symbols, which receive *only* a

@@ -199,11 +199,11 @@ assert letters[alpha.argmax()] == "u"
 # | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | y | h*_t |
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W_s, W_q, v | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
-# | dy | (O,) | the upstream gradient; the example's loss is dy · y | dy | |
+# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w in the example | |
 #
-# In lesson 11, k_s was a state *after* the product with W_s. Here, k_i is a part of a state, before
-# that product. Three letters have changed, too: lesson 11's state h_s is now h_i, its K (the length
-# of y) is O, and its w (the vector of the loss) is dy.
+# In lesson 11, k_s and q were states *after* the products with W_s and W_q. Here, k_i and k_t are
+# parts of states, before those products. Two more letters have changed: lesson 11's state h_s is
+# now h_i, and its K, the length of y, is O.
 #
 # ## Backward
 #
@@ -220,6 +220,8 @@ assert letters[alpha.argmax()] == "u"
 #     x = tanh(z)              dz = dx ∘ (1 − x²)
 #     z = K W_s + k_t W_q      dk_i = dz_i W_sᵀ                                  it is found
 #                              dk_t = Σ_i dz_i W_qᵀ                              it asks
+#
+# (The gradients of the matrices are as in lesson 11: input times gradient of the output.)
 #
 # Guess first: one of the three numbers of dk_t will be exactly 0. Which one?
 
@@ -255,9 +257,9 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*. There *before* + *now* was −1 + 1 = 0,
-# where both units have the same slope. So a larger *before* raises one unit exactly as much as it
-# lowers the other.
+# read it. There is one more 0 in dK, in the row of *s*. For it, *before* + *now* was −1 + 1 = 0, so
+# both units were tanh(−1), where the tanh is equally steep. So a larger *before* raises one unit
+# exactly as much as it lowers the other.
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -338,6 +340,7 @@ class PlainReader(Module):
         # z_ti = k_i W_s + k_t W_q
         grads.W_s += k.T @ dz.sum(0)
         grads.W_q += k.T @ dz.sum(1)
+        # query: the sum over the states that step t looks at; key, value: over later steps
         return dz.sum(1) @ self.W_q.T, dz.sum(0) @ self.W_s.T, alpha.T @ dc, da @ self.W_x.T
 
     def backward(self, dy, dalpha, cache, grads):
@@ -517,8 +520,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
 # vector of 8, which is hardly better than guessing among the letters that are left. (The shares
 # vary with the processor, some by twenty points.) The tanh layer does worse than guessing. It would
-# have to keep five pairs in its LSTM, and fewer than half of its predictions are even one of the
-# five second letters of the text.
+# have to keep five pairs in its LSTM, and it does not: fewer than half of its predictions are
+# second letters of the text at all.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
@@ -533,9 +536,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
-# the states in which neither term is 0. If query or predict is one of the two, these states are
-# questions: these roles act at a state's own step, and only questions have a loss. For key and
-# value, they are all states that a later question looks at.
+# the states in which neither term is 0. Query and predict act at a state's own step, and only
+# questions have a loss. So a pair with query or predict is averaged over questions. Key and value
+# are averaged over all states that a later question looks at.
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -580,9 +583,10 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
 # with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
-# disagree, too, but hardly at all after step 500. Is that because the vector is longer? Rather not:
-# at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as in the
-# vector of 8 at the same step. It fades while the right answers rise to over 90 % at step 500.
+# disagree, too, but hardly at all from step 500 on. Is that because the vector is longer? Probably
+# not: at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as in the
+# vector of 8 at the same step. It fades while the right answers rise to over 90 % at step 500. So
+# the conflict looks like a sign of a model that has not learnt the task yet.
 #
 # ## Which pair should be separated?
 #
@@ -597,10 +601,10 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | query and key | the example: the query needs *now*, the key *before* |
 #
 # To find out, we cut a state of 16 into two parts of 8, in all seven ways. Where a cut separates
-# query and key, a state no longer asks with its key. In the figure, each row is a cut and each
-# column a pair of suspects. A dot means that the cut separates the pair. If a pair is the reason
-# why one vector of 8 does badly, then the four cuts with a dot in its column should do best. Guess:
-# which pair is guilty? And which cut will be the best?
+# query and key, a state asks with one part and is found by the other. In the figure, each row is a
+# cut and each column a pair of suspects. A dot means that the cut separates the pair. If a pair is
+# the reason why one vector of 8 does badly, then the four cuts with a dot in its column should do
+# best. Guess: which pair is guilty? And which cut will be the best?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -634,7 +638,7 @@ for name in ("q k v | p", "k v p | q", "q v p | k",
 # roles, or because the state has more numbers? For this, it has three rows without a cut. One
 # vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
 # the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
-# two parts of 8 (3,422). Guess: will it beat some of the cuts, or all?
+# two parts of 8 (3,422). Guess: how many of the cuts will it beat?
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -646,48 +650,50 @@ show(draw_recorded(), "12_all_cuts")
 # Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
 # (After each mean, the output has its **standard error**: luck alone moves a mean about that far.)
 #
-# *Query and predict are not guilty.* Over all seven cuts, those that separate them even do worse.
-# But that comparison is unfair: of the four cuts that separate them, two keep key and value
-# together (`q k v | p` and `k v p | q`), and of the other three, only one does (`q p | k v`). So we
-# compare only cuts with key and value apart (last two columns of the table). There, separating
-# query and predict makes no difference on average.
+# *Query and predict are not guilty.* Over all seven cuts, the four that separate them even do
+# worse. But that comparison is unfair: two of these four keep key and value together (`q k v | p`
+# and `k v p | q`), and only one of the other three does (`q p | k v`). So we compare only cuts with
+# key and value apart (last two columns of the table). There, separating query and predict makes no
+# difference on average.
 #
-# *Query and key: no verdict.* With key and value apart, separating query and key only makes the
-# result less reliable: more seeds stay below 70 %. With key and value together, it seems to help
-# (40 and 58 %, but 7 % for `q k v | p`), but these are only three cuts.
+# *Query and key: no verdict.* With key and value apart, separating query and key helps most seeds
+# and ruins some: in `q v | k p` and `q v p | k`, more seeds reach 98 %, but more stay below 70 %,
+# too. With key and value together, there are only three cuts.
 #
-# Did you guess the best cut? By its mean it is `q k p | v`, but the order of the four two-part cuts
-# with key and value apart is uncertain. The first three seeds suggested that three parts
-# (`q k | v | p`) beat two (`q k | v p`). Forty seeds do not.
+# Did you guess the best cut? The example suggests these two, `q v | k p` and `q v p | k`, because
+# query and value both need *now*. If they learn, they do learn best, but with seven of forty seeds
+# they do not. By its mean, the best cut is `q k p | v`, but the order of the two-part cuts with key
+# and value apart is uncertain. (The first three seeds suggested that three parts, `q k | v | p`,
+# beat two, `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? The mean does not hide it: the single cosines are small, too (question 5). But a
-# gradient only says what a small change of h would do now. It says nothing about a very different
-# h, or about how long training takes to get there. So we had to cut.
+# conflict? No strong conflict hides behind the mean: the cosines of the states are small, too
+# (question 5). But a gradient only says what a small change of h would do now. It says nothing
+# about a very different h, or about how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
-# Both help, and neither is needed. *Among the cuts*, separation decides: each role reads 8 numbers,
-# and key and value should be apart. *Without a cut*, more numbers do the same: in one vector of 13,
-# each role reads 13 numbers. This vector beats the mean of every cut, with fewer parameters than
-# two parts of 8 and a shorter state. No seed of it is below 70 %, while each cut has at least one
-# such seed. So, on this task and after 800 steps:
+# After 800 steps, either is enough. With neither, in one vector of 8, 800 steps are too few. *Among
+# the cuts*, in which each role reads 8 numbers, what decides is whether key and value are apart.
+# *Without a cut*, more numbers do as well or better: in one vector of 13, each role reads 13. Its
+# mean is above that of every cut, with fewer parameters than two parts of 8 and a shorter state. No
+# seed of it is below 70 %, while each cut has at least one such seed. So, on this task and after
+# 800 steps:
 #
-# 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value, and
-#    after 800 steps it is ahead of the best cut. Question 6 hints at how. So if you cut a state,
-#    compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. With parts of 13
-#    instead of 8, they can share a part without harm in `q p | k v` and `k v p | q`, but not in
-#    `q k v | p` (question 4).
+# 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value.
+#    Question 6 hints at how. So if you cut a state, compare it with an uncut vector that has as
+#    many parameters.
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (In question 4, you
+#    will find that they can share 13, except in one cut.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? Question 4
 # looks for an answer.
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
-# what they can learn. With four times as many steps, one vector of 8 answers nearly everything
-# (three seeds). So 8 numbers can hold all four roles. In a longer uncut vector, training gets there
-# sooner.
+# what they can learn. With four times as many steps, neither is needed: one vector of 8 answers
+# nearly everything (three seeds). So 8 numbers can hold all four roles. In a longer uncut vector,
+# training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -720,12 +726,12 @@ class PlainNGram(Module):
     def parts_by_delay(self):
         """[(how many steps later it is read, its columns)] for each part."""
         n = len(self.W) // (self.order - 1)
-        return [(late, slice(late * n, late * n + n)) for late in range(self.order - 1)]
+        return [(delay, slice(delay * n, delay * n + n)) for delay in range(self.order - 1)]
 
     def forward(self, h):
         a = np.zeros((len(h), self.W.shape[1]), h.dtype)
-        for late, part in self.parts_by_delay():
-            a[late:] += h[:len(h) - late, part] @ self.W[part]
+        for delay, part in self.parts_by_delay():
+            a[delay:] += h[:len(h) - delay, part] @ self.W[part]
         y = np.tanh(a)
         return y, (h, y)
 
@@ -733,9 +739,9 @@ class PlainNGram(Module):
         h, y = cache
         da = dy * (1 - y**2)
         dh = np.zeros_like(h)
-        for late, part in self.parts_by_delay():
-            grads.W[part] += h[:len(h) - late, part].T @ da[late:]
-            dh[:len(h) - late, part] = da[late:] @ self.W[part].T
+        for delay, part in self.parts_by_delay():
+            grads.W[part] += h[:len(h) - delay, part].T @ da[delay:]
+            dh[:len(h) - delay, part] = da[delay:] @ self.W[part].T
         return dh
 
 
@@ -768,8 +774,8 @@ show(draw_wikitext(), "12_wikitext")
 # Here the LSTM alone wins on average. Compared seed by seed, it beats every attention model each
 # time. In the paper, it loses to all of them. We do not know why. One suspect is the tanh, in which
 # all attention models end: a tanh layer costs 21 to 35 points of perplexity, and a linear layer
-# only 3 to 11. But the paper's models end in a tanh, too. So does the 4-gram, and with two of the
-# three seeds it is close to the LSTM.
+# only 3 to 11. Two facts speak for its innocence: the paper's models end in a tanh, too, and so
+# does the 4-gram, which is close to the LSTM with two of the three seeds.
 #
 # Do three parts help? Their perplexity is 11 to 25 points below that of the tanh layer. But their
 # state is longer, too: 291 numbers instead of 103. The 4-gram, which has no attention, and the

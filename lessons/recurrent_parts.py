@@ -227,6 +227,7 @@ def draw_wait():
         above.semilogy(range(0, 200 * len(shares), 200), shares, label=f"seed {seed}", **style)
         below.plot(range(0, 200 * len(shares), 200), RIGHT[seed],
                    **style | {"markersize": 11 - 1.5 * place, "linewidth": 3.5 - 0.5 * place})
+    above.axhline(4e-5, color="grey", linestyle="--", zorder=0)
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
               title="Five networks with U small, n = 8")
