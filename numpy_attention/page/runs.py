@@ -70,6 +70,10 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     texts = [text_facts(one) for one in trained]
     longest = min([LONGEST, *(text["longest"] for text in texts if text["longest"])])
     examples = examples_of(selection, split, count, trained, longest)
+    classes = [name for one in trained for name in one.own]
+    if classes and not examples and script is None:
+        raise ValueError(f"a page cannot run {classes[0]}, so without examples it would show "
+                         "nothing; name a corpus and its split, or pass a script with the class")
     earlier = checkpoints_of(first, checkpoints)
     titles = [Path(folder).name for folder in folders]
     added = "" if script is None else script_in(script)
@@ -96,8 +100,7 @@ def script_in(path: str | Path) -> str:
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
     """Load the run of a folder. Raises ValueError if its kind is not `wanted`.
 
-    first: for the message, the folder of the first run, which has the kind `wanted`. code: files or
-    classes with the user-defined code of the run.
+    first: a folder of this kind, for the message. code: the user-defined code of the run.
     """
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
@@ -134,10 +137,9 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
 
 
 def text_facts(trained: Any) -> dict[str, Any]:
-    """Return facts about the training text of a run as a dict.
+    """Return facts about the training text of a run as a dict. Unknown facts are None.
 
-    The keys are languages, name, description, sentences (their number) and longest (in tokens). A
-    fact that is not known, such as the languages of a user's text, is None.
+    The keys are languages, name, description, sentences (their number) and longest (in tokens).
     """
     selection = trained.selection()
     facts = dict.fromkeys(("languages", "description", "sentences", "longest"))
@@ -159,11 +161,10 @@ def text_facts(trained: Any) -> dict[str, Any]:
 
 def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
                 longest: int = LONGEST) -> list[Any]:
-    """Return up to `count` Pairs or sentences as examples, spaced evenly over a split.
+    """Return up to `count` Pairs or sentences of a split, the first chosen by `opening`.
 
-    runs: the trained models of the page. The first example is the one that `opening` chooses, since
-    the page opens with it. Examples have SHORTEST to `longest` words if the split has such
-    sentences. If the text cannot be loaded, print a warning and return [].
+    They have SHORTEST to `longest` words, if the split has such sentences. If the text cannot be
+    loaded, print a warning and return [].
     """
     if not count:
         return []
@@ -184,11 +185,8 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     """Choose the Pair or sentence that a page shows first. Return it in a list, or [] if none fits.
 
-    Only sentences whose words are all in the vocabularies of all runs are considered. The first
-    CANDIDATES Pairs with at least LINKS sure links are compared by the attention of the first run.
-    The score of a Pair is the fraction of its linked target words that have their largest weight on
-    a linked source word. The Pair with the highest score is chosen; ties go to the Pair with more
-    sure links. If no Pair has enough links, the first Pair or sentence is chosen.
+    All words must be in the vocabularies of all runs. Among Pairs with links, the attention of the
+    first run should agree with the links.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

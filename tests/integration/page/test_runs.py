@@ -4,7 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from custom_files import written
 
+from numpy_attention.custom.kinds import custom_class
 from numpy_attention.data.pairs import Pair
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.metrics import links_from_weights
@@ -94,4 +96,15 @@ def test_runs_of_different_corpora_share_no_page(tmp_path):
         [Pair(words, words)], folder=tmp_path / "own", threads=1, progress=False)
     with pytest.raises(ValueError, match="own and .*lesson-06 were trained on different corpora"):
         page.page_of_runs(tmp_path / "a.html", [LESSON_06, tmp_path / "own"])
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_page_that_would_show_nothing_is_refused(tmp_path):
+    """The text is not known, so there are no examples, and the class is in Python."""
+    pairs = [Pair(("a", "b"), ("c",))]
+    settings = {"hidden": 4, "embedding": 3, "attention": custom_class(str(written(tmp_path)))}
+    Translator.create(pairs, "rnnsearch", settings).fit(
+        pairs, folder=tmp_path / "run", threads=1, progress=False)
+    with pytest.raises(ValueError, match="cannot run mine.py:Mine, so without examples .* nothing"):
+        page.page_of_runs(tmp_path / "a.html", [tmp_path / "run"], code=str(tmp_path / "mine.py"))
     assert not (tmp_path / "a.html").exists()
