@@ -4,7 +4,7 @@
 # **You will be able to** derive back-propagation through time, and predict before any training how
 # much of a gradient arrives d steps back.
 #
-# **Needs:** lesson 01. **Time:** 50 minutes to read, about 15 of them for the optional part B;
+# **Needs:** lesson 01. **Time:** 55 minutes to read, about 15 of them for the optional part B;
 # about a minute to run.
 #
 # The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in

@@ -192,10 +192,7 @@ def custom_class_of(kind: type) -> CustomClass:
 
 
 def place_in_code(error: BaseException) -> str:
-    """Return the innermost line of user code in a traceback, such as "line 12 of mine.py, in step".
-
-    Return "" if the error did not pass through user code.
-    """
+    """Return the innermost line of user code, such as "line 12 of mine.py, in step", or ""."""
     places = [f"line {line} of {Path(code.co_filename).name}{within(function)}"
               for code, line, function in frames_of(error) if code.co_filename in RUN]
     return places[-1] if places else ""
@@ -204,9 +201,8 @@ def place_in_code(error: BaseException) -> str:
 def text_of(error: BaseException, code: str = "") -> str:
     """Return the message of an error, with the line of user-defined code in which it was raised.
 
-    code: the name of the user-defined code, such as "mine.py:Mine", that is known to cause the
-    error, or "" if unknown. If it is "", an error that did not pass through user-defined code, and
-    has none of the types EXPECTED, is a bug of this package and is raised again.
+    code: the user-defined code that caused the error, such as "mine.py:Mine", or "" if unknown. An
+    error that is neither EXPECTED nor from user-defined code is raised again.
     """
     place = place_in_code(error)
     if isinstance(error, EXPECTED):
@@ -214,7 +210,7 @@ def text_of(error: BaseException, code: str = "") -> str:
     else:
         place = place or code
         if not place:
-            raise error
+            raise error             # a bug of this package
         text = f"{type(error).__name__}: {error}"
     return f"{place}: {text}" if place else text
 
@@ -225,16 +221,12 @@ def within(function: str) -> str:
 
 
 def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
-    """Yield (code, line, function) for each frame of an error's traceback, the innermost last.
-
-    Then yield the line in the error's attribute `place`, where a user made a mistake that this
-    package noticed only later (see `validation.results`), or else the lines of `places_called`.
-    """
+    """Yield (code, line, function) for each frame of a traceback, then for the likely mistake."""
     frame: FrameType | None = None
     line = 0
     for frame, line in traceback.walk_tb(error.__traceback__):
         yield frame.f_code, line, qualname_of(frame)
-    place = getattr(error, "place", None)
+    place = getattr(error, "place", None)           # see `validation.results`
     for code, line in [place] if place else places_called(error, frame, line):
         yield code, line, getattr(code, "co_qualname", code.co_name)
 
@@ -243,8 +235,7 @@ def places_called(error: BaseException, frame: FrameType | None,
                   line: int) -> Iterator[tuple[CodeType, int]]:
     """Yield (code, line) for each function outside this package that a failed line calls.
 
-    frame, line: the line of this package that failed. If the call had wrong arguments, the yielded
-    line is the function's first line, otherwise the line from `place_of_return`.
+    frame, line: the line of this package that failed.
     """
     if frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
         return
@@ -259,12 +250,9 @@ def places_called(error: BaseException, frame: FrameType | None,
 
 
 def qualname_of(frame: FrameType) -> str:
-    """Return the name of a frame's function, with the name of its class.
-
-    Before Python 3.11, code has no qualified name, so the class is found through self.
-    """
+    """Return the name of a frame's function, with the name of its class."""
     code = frame.f_code
-    if hasattr(code, "co_qualname"):
+    if hasattr(code, "co_qualname"):            # since Python 3.11
         return code.co_qualname
     classes = type(frame.f_locals.get("self")).__mro__
     owners = [one.__qualname__ for one in classes if code.co_name in vars(one)]

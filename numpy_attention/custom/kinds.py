@@ -42,10 +42,7 @@ OFFERED = {
 
 
 def mechanism_kind(one: type) -> str:
-    """Return the kind of a class, such as "attention".
-
-    Raises ValueError if the class is incomplete or malformed. The message says what is wrong.
-    """
+    """Return the kind of a class, such as "attention". Raises ValueError if it is unsuitable."""
     for kind, (base, left) in BASES.items():
         missing = [name for name in left if not hasattr(one, name)]
         if issubclass(one, base) and missing:
@@ -61,10 +58,7 @@ def mechanism_kind(one: type) -> str:
 
 
 def lacking(has: dict[str, list[str]]) -> str:
-    """Return a text about the methods that a class lacks for the kind that it resembles most.
-
-    has: {kind: the names of the methods of this kind that the class has}.
-    """
+    """Describe which methods a class lacks. has: for each kind, the methods that the class has."""
     if has[SCORE][:2] == ["score", "score_backward"]:
         return ("has score and score_backward, but not the other methods; derive it from "
                 "SoftmaxAttention for a translator, or from HistoryAttention for a language model")
@@ -78,10 +72,7 @@ def lacking(has: dict[str, list[str]]) -> str:
 
 
 def check_part(one: type, kind: str) -> None:
-    """Raise ValueError unless `one` is a Module and a dataclass, and its instances are hashable.
-
-    Also check the fields of a Cell and, if `kind` (the kind of the class) is in OFFERED, `create`.
-    """
+    """Raise ValueError unless `one` is a hashable dataclass and Module that fits its kind."""
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
                          "import Module from numpy_attention.module, and write class "

@@ -17,8 +17,7 @@ FRAME = re.compile(r'File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)
 def ended(command: list[str], seconds: float, **how: Any) -> int:
     """Run a command for at most `seconds`; return its exit status, or KILLED if it took longer.
 
-    Then kill its processes, including child processes that still run. The command prints in the
-    encoding of this process. how: further arguments of `subprocess.Popen`.
+    Child processes that still run are killed. how: further arguments of `subprocess.Popen`.
     """
     sys.stdout.flush()
     environment = {**os.environ, "PYTHONIOENCODING": f"{sys.stdout.encoding or 'utf-8'}:replace"}

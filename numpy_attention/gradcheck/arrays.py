@@ -42,10 +42,7 @@ def copy_arrays(value):
 
 
 def combined(function, *trees):
-    """Apply `function` to the arrays at each position of `trees`; return the tree of results.
-
-    A tree is an array, or a nested tuple or list of arrays. None in the first tree gives None.
-    """
+    """Apply `function` to the corresponding arrays of nested tuples; nest the results alike."""
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))
     return None if trees[0] is None else function(*trees)

@@ -115,9 +115,9 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 def float32_laws(check, driven):
-    """Return a list with one Broken if float32 parameters and inputs give a float64 result, or [].
+    """Return [Broken] if a Module returns float64 for float32 parameters and inputs, otherwise [].
 
-    driven: whether the target is an attention whose passes come from `protocol`.
+    driven: whether the passes come from `protocol`.
     """
     if check.model is None:
         return []
@@ -198,10 +198,9 @@ class Check:
         return sum(map(dot, outputs, self.upstream))
 
     def gradients(self, upstream=None):
-        """Run both passes; return ({name: gradient}, grads) for all parameters and float inputs.
+        """Run both passes; return ({name: gradient}, grads). grads is None without a Module.
 
-        grads holds the gradients of the parameters, or is None if the target is not a Module.
-        upstream: the gradients of the outputs, by default those that `draw` has drawn.
+        upstream: the gradients of the outputs, by default those from `draw`.
         """
         *_, cache = outputs_of(self.forward, self.inputs)
         grads = None if self.model is None else self.model.zeros_like()
@@ -214,11 +213,7 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Context manager that replaces an exception in user code with a GradientError.
-
-        The message gives the innermost line of user code. Without such a line, the exception is not
-        replaced. what: the pass that runs, "forward" or "backward".
-        """
+        """Context manager that raises GradientError for exceptions in user code. what: the pass."""
         try:
             yield
         except Exception as error:

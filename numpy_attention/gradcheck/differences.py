@@ -30,10 +30,9 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 
 
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
-    """Return two arrays: ∂loss/∂array by central differences, and the `bend` at each element.
+    """Return ∂loss/∂array by central differences, and the `bend` of the loss at each element.
 
-    The function `bend` measures how abruptly the slope of the loss changes. middle: the loss with
-    the unchanged array, for the bends. Raises ValueError if `array` is not C-contiguous.
+    middle: the loss with the unchanged array. Raises ValueError if `array` is not C-contiguous.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)
@@ -70,9 +69,8 @@ def central(around, epsilon):
 def bend(around, middle, epsilon):
     """Return how abruptly the slope of the loss changes near an element, to detect a kink.
 
-    The losses at −2ε, −ε, 0, ε and 2ε give four slopes. The result is the larger second difference
-    of the slopes. For a smooth loss, it is O(ε²). If there is a kink within ε, it is at least a
-    third of the change of slope. around: from `losses_around`. middle: the loss without a step.
+    The result is O(ε²) for a smooth loss, and at least a third of the change of slope for a kink
+    within ε. around: from `losses_around`. middle: the loss without a step.
     """
     left = around[-2] - 3 * around[-1] + 3 * middle - around[1]
     right = around[-1] - 3 * middle + 3 * around[1] - around[2]

@@ -25,11 +25,7 @@ STEP = 1e-3             # change of a number, relative to its size
 
 
 def check_passes(target, forward, backward):
-    """Check the target of a gradient check, and its forward and backward.
-
-    Raises TypeError if the target is a class instead of an instance, if it is a Module but not a
-    dataclass, or if forward or backward is missing or is not callable.
-    """
+    """Raise TypeError if the target, forward or backward of a gradient check is unsuitable."""
     if isinstance(target, type):
         raise TypeError(f"target is the class {target.__name__}; expected an instance, or None")
     if isinstance(target, Module) and not is_dataclass(target):
@@ -141,10 +137,7 @@ def gradients_of_inputs(dinputs, inputs):
 
 
 def returned(dinputs, inputs):
-    """Describe a wrong result of backward for an error message, such as "no gradient for input[1]".
-
-    dinputs: the result, as a tuple. inputs: the inputs of `forward`.
-    """
+    """Describe a wrong tuple of input gradients, in words such as "no gradient for input[1]"."""
     if all(one is None for one in dinputs):
         return "no gradient"
     if len(dinputs) == 1 and len(inputs) > 1 and isinstance(dinputs[0], list):
@@ -173,11 +166,7 @@ def returned(dinputs, inputs):
 
 
 def warn_of_numbers(check, stacklevel):
-    """Warn (NotAParameter) if the loss depends on a float, or a list of floats, in a user's Module.
-
-    Integers, ClassVars, fields of this package's modules, usual settings such as rates (`SETTINGS`)
-    and fields declared with field(metadata={"fixed": True}) are ignored.
-    """
+    """Warn (NotAParameter) if the loss depends on a float or list of floats in a user's Module."""
     if check.model is None:
         return
     for name, module, field in numbers_of(check.model):
@@ -216,10 +205,7 @@ def is_number(value):
 
 
 def moves(check, module, name):
-    """Return whether the loss depends smoothly on the number in the field `name` of a module.
-
-    "Smoothly" means that doubling a small change of the number doubles the change of the loss.
-    """
+    """Return whether the loss depends smoothly on the number in the field `name` of a module."""
     kept = getattr(module, name)
     losses = []
     try:

@@ -37,10 +37,9 @@ class Kink:
 
 
 def resolve(check, report, bends, middle):
-    """Measure doubtful elements again with smaller steps; update the report's gradients and kinks.
+    """Measure elements that may be at kinks again with smaller steps, and update the report.
 
-    An element is doubtful if it may lie on or near a kink (`doubtful`). bends: {name: array}, how
-    much the slopes around each element differ (`bend`). middle: the loss without a step.
+    bends: {name: array} of the `bend` at each element. middle: the loss without a step.
     """
     variables = {name: array.reshape(-1) for name, array in check.variables.items()
                  if np.shape(report.analytic[name]) == array.shape}
@@ -69,16 +68,15 @@ def resolve(check, report, bends, middle):
 
 
 def doubtful(report, name, bends):
-    """Return an array of booleans, True for elements that may lie on a kink or near a kink.
+    """Return a boolean array, True for elements that may be at a kink or near a kink.
 
-    bends: how much the slopes around each element differ (`differences.bend`). If the gradient is
-    wrong, the bend must be large enough to explain the error. A correct gradient may be at a kink,
-    too: for |x| at 0, central difference and sign(0) are 0. Then the bend itself must be large.
+    bends: the `bend` at each element of the gradient `name`.
     """
     analytic, numeric = report.analytic[name], report.numeric[name]
     wrong = report.is_wrong(name)
     with np.errstate(invalid="ignore"):
         smooth = np.isfinite(analytic) & (bends < FELT * np.abs(analytic - numeric))
+        # a correct gradient may be at a kink: for |x| at 0, the difference and sign(0) are 0
         largest = max(BENT * np.nanmax(np.abs(numeric), initial=0), 1e4 * report.noise)
         return np.where(wrong, ~smooth & ~np.isnan(analytic), bends > largest)
 
@@ -86,12 +84,9 @@ def doubtful(report, name, bends):
 def measured(check, flat, i, analytic, middle, wrong):
     """Measure one element again with smaller steps; return (gradient, Kink or None), or None.
 
-    At a kink, `at_kink` chooses the gradient. If the kink is only near the element, the gradient is
-    the central difference of a smaller step, and the Kink is None. The result is None instead of a
-    pair if the difference of the full step ε remains valid.
-
-    flat: the variable as a flat array. i: the index of the element. analytic: its gradient from
-    backward. middle: the loss without a step. wrong: whether `analytic` is wrong at the full step.
+    The Kink is None if the element is only near a kink. The result is None if the full step is
+    accurate. flat: the variable, flattened. analytic: the gradient from backward. middle: the loss
+    without a step. wrong: whether `analytic` differs from the gradient of the full step.
     """
     found = []
     for factor in FACTORS:
@@ -111,10 +106,8 @@ def measured(check, flat, i, analytic, middle, wrong):
 def at_kink(found, analytic, middle):
     """Return (gradient, Kink) for an element at a kink, or None if the loss is smooth there.
 
-    The gradient is the number between the one-sided slopes that is closest to `analytic`, the
-    gradient from backward. If the slope is infinite, the gradient is `analytic`. found: tuples
-    (step, result of `losses_around`, result of `bend`) for three decreasing steps. middle: the loss
-    without a step.
+    The gradient is the number between the one-sided slopes that is closest to `analytic`. found:
+    (step, `losses_around`, `bend`) for three decreasing steps. middle: the loss without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
@@ -149,19 +142,16 @@ def at_kink(found, analytic, middle):
 
 
 def among_kinks(check, flat, i, analytic, middle):
-    """Return a Kink if several kinks at element i may explain its gradient, or None.
+    """Return a Kink if several kinks at element i of `flat` may explain its gradient, or None.
 
-    For example, an input of 0 is at the kink of every unit max(x, 0). A correct gradient may use
-    the left slope of one unit and the right slope of another, so it may lie outside the interval
-    between the slopes of the loss on both sides. All variables are changed a little, to separate
-    the kinks. Then the changes of slope are measured while element i of the variable `flat` varies.
-    analytic: the gradient from backward. middle: the loss without a step.
+    A correct gradient may use the left slope of one kink and the right slope of another. analytic:
+    the gradient from backward. middle: the loss without a step.
     """
     left, right = one_sided(losses_around(check.loss, flat, i, CELL), middle, CELL)
     rng = np.random.default_rng(0)
     kept = {name: array.copy() for name, array in check.variables.items()}
     rises, falls = 0.0, 0.0
-    for _ in range(3):
+    for _ in range(3):                  # a random change of all variables separates the kinks
         for name, array in check.variables.items():
             array[...] = kept[name] + 4 * CELL * rng.standard_normal(array.shape)
         start = flat[i]
@@ -184,19 +174,15 @@ def among_kinks(check, flat, i, analytic, middle):
 
 
 def one_sided(losses, middle, step):
-    """Return the slopes on the left and on the right of an element.
-
-    losses: from `losses_around`. middle: the loss without a step. step: the step of the losses.
-    """
+    """Return the left and right slope. losses: from `losses_around`. middle: the loss at step 0."""
     return ((3 * middle - 4 * losses[-1] + losses[-2]) / (2 * step),
             (4 * losses[1] - 3 * middle - losses[2]) / (2 * step))
 
 
 def lines_of_kinks(kinks, variables, wrong=False):
-    """Yield a line of text for each variable and each kind of kink that the variable has.
+    """Yield a line of text about each kind of kink of each variable.
 
-    kinks: {name: {index: Kink}}. The line gives the number of elements, the index and slopes of the
-    first element, and advice. wrong: whether the gradients are not between the slopes.
+    kinks: {name: {index: Kink}}. wrong: whether the gradients are not between the slopes.
     """
     for name, found in kinks.items():
         for what, text in WHAT.items():
@@ -216,14 +202,10 @@ def lines_of_kinks(kinks, variables, wrong=False):
 
 
 def low_precision(check):
-    """Describe why the loss is too imprecise for differences, or return "" if it is precise enough.
-
-    The test moves the variables in steps below the resolution of float32. A loss computed in
-    float64 then changes linearly, and a loss computed in float32 changes abruptly.
-    """
+    """Describe why the loss is too imprecise for differences, or return "" if it is not."""
     variables = check.variables.values()
     kept = [array.copy() for array in variables]
-    ragged = []
+    ragged = []             # in such small steps, a float64 loss is linear; a float32 loss jumps
     for sign in (1, -1):
         losses = []
         for k in range(1, 13):

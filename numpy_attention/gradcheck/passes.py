@@ -15,12 +15,7 @@ from numpy_attention.gradcheck.report.notebooks import file_label
 
 @dataclass(frozen=True)
 class Broken:
-    """A broken law: the kind of mistake, a description, and the line, if it is known.
-
-    kind: "argument changed", "assigned", "cache", "unwritten", "mask forward", "future",
-    "precision" or "jacobian". If `backward` is not linear, the kind is "output ignored", "dtype"
-    or "factor". If two forwards with the same inputs differ, the kind is "random".
-    """
+    """A broken law: the kind of mistake, such as "cache", a description, and the line, if known."""
 
     kind: str
     text: str
@@ -80,10 +75,8 @@ def named_gradients(grads):
 class First:
     """A first run of both passes of a Check, with which the laws compare later calls to backward.
 
-    cache: the cache from `forward`. upstream: the upstream gradients for `backward`. grad: the
-    Module to which `backward` adds the gradients of the parameters, or None. `backward` runs
-    when a gradient is first read. parameter_gradients, input_gradients: dicts {name: array} with
-    copies of the gradients. gradients: one dict with all these copies.
+    `backward` runs when a gradient is first read, and adds the gradients of parameters to the
+    Module `grad`. All gradients are copies, as {name: array}.
     """
 
     def __init__(self, check):
@@ -120,9 +113,7 @@ def copy_values(arrays):
 def differing(found, wanted, tolerance):
     """Return the names of the arrays in the dict `found` that differ from those in `wanted`.
 
-    `tolerance` is relative to the largest element of the wanted array. In addition, 1e-12 of the
-    largest element of all wanted arrays is allowed, because an array may be 0 up to rounding. Two
-    elements that are not finite, such as slopes of √x at 0, count as equal.
+    tolerance: the largest error, relative to the largest element of the wanted array.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:
@@ -131,8 +122,8 @@ def differing(found, wanted, tolerance):
     names = []
     for name in unlike:
         array = wanted[name]
-        allowed = tolerance * size_of(array) + 1e-12 * largest
-        alike = ~np.isfinite(found[name]) & ~np.isfinite(array)
+        allowed = tolerance * size_of(array) + 1e-12 * largest        # may be 0 up to rounding
+        alike = ~np.isfinite(found[name]) & ~np.isfinite(array)          # slopes of √x at 0
         if not (alike | (np.abs(found[name] - array) <= allowed)).all():
             names.append(name)
     return names

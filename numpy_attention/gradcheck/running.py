@@ -32,8 +32,7 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
                 full: bool = False) -> int:
     """Run gradient checks and print a line for each, then the reports of the checks that fail.
 
-    Each check gets a random generator with the same seed. until_one_fails: whether to stop at the
-    first failure. full: whether to print the full reports. Returns 0, or 1 if a check fails.
+    Return 0, or 1 if a check fails. Each check gets a new random generator with this seed.
     """
     width = max(map(len, checks))
     head = f"{'':{width}}  gradients  largest relative error (allowed {TOLERANCE:.0e})\n"
@@ -68,9 +67,9 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
     """Check `name`, such as "mine.py:Mine", in a separate process; return 0, or 1 if a check fails.
 
-    full: whether to print the full report. Raises OSError if the file cannot be read, ValueError if
-    the user's code raises or calls sys.exit, TimeoutError if it takes longer than `seconds`,
-    ChildProcessError if it ends the process otherwise, and BrokenPipeError if stdout is closed.
+    Raises OSError if the file cannot be read, and ValueError if the user's code raises or calls
+    sys.exit. Raises TimeoutError if the code takes longer than `seconds`, ChildProcessError if it
+    ends the process otherwise, and BrokenPipeError if stdout is closed.
     """
     file, _ = parted(name)
     read(file)                                      # raises before a process is started
@@ -100,8 +99,7 @@ def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -
 def child(name: str, seed: str, seconds: str, place: str, full: str = "") -> int:
     """Check `name`, such as "mine.py:Mine", in this process; return the exit status.
 
-    place: the path of a file to which error messages are written. seconds: the time limit. full: a
-    string that is not empty if the full report should be printed.
+    place: the path of a file for error messages. full: "" for short reports.
     """
     from numpy_attention.gradcheck.cases.custom import checks_of
     with open(place, "w", encoding="utf-8", errors="replace") as file:

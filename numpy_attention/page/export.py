@@ -94,11 +94,7 @@ def exported(
 
 
 def vocabularies_of(trained: Any) -> dict[str, Any]:
-    """Return {side: vocabulary}, where side is "source", "target" or, in a language model, "words".
-
-    A vocabulary is a list of words by id, or {"pieces": [pieces]} for subwords. Raises ValueError
-    for other kinds of vocabularies.
-    """
+    """Return {side: words or subword pieces} of a run. Raises ValueError for other vocabularies."""
     found: dict[str, Any] = {}
     for name in trained.VOCABULARIES:
         vocabulary = getattr(trained, name)
@@ -126,9 +122,8 @@ def example_of(example: Any) -> dict[str, Any]:
 def recorded(trained: Any, example: Any) -> dict[str, Any]:
     """Return a model's words and attention weights for an example, as {name: table}.
 
-    A table has words, and weights (NaN becomes None) with labels for their rows and columns. The
-    words of the table "own" are a translator's translation, or the sentence that a language model
-    reads. The words of the table "reference" are the target of the Pair.
+    The table "own" has the words of the translation, or of the sentence that a language model
+    reads. The table "reference" has the target words of the Pair.
     """
     def table(words: Sequence[str], rows: list[str], columns: list[str],
               weights: Array) -> dict[str, Any]:
@@ -153,9 +148,8 @@ def recorded(trained: Any, example: Any) -> dict[str, Any]:
 def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     """Return {dotted name: {"kind": class name, "fields": …}} for a model and each module in it.
 
-    A module that is used twice occurs once. script: the user's JavaScript, which may add classes to
-    those of the page's engine. Raises ValueError for a class that neither the engine nor the script
-    has, or that both have.
+    script: JavaScript that adds classes to the engine of the page. Raises ValueError for a class
+    that neither the engine nor the script has, or that both have.
     """
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
@@ -208,8 +202,7 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
     """Raise ValueError if these arrays are too large for a page.
 
-    times: the number of checkpoints in the page, including the trained model itself. largest: the
-    limit in bytes, by default LARGEST.
+    times: how often the page has the arrays. largest: the limit in bytes, by default LARGEST.
     """
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}

@@ -144,10 +144,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
-    """Return an array, or nested lists, of real numbers as an array of floats.
-
-    Raises TypeError for other values, such as complex numbers and text.
-    """
+    """Return real numbers in nested lists or an array as floats. Raises TypeError for others."""
     try:
         array = np.asarray(values)
     except ValueError:                      # lists of unequal length

@@ -19,10 +19,7 @@ LARGEST = 2**28     # size: the bytes of a matrix with two such sizes still fit 
 
 
 def as_rows(x):
-    """Merge all leading axes: x (…, D) → (N, D).
-
-    A product over time and batch is then one matrix product.
-    """
+    """Merge all leading axes: x (…, D) → (N, D)."""
     return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])              # −1 would fail where D = 0
 
 
@@ -38,9 +35,7 @@ def chunks(whole, size):
 def check_shape(name, array, shape, axes, advice="check the sizes and order of the axes"):
     """Raise TypeError unless a value is an array, and ValueError if its shape does not fit.
 
-    shape: a tuple with the size of each axis, or None for an axis of any size. axes: the letters of
-    the axes, such as "(T, B, H)". The message has the name and the shape of the array, the expected
-    shape and the advice.
+    shape: the size of each axis, or None for any size. axes: the letters, such as "(T, B, H)".
     """
     if type(array) is not np.ndarray:
         check_array(name, array, f" of shape {axes}")
@@ -56,11 +51,8 @@ def check_shape(name, array, shape, axes, advice="check the sizes and order of t
 
 
 def check_array(name, array, shape=""):
-    """Raise TypeError unless a value is a plain array. shape: a text after "array" in the message.
-
-    Operators have other meanings for masked arrays, matrices and subclasses of other libraries.
-    """
-    if type(array) not in (np.ndarray, np.memmap):
+    """Raise TypeError unless a value is a plain array. shape: text after "array" in the message."""
+    if type(array) not in (np.ndarray, np.memmap):      # operators of subclasses may differ
         advice = "" if array is None or np.isscalar(array) else ". Convert it with np.asarray"
         if isinstance(array, np.ma.MaskedArray):        # np.asarray would drop the mask
             advice = ". Fill its masked values first, with .filled(value)"
@@ -129,11 +121,10 @@ def _check_parts(its, own, name):
 
 
 def check_parameters(layer, **axes):
-    """Check that the shapes of a layer's parameters agree, and that they have the same dtype.
+    """Raise TypeError or ValueError unless the parameters of a layer agree in shape and dtype.
 
     Each keyword gives the axes of a parameter: W="IO", b="O" requires W of shape (I, O) and b of
-    shape (O,). A letter has the same size everywhere. The dtype is float32 or float64. An optional
-    parameter may be None. Raises TypeError or ValueError.
+    shape (O,). An optional parameter may be None.
     """
     sizes = {}
     first = None
@@ -160,10 +151,7 @@ def describe_array(thing):
 
 
 def at_least(lowest, **sizes):
-    """Check that each size is an integer from `lowest` to LARGEST, or None, for the default.
-
-    Raises ValueError with the name of the size, as `check_sizes` does.
-    """
+    """Raise ValueError unless each size is None or an integer from `lowest` to LARGEST."""
     check_sizes(lowest, **{name: size for name, size in sizes.items() if size is not None})
 
 

@@ -37,10 +37,7 @@ ADVICE = {
 
 @contextmanager
 def path_errors(path: str | Path, done: str) -> Iterator[None]:
-    """Context manager that rewords an OSError of the system, with the path and the reason.
-
-    done: a participle for the message, for example "read" in "cannot be read".
-    """
+    """Context manager that rewords a system error as "PATH cannot be DONE", with the reason."""
     try:
         yield
     except OSError as error:
@@ -117,8 +114,7 @@ def make_folder(path: str | Path) -> Path:
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Context manager that yields an open, new file. At the end, the file replaces `path`.
 
-    Missing folders are created. A device or a pipe is written directly. Raises OSError with the
-    path, for instance if the disk is full. After any error, an existing file is unchanged.
+    Missing folders are created. After an error, an existing file is unchanged. Raises OSError.
     """
     path = as_path(path)
     make_folder(path.parent)
@@ -146,10 +142,7 @@ def short_path(path: str | Path) -> str:
 
 
 def mode_of(path: Path, done: str = "read") -> int | None:
-    """Return the mode (type and permissions) of a file, or None if the file does not exist.
-
-    Any other OSError of the system is raised, with the participle `done` in its message.
-    """
+    """Return the mode of a file, or None if it does not exist. done: as in `path_errors`."""
     with path_errors(path, done):
         try:
             return os.stat(path).st_mode

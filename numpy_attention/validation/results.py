@@ -16,9 +16,9 @@ from numpy_attention.validation.arrays import check_shape, describe_array
 
 
 def check_returned(method, result, name, shape, axes, *others, optional=False):
-    """Check that a method returned an array or, if `others` are named, a tuple (array, *others).
+    """Raise TypeError or ValueError unless a method returned an array, or a tuple (array, *others).
 
-    optional: whether None is allowed, as 0. A `return` that was likely forgotten is still an error.
+    optional: whether None is allowed, in place of an array of zeros.
     """
     many = isinstance(result, (tuple, list))
     array = result[0] if many and result else result
@@ -79,10 +79,7 @@ def check_memory(read, memory):
 
 
 def check_deferred(dmemory, name, grads):
-    """Raise ValueError unless the deferred product xᵀ dy fits the parameter `name` in grads.
-
-    The product may have fewer columns than the parameter.
-    """
+    """Raise ValueError unless the deferred product xᵀ dy fits the parameter `name` in grads."""
     known = {one: array.shape for one, array in grads.named_parameters() if array.ndim == 2}
     shape = known.get(name)
     product = tuple(factor.shape[1] for factor in dmemory.pending[name][0])
@@ -101,12 +98,9 @@ def check_deferred(dmemory, name, grads):
 
 
 def place_of_return(method):
-    """Return (code object, line) of a method, or None if it is not a Python function.
-
-    The line is the last line of the method. If it has several returns, it is the first line.
-    """
+    """Return a method's code object and the line of its return, or None if it is not Python."""
     code = getattr(method, "__code__", None)
     if code is None:
         return None
-    early = code.co_code[::2].count(opmap["RETURN_VALUE"]) > 1
+    early = code.co_code[::2].count(opmap["RETURN_VALUE"]) > 1      # several returns
     return code, code.co_firstlineno if early else max(line for *_, line in code.co_lines() if line)

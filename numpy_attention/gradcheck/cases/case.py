@@ -22,11 +22,7 @@ SEED = 7            # seed of the dropout in a case, so that every call draws th
 
 @dataclass
 class Case:
-    """The arguments of one call to `gradcheck`: a Module, its inputs and its two passes.
-
-    causal: the time axis of the first input and of the outputs, if no step of an output may depend
-    on a later step of the input; otherwise None.
-    """
+    """The arguments of one call to `gradcheck`: a Module, its inputs, two passes and `causal`."""
 
     target: Module
     inputs: tuple

@@ -33,8 +33,7 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 def checks_of(one):
     """Return {title: check} for `one`, a user's class or function case(rng).
 
-    Each check(rng) returns a Report. It raises GradientError, or ValueError if it cannot guess an
-    argument of the class. `checks_of` raises ValueError for an incomplete or malformed class.
+    check(rng) returns a Report, or raises GradientError. Raises ValueError for an unsuitable class.
     """
     if isinstance(one, type):
         how = check_score if mechanism_kind(one) in (ATTENTION, SCORE) else check
@@ -56,11 +55,7 @@ def check(title, build, rng):
 
 
 def check_score(title, build, rng):
-    """Run `check` on an attention or a score, for which build(rng, dtype) returns the Case.
-
-    If `forward` raises an exception only because queries and values have different sizes, the
-    message of the GradientError also has advice about sizes.
-    """
+    """Run `check` on an attention or score; add advice to an error that is due to unequal sizes."""
     try:
         return check(title, build, rng)
     except GradientError as error:

@@ -91,7 +91,7 @@ def residual(rng, dtype, pre_norm):
 
 
 def output_smoothed(rng, dtype):
-    """Return the Case of the label-smoothed loss. The Case also checks the value of the loss."""
+    """Return the Case of the label-smoothed loss."""
     layer = randomize(Output.create(rng, D, V, dtype=dtype), rng)
     targets = np.array([0, 5, 5, 8])
 

@@ -39,11 +39,11 @@ def translator(rng, dtype, model, **settings):
 
 
 def with_decoder(rng, dtype, model, kind):
-    """Return a tiny RNNSearch with a decoder of class `kind`. For an LSTM, W_s gives h and c."""
+    """Return a tiny RNNSearch with a decoder of class `kind`."""
     decoder = kind.create(rng, 2, 4, dtype=dtype)
     parts = {"decoder": decoder, "C": np.empty((8, decoder.gates_size), dtype)}
     if kind is LSTM:
-        parts |= {"W_s": np.empty((4, 8), dtype), "b_s": np.empty(8, dtype)}
+        parts |= {"W_s": np.empty((4, 8), dtype), "b_s": np.empty(8, dtype)}      # of h and c
     return randomize(replace(translator(rng, dtype, model), **parts), rng, 0.8)
 
 
@@ -91,11 +91,7 @@ def attentive(rng, dtype, hidden=6, layers=1, **settings):
 
 
 def translation(rng, dtype, model, create=translator, **settings):
-    """Return the Case of a translator's forward and backward, without its loss.
-
-    The attention weights also have an upstream gradient. model: a class of translators.
-    create: a function that builds the model. settings: further arguments of `create`.
-    """
+    """Return the Case of both passes of a translator, create(rng, dtype, model, **settings)."""
     model = create(rng, dtype, model, **settings)
 
     def forward():
@@ -108,10 +104,7 @@ def translation(rng, dtype, model, create=translator, **settings):
 
 
 def text(rng, dtype):
-    """Return the Case that checks forward and backward of a language model, without its loss.
-
-    The last state also has an upstream gradient, and the gradient of the initial state is checked.
-    """
+    """Return the Case of both passes of a language model, including its first and last state."""
     model = language_model(rng, dtype, cell="gru")
     states = tuple(array(rng, dtype, B, 5) for _ in range(2))
 

@@ -19,13 +19,9 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 class Alternatives:
     """Base class of mixins that yield alternatives to parts of a function.
 
-    names: {name: set of shapes} of the function's float arrays; a name may be a path like self.W
-    masks: {name: set of shapes} of the function's boolean arrays
-    numbers: the names of the function's scalar numbers
-    written: a Written, which holds the parts of code from which edits are built
-    statement: the statement that is being edited
-
-    Raises Declined if the source of the function is unknown or unsuitable (see `tree_of`).
+    names, masks: {name: set of shapes} of the function's float and boolean arrays
+    numbers: the names of the function's scalars
+    written: a Written, which holds parts of code from which edits are built
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -53,7 +49,7 @@ class Alternatives:
     def fitting(self, wholes):
         """Return mask expressions, such as "mask[:, None]", that broadcast to a shape in `wholes`.
 
-        wholes: shapes. If there are none, return every mask with every index in CUTS.
+        If `wholes` is empty, return all mask expressions.
         """
         return [f"{mask}{cut}" for mask, shapes in self.masks.items() for cut in CUTS
                 if not wholes or any(fits(one, cut, whole) for one in shapes for whole in wholes)]
@@ -73,11 +69,9 @@ class Alternatives:
         return set(shapes)
 
     def shapes_of_value(self, value):
-        """Return the set of known shapes of the expression `value`.
-
-        An operation other than @ that reads a gradient is assumed to have the gradient's shapes.
-        """
+        """Return the set of known shapes of the expression `value`."""
         if isinstance(value, ast.BinOp) and not isinstance(value.op, ast.MatMult):
+            # an elementwise operation is assumed to have the shapes of the gradient
             for path in sorted(filter(is_gradient, reads_of(value))):
                 if path in self.names:
                     return set(self.names[path])

@@ -19,14 +19,12 @@ CUTS = {
 
 
 class Written:
-    """Parts of code from which edits of `functions` are built.
+    """Parts of user code from which edits of `functions` are built.
 
-    others: further functions, which are not edited, but whose code is also used
-    names: the names of `functions`
+    others: functions that are not edited, but whose code is also used
     slices: the syntax trees of all indices, such as i + 1 in x[i + 1]
     indices: the names that are indices, such as "t" in x[t]
     entries: code that reads an item of a dict, such as "step['c']"
-    is_softmax: whether one of the functions may compute a softmax
     """
 
     def __init__(self, functions, others=()):
@@ -77,10 +75,7 @@ def fits(shape, cut, whole):
 
 
 def part_of(shape, index):
-    """Return the shape of x[index] for an x of this shape, or None if the result is unknown.
-
-    index: a syntax tree. Indices that are not slices are assumed to be integers.
-    """
+    """Return the shape of x[index] for an x of this shape and a syntax tree `index`, or None."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):
         return None

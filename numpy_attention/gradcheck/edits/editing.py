@@ -34,7 +34,7 @@ class Edit:
     nodes: tuple            # the nodes in the slot after the edit
 
     def code(self):
-        """Return the code object of the edited function. May raise Declined, as `compiled` does."""
+        """Return the code object of the edited function. May raise Declined."""
         ast.fix_missing_locations(self.after)
         with self.slot.holding(*self.nodes):
             return compiled(self.function, self.tree)
@@ -49,24 +49,21 @@ class Edit:
 
     @cached_property
     def behind(self):
-        """The statement that the edit adds after an unchanged one, or None for any other edit."""
+        """The statement that the edit adds after the old statement, or None."""
         body = getattr(self.after, "body", None)
         stays = isinstance(body, list) and len(body) == 2 and body[0] is self.before
         return body[1] if stays else None
 
     @property
     def is_apart(self):
-        """Whether the edit may affect gradients that do not depend on the unedited statement.
-
-        This is true if the edit adds a statement, or changes a call with an argument like grads.W.
-        """
+        """Whether the edit may change gradients that do not depend on the old statement."""
         handed = isinstance(self.before, ast.Call) and any(
             path_of(one).partition(".")[0] in GRADS for one in self.before.args)
         return handed or self.behind is not None
 
     @property
     def adds(self):
-        """Whether the new code contains the old code, and does more than put a ~ before it."""
+        """Whether the edit adds code to the old code, other than a ~."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 
@@ -101,7 +98,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add edits that move a statement such as dx += … out of a loop, to the line after it."""
+        """Add edits that move a statement such as dx += … from a loop to the line after it."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)
@@ -131,7 +128,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
         self.statement = before
 
     def scattered(self, statement):
-        """If a statement is np.add.at(grads.E, ids, value), add the edits of `value`."""
+        """Add the edits of `value` in a statement np.add.at(grads.E, ids, value)."""
         call = statement.value
         if isinstance(call, ast.Call) and path_of(call.func) == "np.add.at" and len(call.args) == 3:
             for kind, variant in self.value_variants(call.args[2], (), ()):
@@ -139,7 +136,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.add(statement, kind, call, other, Slot(statement, "value"), other)
 
     def returns(self):
-        """For each gradient dX that the function assigns, add an edit that appends `return dX`."""
+        """Add edits that append `return dX`, for each gradient dX that the function assigns."""
         end = ast.copy_location(ast.Pass(), self.tree.body[-1])
         end.lineno = self.tree.end_lineno
         names = {target.id for one in ast.walk(self.tree) if isinstance(one, ast.Assign)
@@ -153,10 +150,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
     # ---- expressions ---------------------------------------------------------------------------
 
     def expression(self, slot, node, more=()):
-        """Add the edits of the parts of `node`, and then the edits of `node` itself.
-
-        slot: the Slot of the node. more: pairs (kind, expression), which are further alternatives.
-        """
+        """Add the edits of `node` and of its parts, and the further alternatives `more`."""
         variants = []
         if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
             variants = [*self.variants(node), *more]
@@ -176,11 +170,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
 
 
 def swappable(node, other):
-    """Return whether an edit may swap the right sides of two statements.
-
-    Both must assign to elements (x[i] = …), or both must assign to names, or both must be in-place
-    operations with the same operator, such as +=.
-    """
+    """Return whether an edit may swap the right sides of two statements."""
     if isinstance(node, ast.AugAssign) and isinstance(other, ast.AugAssign):
         return type(node.op) is type(other.op)
     targets = [one.targets[0] for one in (node, other)

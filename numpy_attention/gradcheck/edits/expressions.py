@@ -85,11 +85,7 @@ class ExpressionEdits(Alternatives):
                 yield "wrong variable", parsed(entry)
 
     def argument_variants(self, node):
-        """Yield (kind, expression) for each alternative to the call `node`.
-
-        An argument dX is reversed in time or added to another gradient. An argument 0 becomes a
-        gradient. Also, `x` replaces x.copy(), and a copy of a gradient replaces zeros_like(…).
-        """
+        """Yield (kind, expression) for alternatives to the call `node`, such as other arguments."""
         yield from self.parameter_variants(node)
         name = path_of(node.func)
         last = function_name(node)
@@ -114,17 +110,12 @@ class ExpressionEdits(Alternatives):
                     yield "missing term", with_argument(node, i, both)
 
     def parameter_variants(self, node):
-        """Yield ("exchanged", copy of the call) with gradients of other parameters as arguments.
-
-        In some copies, one argument becomes the gradient of another parameter. In other copies, all
-        such arguments get another ending. For example, grads.W_f and grads.U_f become grads.W_b and
-        grads.U_b.
-        """
+        """Yield ("exchanged", call) with gradients of other parameters as arguments."""
         handed = [path_of(one) for one in node.args if is_of_parameter(path_of(one))]
         ends = {one.attr.rpartition("_")[2] for one in ast.walk(self.tree)
                 if isinstance(one, ast.Attribute) and "_" in one.attr}
         if len(handed) > 1 and len({name.rpartition("_")[2] for name in handed}) == 1:
-            for end in sorted(ends):
+            for end in sorted(ends):        # W_f and U_f become W_b and U_b
                 args = [parsed(f"{path_of(one).rpartition('_')[0]}_{end}")
                         if path_of(one) in handed else one for one in node.args]
                 yield "exchanged", changed(node, args=args)
@@ -139,10 +130,7 @@ class ExpressionEdits(Alternatives):
                 yield "exchanged", with_argument(node, i, parsed(f"{root}.{other}"))
 
     def mask_variants(self, node):
-        """Yield ("mask backward", copy of `node`) with an inverted mask, such as x[~mask].
-
-        Yield nothing unless the node is np.where(mask, …), x[mask] or mask * x.
-        """
+        """Yield ("mask backward", expression) with an inverted mask, such as x[~mask]."""
         if isinstance(node, ast.Call) and path_of(node.func) == "np.where":
             name, at = "args", node.args[0]
         elif isinstance(node, ast.Subscript):
@@ -159,10 +147,7 @@ class ExpressionEdits(Alternatives):
         yield "mask backward", changed(node, **{name: whole})
 
     def weighted(self, node):
-        """If `node` is dx.sum() or dx.mean(), yield ("jacobian", (x * dx).sum()) for arrays x.
-
-        Each `x` is an array of the function that has the shape of dx and is not a gradient.
-        """
+        """Yield ("jacobian", (x * dx).sum()) to replace dx.sum(), for each x of the same shape."""
         base = path_of(getattr(node.func, "value", None))
         target = path_of(getattr(self.statement, "target", None))
         if getattr(node.func, "attr", "") not in ("sum", "mean") or not is_gradient(base) or (

@@ -1,8 +1,4 @@
-"""Find a small edit of a forward pass that makes the backward pass correct.
-
-A gradient can be wrong because `forward` is wrong. In that case, `backward` is correct for the
-forward that the user intended.
-"""
+"""Find a small edit of a forward pass that makes the backward pass correct."""
 
 import ast
 
@@ -31,12 +27,9 @@ def norm(gradients):
 
 
 class EditingForward(Editing):
-    """The edits of a forward pass, except edits that remove a term or a factor.
+    """The edits of a forward pass, except edits that remove a term or a factor."""
 
-    If `backward` forgets a term, an edit that removes this term from `forward` would also make the
-    gradients correct. But the mistake is in `backward`, so the edit would mislead the user.
-    """
-
+    # if `backward` forgets a term, removing the term here would hide the mistake in `backward`
     taken = ("wrong step", "shape", "axis", "transpose", "exchanged", "unwritten", "dtype", "sign",
              "wrong variable")
 
@@ -95,18 +88,15 @@ class EditingForward(Editing):
             yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
-        """Return whether `variant` removes the call `node`, or `node` is a call to append.
-
-        For example, replacing x.sum(0) or np.where(mask, x, 0) with x removes a call. Edits of
-        append would change the order of a list that the backward pass also reads.
-        """
+        """Return whether `variant` removes the call `node`, or `node` is a call to append."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
+        # `backward` also reads the list to which append adds
         return node.func.attr == "append" or any(variant is one for one in (node.func.value,
                                                                             *node.args))
 
     def fill_variants(self, node):
-        """Yield ("mask forward", np.where(mask, x, z)) for np.where(mask, x, y), if y is not −∞."""
+        """Yield ("mask forward", np.where(mask, x, z)) to replace np.where(mask, x, y)."""
         if path_of(node.func) != "np.where" or len(node.args) != 3 or (
                 "inf" in ast.unparse(node.args[2])):
             return
@@ -133,8 +123,7 @@ def is_constant(node):
 class ForwardRepairs(Repairs):
     """Tries up to `most` edits of a forward pass, one at a time, until all gradients are correct.
 
-    check: the Check. functions: the functions to edit. laws: functions law(check) that should
-    return [] after an edit. accused: the Place of the statement to edit first, or None.
+    laws: functions law(check) that should return []. accused: the Place to edit first, or None.
     """
 
     kinds = ("cache", "buffer", "mask forward", "wrong step", "shape", "axis", "transpose",
@@ -166,7 +155,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return off() for the unedited code, or [] if off() raises or returns NaN or ∞."""
+        """Return off() for the unedited code, or [] if it raises or returns NaN or ∞."""
         with quiet():
             try:
                 found = self.off()
@@ -177,7 +166,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def gradients_before(self):
-        """Return {name: gradient} of the unedited code, or {} if it raises or has no upstream."""
+        """Return {name: gradient} of the unedited code, or {} if the gradients are unknown."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}
@@ -187,9 +176,7 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, keep_laws=False):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
-        If laws are broken, an edit after which these laws hold is preferred. With keep_laws, only
-        such an edit is returned. Edits of the `accused` line are tried first, and then all others,
-        in the order of `mask_order`.
+        An edit after which the laws hold is preferred. With keep_laws, no other edit is returned.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.mask_order(edit)))
@@ -212,15 +199,12 @@ class ForwardRepairs(Repairs):
             self.accused.file, self.accused.line)
 
     def mask_order(self, edit):
-        """Return a sort key: edits of existing masks first, edits that add a mask last.
-
-        Edits of masks that are further down in the code come before those further up.
-        """
+        """Return a sort key: edits of existing masks first, edits that add a mask last."""
         is_mask = edit.kind == "mask forward"
         return is_mask and edit.adds, -edit.place.line if is_mask else 0
 
     def tried(self, edit):
-        """Return (right, lawful): whether gradients are correct after an edit, and laws hold."""
+        """Return whether the gradients are correct after an edit, and whether the laws hold too."""
         with quiet():
             try:
                 with self.edited(edit):
@@ -232,10 +216,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match `forward`, and much better than before the edit.
-
-        Return False for an edit that makes the gradients 100 times as large or as small as before.
-        """
+        """Return whether the gradients match `forward`, and much better than before the edit."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False
@@ -246,8 +227,7 @@ class ForwardRepairs(Repairs):
     def off(self):
         """Return the relative errors of the gradients along some random directions.
 
-        Return [] if a gradient has the wrong shape or is 0 everywhere. If an edit removes a
-        variable from `forward`, a gradient of 0 is correct for it, but the edit repairs nothing.
+        Return [] if a gradient has the wrong shape or is 0 everywhere.
         """
         *outputs, _ = outputs_of(self.check.forward, self.check.inputs)
         rng = np.random.default_rng(SEED)

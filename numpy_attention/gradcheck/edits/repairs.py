@@ -34,11 +34,10 @@ IN_CORRECT_LINES = "no return", "assigned", "exchanged"
 class Repairs:
     """Tries up to `most` edits of `functions`, one at a time, until the gradients are correct.
 
-    every: additional functions, which are not edited, but whose code is also used to build edits
-    gradients: a function gradients() that returns {name: gradient} of the check
-    wrong: a function wrong(gradients) that returns the names of the wrong gradients
+    every: functions that are not edited, but whose code is also used to build edits
+    gradients(): returns {name: gradient} of the check
+    wrong(gradients): returns the names of the wrong gradients
     variables: {name: array}; the contents of the arrays are restored after each edit
-    edits: the list of Edits, which is filled when the object is created
     """
 
     functions: list
@@ -114,11 +113,7 @@ class Repairs:
             np.copyto(array, self.kept[name])
 
     def reach(self):
-        """Return {(file, line): names}. The set `names` has the gradients that the line affects.
-
-        A line affects a gradient if scaling the value of the line by 1.001 changes the gradient.
-        Lines that affect none are left out. The dict is empty if the unedited code raises.
-        """
+        """Return {(file, line): names of the gradients that depend on the line}."""
         before = self.gradients_with()
         if not before:                  # `backward` raises without an edit
             return {}
@@ -139,11 +134,7 @@ class Repairs:
     def elsewhere(self, innocent, wrong, reach):
         """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
-        innocent: a set with the (file, line) of correct lines, where only the kinds of edits in
-        IN_CORRECT_LINES are tried. reach: the result of `reach`. Edits of lines that are not in
-        `reach`, or affect exactly the gradients in `wrong`, come first. Edits of lines that affect
-        more come next. Lines that do not affect all of these gradients are left out. An edit with
-        `is_apart` may correct gradients that its line does not affect, so it is never left out.
+        innocent: the (file, line) of lines with a correct gradient. reach: the result of `reach`.
         """
         first, then = [], []
         for edit in self.edits:
@@ -162,18 +153,12 @@ class Repairs:
         return sorted((one for one in edits if one.kind in self.kinds), key=self.likelihood)
 
     def likelihood(self, edit):
-        """Return a sort key by which the most likely edits come first.
-
-        Edits are in the order of `kinds`, the list of kinds of mistakes. Within one kind, edits
-        that add code come last, and edits of a called function come before edits of its caller.
-        """
+        """Return a sort key by which the most likely edits come first."""
+        # a called function comes before its caller
         return self.kinds.index(edit.kind), edit.adds, -self.order[edit.place.function]
 
     def first(self, edits, wrong):
-        """Return the first of `edits` that makes the gradients in `wrong` correct, or None.
-
-        Also return None if the budget of trials is used up.
-        """
+        """Return the first of `edits` that makes the gradients in `wrong` correct, or None."""
         useless = self.useless.setdefault(tuple(wrong), set())
         for edit in edits:
             if edit in useless:
@@ -204,13 +189,10 @@ class Copying:
 
 
 def editable(functions):
-    """Return the functions that may be edited, or [] if a user's function calls compiled code.
-
-    Compiled code (a kernel) does not check the shapes of its arguments, and an edit may change the
-    shapes. Functions of this package are never edited, since each of them may call a kernel.
-    """
+    """Return the user-defined functions, or [] if one of them calls compiled code."""
     own = [one for one in functions if PACKAGE not in Path(one.__code__.co_filename).parents]
     for one in own:
+        # a kernel does not check shapes, which an edit may change
         known = (one.__globals__.get(name) for name in one.__code__.co_names)
         if any(hasattr(value, "py_func") for value in known):
             return []

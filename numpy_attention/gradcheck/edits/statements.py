@@ -1,4 +1,4 @@
-"""Alternatives to a statement, and statements to add after it, with the mistakes that they fix."""
+"""Alternatives to a statement, each with the kind of mistake that it fixes."""
 
 import ast
 
@@ -24,10 +24,7 @@ class StatementEdits(Alternatives):
     """Mixin that yields alternatives to statements."""
 
     def statement_variants(self, node):
-        """Yield (kind, list of statements) for each alternative to the statement `node`.
-
-        For example, ("sign", [x -= y]) replaces x += y, and ("double", []) removes the statement.
-        """
+        """Yield (kind, list of statements) to replace `node`, such as ("sign", [x -= y])."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
@@ -50,11 +47,7 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """Yield ("missing term", [node, added statement]) if `node` computes a gradient dY.
-
-        The added statement is dX += dY @ W.T or dW += dY.T @ V, for arrays `W` and `V` whose shapes
-        match. Only gradients dX and dW that exist before the statement `node` are used.
-        """
+        """Yield ("missing term", [node, added statement]), such as dx += dy @ W.T after dy = …."""
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
             return
@@ -92,10 +85,7 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield ("axis", [statement]) for x[i] = y or x[i] += y, with another index in place of i.
-
-        For x += y or x += y[:, None], the statement is x[i] += y, with an index from other code.
-        """
+        """Yield ("axis", [statement]) with another index, such as x[j] = y for x[i] = y."""
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for number, part in enumerate(parts):

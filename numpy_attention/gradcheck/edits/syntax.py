@@ -1,8 +1,4 @@
-"""Small edits of syntax trees: replace a node for a while, or copy a node with a change.
-
-The gradient check tries such edits to repair a function. The exercises of the course use such edits
-to plant mistakes in their solutions, and the mutation campaign plants mistakes in the package.
-"""
+"""Small edits of syntax trees: replace a node for a while, or copy a node with a change."""
 
 import ast
 import contextlib
@@ -31,9 +27,9 @@ class Slot(NamedTuple):
 
     @contextlib.contextmanager
     def holding(self, *nodes: Any) -> Iterator[None]:
-        """Replace the node in this slot within a `with` block; restore it at the end of the block.
+        """Inside this context, replace the node in this slot with `nodes`.
 
-        nodes: any number of new nodes if the slot is an item of a list, else one node or one list.
+        nodes: any number of nodes if the slot is an item of a list, otherwise one node or one list.
         """
         before = getattr(self.parent, self.field)
         after = nodes[0] if self.number is None else with_item(before, self.number, *nodes)

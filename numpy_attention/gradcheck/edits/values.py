@@ -1,4 +1,4 @@
-"""Alternatives to the right side of a gradient assignment, with the kind of mistake each fixes."""
+"""Alternatives to the right side of a gradient assignment, each with a kind of mistake."""
 
 import ast
 
@@ -67,9 +67,7 @@ class ValueEdits(Alternatives):
     def with_alike(self, text, alike, reads):
         """Yield (kind, expression) with a term or factor that the gradient `text` may lack.
 
-        The term is another gradient, or minus a weighted sum of the gradient, as for a softmax. The
-        factor is a local derivative, such as 1 − y². text: the code of the gradient. alike: the
-        names of arrays with the gradient's shape. reads: the names in `text`.
+        alike: the names of arrays with the gradient's shape. reads: the names in `text`.
         """
         for name in alike:
             if is_gradient(name):
@@ -96,11 +94,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield ("wrong variable", expression) with another array in place of a repeated one.
-
-        For example, dy * z * (1 - z) is an alternative to dy * y * (1 - y), if `y` and `z` are
-        arrays of the same shape.
-        """
+        """Yield ("wrong variable", expression), such as dy * z * (1 - z) for dy * y * (1 - y)."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):

@@ -80,10 +80,7 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """Yield (kind, call) to replace a call to zip, stack etc.
-
-    Names are reversed: zip(xs, hs[::-1]) for zip(xs, hs). Two items of a list are swapped.
-    """
+    """Yield (kind, call) to replace a call, such as zip(xs, hs[::-1]) for zip(xs, hs)."""
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):
@@ -103,10 +100,7 @@ def reversed_in(node, numbers):
 
 
 def reduction_variants(node, name):
-    """Yield (kind, expression) to replace a reduction, such as ("factor", x.mean(0)) for x.sum(0).
-
-    The expression has another axis or reduction, or no reduction. name: "sum", "mean" or "max".
-    """
+    """Yield (kind, expression) to replace a reduction, such as ("axis", x.sum(1)) for x.sum(0)."""
     for axis in AXES:
         other = with_axis(node, axis)
         if ast.unparse(other) != ast.unparse(node):
@@ -133,7 +127,7 @@ def einsum_variants(node):
 
 
 def moved(node):
-    """Yield copies of a node. Each copy has one integer increased or decreased by 1."""
+    """Yield copies of a node, each with one integer increased or decreased by 1."""
     for slot, one in [pair for inside in ast.walk(node) for pair in children(inside)]:
         if isinstance(one, ast.Constant) and type(one.value) is int:
             for step in (-1, 1):

@@ -10,10 +10,9 @@
     the future              changes no earlier output, if `causal` is given       `masking`
     float32                 parameters and inputs give float32 results            `precision`
 
-The last column is the module of the law; laws without an entry are in this module. The gradient
-check calls backward once, with grads of zeros, so it cannot test these laws. Each law is a function
-that returns a list of Broken, which is empty if the law holds. Most functions take a Check, or a
-First (one run of forward and backward). `softmax` has one more law, which explains wrong gradients.
+The last column is the module of the law; laws without an entry are in this module. Each law is a
+function that returns a list of Broken, which is empty if the law holds. Most functions take a
+Check, or a First (one run of forward and backward). `softmax` has a law for wrong gradients.
 """
 
 import numpy as np
@@ -49,7 +48,7 @@ from numpy_attention.gradcheck.passes import (
 
 
 def backward_accumulates(first):
-    """Check that a second backward with the same cache adds and returns the same gradients."""
+    """Check that a second call of backward doubles grads and returns the same gradients."""
     check = first.check
     once = first.parameter_gradients
     try:
@@ -76,7 +75,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return a Broken for each parameter in `names`: its gradient is assigned with =, not +=."""
+    """Return a Broken for each of these parameters: its gradient is assigned with =, not +=."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))
@@ -125,7 +124,7 @@ FORWARD_LAWS = (masked_values_unused, padding_ignored, future_unused)
 
 
 def broken_conditions(check):
-    """Return a list with a Broken for each reason why differences cannot be computed."""
+    """Return a list of Broken if central differences cannot be computed, otherwise []."""
     found = first_broken(CONDITIONS, check)
     if found and found[0].kind == "random":
         return judged(all_initialized, check) or found
@@ -133,19 +132,15 @@ def broken_conditions(check):
 
 
 def broken_laws(check):
-    """Return a list of Broken for the laws that a Check breaks.
-
-    Only the first broken law of the backward pass is returned. If uninitialized memory is read, two
-    forwards may differ, so the laws of the forward pass are not tested.
-    """
+    """Return a list of Broken: the first broken law of backward, and all broken laws of forward."""
     of_backward = judged(lambda check: first_broken(BACKWARD_LAWS, First(check)), check)
     if any(one.kind == "unwritten" for one in of_backward):
-        return of_backward
+        return of_backward              # two forwards may differ
     return of_backward + [one for law in FORWARD_LAWS for one in judged(law, check)]
 
 
 def first_broken(laws, given):
-    """Return the list of Broken of the first law that is broken, or []. given: a Check or First."""
+    """Return law(given) for the first law that is broken, or []. given: a Check or First."""
     for law in laws:
         found = judged(law, given)
         if found:
@@ -154,7 +149,7 @@ def first_broken(laws, given):
 
 
 def judged(law, given):
-    """Return law(given) with NumPy's warnings off, or [] if the law raises Unjudged."""
+    """Return law(given), or [] if user code raises, so that the law cannot be tested."""
     try:
         with np.errstate(all="ignore"):
             return law(given)

@@ -13,11 +13,9 @@ SAME = 1e-9             # difference that counts as rounding, relative to the la
 
 
 def leak(run, other, mask):
-    """Return the Place (a line) where a mask is missing, or None if the line is unknown.
+    """Return the Place of the line that lacks a mask, or None if the line is unknown.
 
-    run, other: functions that run `forward` with inputs that differ only in hidden words. The
-    Place is in the function that has the mask. It is the line that computes the array that should
-    be masked or, if another function computes this array, the first line that reads the array.
+    run, other: functions that run `forward` with inputs that differ only in hidden words.
     """
     found = first_leak(recorded(run), recorded(other), mask)
     if found is None:
@@ -32,11 +30,10 @@ def leak(run, other, mask):
 
 
 def first_leak(records, others, mask):
-    """Find where an array first differs at a visible word, or return None.
+    """Return (frame, line, calls, sources) where two runs first differ at a visible word, or None.
 
-    Return (frame, line, calls, sources), the first three from `recorded`. records, others: its
-    results for the two runs. sources: {frame: the last line of the frame that computed an array
-    that differs only at hidden words}.
+    records, others: results of `recorded`. sources: for each frame, its last line that computed
+    an array that differs only at hidden words.
     """
     sources = {}
     known = {}
@@ -61,10 +58,9 @@ def first_leak(records, others, mask):
 
 
 def places_of(array, other, shape):
-    """Return a boolean array that is True where two arrays differ, or None if they do not differ.
+    """Return a boolean array, True where two float arrays differ, or None if they do not differ.
 
-    Also return None if their shapes differ, or `array` does not hold floats. shape: the shape
-    (B, S) of the mask. The result has this shape. If the arrays lack the axes B and S, it is True.
+    shape: the shape (B, S) of the result. For arrays without these axes, it is a single True.
     """
     if array.shape != other.shape or array.dtype.kind != "f":
         return None
@@ -85,9 +81,9 @@ def has(frame, mask):
 
 
 def recorded(run):
-    """Call run(). Return [(frame, line, calls, {name: copy of array})], one per line that ran.
+    """Call run(); return a tuple (frame, line, calls, {name: array}) for each line that ran.
 
-    calls: {frame: line} of the functions that led to `frame`, with the lines of their calls.
+    calls: {frame: line} of the callers of `frame`.
     """
     lines = []
 

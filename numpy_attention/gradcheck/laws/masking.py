@@ -26,27 +26,20 @@ ADVICE = ("  a masked word must have the score −∞ before the softmax, and a 
 def masked_values_unused(check):
     """Check that masked values have weight 0, and that no output at a visible position uses them.
 
-    A mask is a boolean array (B, S) or (T, B) named `mask`. It is an argument of `forward`, or a
-    variable in the closure of `forward` (as with `gradcheck.protocol`). A mask applies to inputs
-    whose first two axes have its shape. True may mean hidden or visible. The law counts as broken
-    only if it is broken under both meanings. A square mask is not checked.
+    A mask is a boolean array (B, S) or (T, B) named `mask`, an input of `forward` or a variable in
+    its closure.
     """
     found = []
     for mask in masks_of(check):
         texts = broken_by(check, mask)
-        if texts and broken_by(check, ~mask):
+        if texts and broken_by(check, ~mask):           # True may mean visible or hidden
             found.append(Broken("mask forward", "\n".join([*texts, ADVICE]),
                                 leaking_place(check, mask)))
     return found
 
 
 def padding_ignored(check):
-    """Check that one more hidden position at the end changes no output at a visible position.
-
-    This position is appended, with zeros, to the inputs whose first axes have the mask's shape. The
-    axis of positions is the one along which every sequence starts with visible positions, and has
-    hidden positions only at its end. If both axes are like this, or neither, nothing is checked.
-    """
+    """Check that one more hidden position at the end changes no output at a visible position."""
     for mask in masks_of(check):
         if broken_by(check, mask):          # reported already, or True hides
             continue
@@ -67,10 +60,7 @@ def is_padded(mask, axis):
 
 
 def changed_by_padding(check, mask, axis):
-    """Return the names of outputs that one more hidden position at the end of `axis` changes.
-
-    Return [] if `forward` raises an exception with this position.
-    """
+    """Return the names of outputs that one more hidden position at the end of `axis` changes."""
     before = outputs_at(check, copy_arrays(check.inputs))
     try:
         after = outputs_at(check, longer(copy_arrays(check.inputs), mask.shape, axis))
@@ -106,17 +96,13 @@ def masks_of(check):
 
 
 def broken_by(check, mask):
-    """Return messages about outputs that use values hidden by `mask` (where it is False), or []."""
+    """Return messages about outputs that use positions where `mask` is False, or []."""
     return min((violations(check, mask, hidden) for hidden in claims(mask)), key=len, default=[])
 
 
 def claims(mask):
-    """Return up to two boolean arrays, True at the hidden positions whose weights must be 0.
-
-    The weights of a sequence that is hidden entirely may be anything, so such sequences are left
-    out. In the first array, each row is a sequence, as in a mask (B, S). In the second, each
-    column is a sequence, as in a mask (T, B). An array without any True is dropped.
-    """
+    """Return up to two boolean arrays, True at the hidden positions whose weights must be 0."""
+    # each row or each column is a sequence; if all of it is hidden, its weights may be anything
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
 
@@ -157,7 +143,7 @@ def visible(outputs, mask):
 def at_mask(array, mask):
     """Return the values of an array (B, S, …) or (B, …, S, S) where the mask (B, S) is True.
 
-    In (B, …, S, S), the mask selects along the last axis but one. Other arrays stay whole.
+    In (B, …, S, S), the mask selects along the second-to-last axis. Other arrays stay whole.
     """
     if array.shape[:2] == mask.shape:
         return array[mask]
@@ -168,26 +154,21 @@ def at_mask(array, mask):
 
 
 def move(array, where, shape):
-    """Change the input `array` in place where `where` is True; return whether that is possible.
-
-    Only floats and integers in an array of shape (*shape, …) can be changed. An integer may be an
-    id, so it is replaced by another integer that occurs in the array.
-    """
+    """Change an array (*shape, …) in place where `where` is True; return False for other arrays."""
     if array.shape[:2] != shape or array.dtype.kind not in "fiu":
         return False
     if array.dtype.kind == "f":
         array[where] = 2 - 1.3 * array[where]
     else:
-        ids, number = np.unique(array, return_inverse=True)
+        ids, number = np.unique(array, return_inverse=True)         # integers may be ids
         array[where] = ids[(number.reshape(array.shape) + 1) % len(ids)][where]
     return True
 
 
 def hidden_weights(name, array, mask, hidden):
-    """Return a list with a text on the largest weight of a hidden word, or [] if it is 0.
+    """Return [message] if an output has a weight above 0 for a hidden word, otherwise [].
 
-    array: an output. It is assumed to be weights if its sums along the last axis are 1; otherwise
-    the result is []. hidden: a boolean array like `mask`, True for words whose weight must be 0.
+    hidden: a boolean array like `mask`, True for words whose weight must be 0.
     """
     if array.ndim < 2 or array.dtype.kind != "f":
         return []
@@ -203,7 +184,7 @@ def hidden_weights(name, array, mask, hidden):
         return []
     shares = (array >= 0).all() and np.allclose(array.sum(-1)[rows], 1)
     largest = np.where(hidden, array, 0).max()
-    if not shares or largest < NOTHING:
+    if not shares or largest < NOTHING:         # weights sum to 1
         return []
     at = [int(i) for i in np.unravel_index(np.where(hidden, array, 0).argmax(), array.shape)]
     return [f"{name}{at} = {largest:.3g} is the weight of a masked word"]
@@ -232,10 +213,7 @@ def future_unused(check):
 
 
 def steps(outputs, check, which):
-    """Return {name: output} for the outputs with as many time steps as the first input.
-
-    The time axis is moved to the front, and cut to the slice `which`.
-    """
+    """Return the time steps `which` (a slice) of each output with as many steps as input[0]."""
     T = check.inputs[0].shape[check.causal]
     return {name: np.moveaxis(array, check.causal, 0)[which] for name, array in outputs.items()
             if array.ndim > check.causal and array.shape[check.causal] == T}

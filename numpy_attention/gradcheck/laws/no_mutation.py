@@ -65,20 +65,16 @@ def arguments_unchanged(first):
 
 
 def named_upstream(check, upstream, seen):
-    """Yield (name, array) for the upstream gradients, named as the arguments of backward.
-
-    seen: {id: object} of objects to skip. All objects that are visited are added to this dict.
-    """
+    """Yield (name, array) for the upstream gradients. seen: as in `arrays_within`."""
     names = names_of(check.backward)
     for i, value in enumerate(upstream):
         yield from arrays_within(value, names[i] if i < len(names) else f"upstream[{i}]", seen)
 
 
 def changes(what, names, held, run):
-    """Return a list with a Broken for each line that changes one of the arrays.
+    """Return a Broken for each line at which a pass changes an array.
 
-    names: the names of the changed arrays. held: a Watch of the arrays. what: the pass, "forward"
-    or "backward". run() repeats the pass.
+    what: "forward" or "backward". names: the changed arrays. held: their Watch. run(): the pass.
     """
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}
@@ -112,11 +108,7 @@ def repeatable(check):
 
 
 def first_not_finite(check):
-    """Return a text such as ". The first NaN comes from line 3 of mine.py, Mine.forward", or "".
-
-    The line is the first line of user code that computes NaN or, if there is none, inf. If only
-    this package computes NaN, the text names the last line of user code before the first NaN.
-    """
+    """Return a text such as ". The first NaN comes from line 3 of mine.py, Mine.forward", or ""."""
     counts = {}
     last = None         # the last line of a user's file that ran
     first = {}

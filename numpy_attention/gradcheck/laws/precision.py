@@ -24,11 +24,7 @@ ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64
 
 
 def float32_kept(target, inputs, forward, backward):
-    """Return a list with one Broken if float32 arguments give float64 results, otherwise [].
-
-    target: the Module, or an attention, with float32 parameters. inputs: float32 arrays. If a pass
-    raises an exception, the law is broken only if an earlier line has computed a float64 array.
-    """
+    """Return [Broken] if a pass returns float64 for float32 parameters and inputs, otherwise []."""
     lifted = []
     tracer = FirstLifted(of_package=not users_class(target))
 

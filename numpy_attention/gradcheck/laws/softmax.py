@@ -2,10 +2,9 @@
 
     α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
 
-Only an incorrect `de` is checked, because correct gradients satisfy the law. The check measures
-whether `forward` computes a softmax of `e`, and whether adding `c` to `e` leaves the loss
-unchanged. So it does not apply the law to scores for which the law does not hold, such as scores
-that are also an output, or scores of Gaussian weights.
+Only an incorrect `de` is checked. The law is applied if `forward` computes a softmax of `e`, and if
+adding `c` to `e` leaves the loss unchanged. For example, it does not hold if the scores are also an
+output.
 """
 
 import numpy as np
@@ -19,10 +18,9 @@ SEED = 13
 
 
 def unbalanced(derivatives, compared):
-    """Return a list with a Broken for the first gradient of scores that does not sum to 0, or [].
+    """Return [Broken] for the first wrong gradient of scores that does not sum to 0, or [].
 
-    derivatives: the Derivatives of the loss with respect to values of `forward`. compared: the
-    Comparison of `backward` with `derivatives`. It has a Group of gradients for each statement.
+    derivatives: the Derivatives of the loss. compared: the Comparison of `backward` with them.
     """
     for group in last_assignments(compared):
         if group.state != "wrong" or not group.is_named or group.renamed:
@@ -40,10 +38,7 @@ def unbalanced(derivatives, compared):
 
 
 def last_assignments(compared):
-    """Return each Group with gradients that a variable still holds at the end of a function call.
-
-    Groups whose gradients are not arrays of one shape are left out.
-    """
+    """Return the Groups of gradients that a variable still holds at the end of a function call."""
     last = {}
     for group in compared.groups:
         for value in group.values:
@@ -57,10 +52,9 @@ def last_assignments(compared):
 
 
 def axes_of_softmax(derivatives, numbers, shape):
-    """Return the axes along which `forward` computes a softmax of the values of some places.
+    """Return the axes along which `forward` computes a softmax of some of its values.
 
-    numbers: the indices of the places in `derivatives.places`. A place is a statement or expression
-    of `forward` that computes values. shape: the shape of the values.
+    numbers: the indices, in `derivatives.places`, of the expressions that compute these values.
     """
     if not numbers or any(set(derivatives.times(one)) != {shape} for one in numbers):
         return []
@@ -72,7 +66,7 @@ def axes_of_softmax(derivatives, numbers, shape):
 
 
 def is_softmax(alpha, e, axis):
-    """Return whether `alpha` is the softmax of `e` along an axis, except where `alpha` is 0."""
+    """Return whether `alpha` is the softmax of `e` along an axis, apart from masked zeros."""
     if not (alpha >= 0).all() or not np.allclose(alpha.sum(axis), 1):
         return False
     difference = np.where(alpha > 0, np.log(np.where(alpha > 0, alpha, 1)) - e, np.nan)
@@ -82,8 +76,7 @@ def is_softmax(alpha, e, axis):
 def may_be_shifted(derivatives, number, axis):
     """Return whether adding one number to all values along an axis leaves the loss unchanged.
 
-    Also return False if the values do not affect the loss, or are computed over MOST_TIMES times.
-    number: the index, in `derivatives.places`, of the Place that computes the values.
+    number: the index, in `derivatives.places`, of the expression that computes the values.
     """
     shapes = derivatives.times(number)
     if len(shapes) > MOST_TIMES:

@@ -36,11 +36,7 @@ def all_initialized(check):
 
 
 def not_finite(check, fill, places):
-    """Return the names of outputs and gradients that are not finite if np.empty fills its arrays.
-
-    It fills them with fill(place), where `place` is the Place of the call to np.empty. places: a
-    dict, to which each such Place is added as a key.
-    """
+    """Return the names of non-finite outputs and gradients. fill, places: see `emptied`."""
     inputs, upstream = copy_arrays(check.inputs), copy_arrays(check.upstream)
     grads = new_grads(check)
     with emptied(fill, places):
@@ -55,7 +51,7 @@ def not_finite(check, fill, places):
 def emptied(fill, places):
     """Context manager: np.empty and np.empty_like in user code fill float arrays with fill(place).
 
-    place: the Place of the call, which is added as a key to the dict `places`.
+    place: the Place of the call. It is added as a key to the dict `places`.
     """
     kept = {name: getattr(np, name) for name in ("empty", "empty_like")}
 

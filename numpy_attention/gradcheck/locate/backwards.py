@@ -17,7 +17,7 @@ from numpy_attention.gradcheck.locate.rewriting import (
 
 
 class BackwardRewriter(Rewriter):
-    """Rewriter that passes named values, attributes, += terms and return values to the listener."""
+    """Rewrites a backward pass so that it reports each computed value to a listener object."""
 
     def visit_FunctionDef(self, node):
         if self.depth:
@@ -31,17 +31,13 @@ class BackwardRewriter(Rewriter):
         return self.start(node, start)
 
     def begin(self, node):
-        """Return the statement `__call__ = listener.begin()`, which numbers a function's calls."""
+        """Return the statement `__call__ = listener.begin()`, which counts function calls."""
         call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
         made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def after(self, target, statement, kind, reads):
-        """Return statements, to put after `statement`, that report each new value to the listener.
-
-        target: what the statement assigns to. kind: the kind of the Place for each new value. For
-        x[i] = …, the kind is always "update". reads: the names that the statement reads.
-        """
+        """Return statements that report what `statement` assigns to `target`."""
         made = []
         for one in targets_of(target):
             whole = one.value if isinstance(one, ast.Subscript) else one
@@ -94,7 +90,7 @@ class BackwardRewriter(Rewriter):
         return node
 
     def visit_Expr(self, node):
-        """Add a report of dx after np.matmul(a, b, out=dx), or after np.add.at(dx, ids, dy)."""
+        """Report dx after np.matmul(a, b, out=dx) or np.add.at(dx, ids, dy)."""
         if isinstance(node.value, ast.Call):
             first, *rest = node.value.args or [None]
             if rest and path_of(node.value.func).endswith(".at"):
@@ -116,7 +112,7 @@ class BackwardRewriter(Rewriter):
 
 @dataclass
 class Value:
-    """The contents of a variable between two assignments, or of an attribute in one whole run."""
+    """What a variable of `backward` holds from one assignment to the next."""
 
     name: str
     places: list[Place]     # the statements that assigned or changed the contents
@@ -135,10 +131,9 @@ class Value:
 
 
 class Kept:
-    """Listener that records the Values of a backward in `values`, in order of first assignment.
+    """Records each Value of a backward pass in the list `values`.
 
-    places: the Places of the instrumented backward. instead: {(place, n): array}. The array
-    replaces the n-th value that the statement `place` computes.
+    instead: maps (Place, n) to an array, which replaces the n-th value that the Place computes.
     """
 
     def __init__(self, places, instead=None):
@@ -164,6 +159,7 @@ class Kept:
         place = self.places[number]
         self.events += 1
         key = (call, place.name) if base is None else (id(base), place.name.rpartition(".")[2])
+        # an attribute has only one Value in the whole run
         begins = place.kind in ("argument", "assign", "return") and base is None
         if begins or key not in self.open:
             self.open[key] = Value(place.name, [], [], base, call, self.events,
@@ -182,7 +178,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """Return the last Value whose array is `value` or shares memory with `value`, or None."""
+        """Return the last Value whose array shares memory with `value`, or None."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):
@@ -192,22 +188,20 @@ class Kept:
         return None
 
     def changed(self, one, place, value):
-        """Record the contents of the Value `one` after the statement `place`.
-
-        If the statement changed an argument in place, also record those of the caller's Value.
-        """
+        """Record what the Value `one` holds after the statement `place`."""
         while one is not None:
             one.done = self.events
             one.places.append(place)
             one.values.append(_copy(one.held))
+            # a change in place also changes what the caller passed
             handed = one.source
             one = handed if place.kind == "update" and handed is not None else None
 
     def end(self):
-        """Record the final contents of arrays, which kernels may have changed; return Values."""
+        """Record the final contents of all arrays, and return the list of Values."""
         for one in self.values:
             if isinstance(one.held, np.ndarray):
-                one.values.append(_copy(one.held))
+                one.values.append(_copy(one.held))      # a kernel may have changed the array
         return self.values
 
 
@@ -223,7 +217,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """Return a copy of `right` or, for the kind "update", the array `value` filled with `right`."""
+    """Return a copy of `right`, or `value` overwritten with `right` if `kind` is "update"."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

@@ -1,7 +1,4 @@
-"""Limits of a search: a number of trials, equal on all machines, and a time for slow code.
-
-A trial is one edit that is tried, or one difference of the loss.
-"""
+"""Limit the number of trials and the processor time of a search."""
 
 import time
 from contextlib import contextmanager
@@ -15,7 +12,7 @@ share = ContextVar("share", default=1.0)        # the fraction of the usual numb
 
 @contextmanager
 def limited_search(part):
-    """Inside this context, limit searches to the fraction `part` of the usual number of trials."""
+    """Inside this context, allow only the fraction `part` of the usual number of trials."""
     token = share.set(part)
     try:
         yield
@@ -24,7 +21,7 @@ def limited_search(part):
 
 
 class Budget:
-    """The number of trials that a search may still make, and the time at which it must end."""
+    """The number of edits or loss differences that a search may still try, and its time limit."""
 
     def __init__(self, number):
         self.left = int(number * share.get())

@@ -1,8 +1,4 @@
-"""Find how often dX contains the gradient through each use of X. The correct number is 1.
-
-A use of X is a statement or expression of `forward` that reads X. A part of dX is the gradient
-through one use of X. See the docstring of `locate` for place, n and time.
-"""
+"""Find reads of a forward value whose gradient is missing, counted twice or scaled."""
 
 import linecache
 
@@ -18,10 +14,9 @@ MOST_PARTS = 16         # uses of a name, or executions of a use, that are disti
 
 
 class Contributions:
-    """The uses of one value of `forward`, and the gradient of the value through each use.
+    """The gradient of one forward value, split by the places in `forward` that read the value.
 
-    The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
-    the place `number` computes. derivatives: the Derivatives of `forward`.
+    The value is `array` if given, otherwise the n-th value of places[number].
     """
 
     def __init__(self, derivatives, number=None, n=0, array=None):
@@ -36,16 +31,12 @@ class Contributions:
         self.shape = found.shape
 
     def parts(self):
-        """Split the gradient of the value by use; return (parts, derivatives, directions).
+        """Split the gradient among the reads of the value; return (parts, derivatives, directions).
 
-        parts: a list of (number of the use, its executions), such as (7, (0,)) for execution 0 of
-            use 7. If there are more than 16 executions in all, each use is one part. (None, ())
-            stands for unknown uses. Parts that are 0 or sums of other parts are left out.
-        derivatives: the directional derivatives of the loss, with a row for each part and a column
-            for each direction
+        parts: a list of pairs (index of the reading place, its executions), or [] if there are none
+            or too many. The pair (None, ()) stands for unknown places
+        derivatives: of the loss, with a row for each part and a column for each direction
         directions: random arrays of the value's shape
-
-        If the value has no uses or more than 16, the result is ([], an empty array, None).
         """
         parts = [(use, (time,)) for use, time in self.times]
         if len(parts) > MOST_PARTS:
@@ -66,7 +57,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """Return the derivatives of the loss along `directions`, through all uses of the value."""
+        """Return the derivatives of the loss with respect to the value along `directions`."""
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 
@@ -81,15 +72,12 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """Decompose the gradient `value` into Σ factor · part; return (parts, factors) or None.
+        """Return (parts, factors) with `value` = Σ factor · part, or None if this is impossible.
 
-        parts: the list that `parts()` returns. All factors of a correct gradient are 1. The result
-        is None if `value` has the wrong shape or is not such a sum. It is also None for a single
-        number, because a number is a multiple of any other number.
-
-        later: arrays that were added to the gradient after `value` was computed. A part that equals
-        one of these arrays gets the factor 1.
+        All factors of a correct gradient are 1. later: arrays that were added to the gradient after
+        `value` was computed. A part that equals one of these arrays gets the factor 1.
         """
+        # a single number is a multiple of any other number
         if not np.ndim(value) or np.shape(value) != self.shape:
             return None
         parts, found, directions = self.parts()
@@ -111,14 +99,10 @@ class Contributions:
 
 
 def independent(parts):
-    """Return the indices of the rows of `parts` that are not 0 and not the sum of other rows.
-
-    A row is the gradient through one use of a value, along some directions. Passing a value to a
-    function counts as a use, and so does each read inside the function. The row for this call is
-    then dropped, because it is the sum of the rows of these reads.
-    """
+    """Return the indices of the rows of `parts` that are not 0 and not the sum of other rows."""
     size = np.abs(parts).max(initial=0)
     kept = [i for i, one in enumerate(parts) if np.abs(one).max() > 1e-7 * size]
+    # the row of a call is the sum of the rows of the reads inside the function
     for i in list(kept):
         others = [k for k in kept if k != i]
         if not others:
@@ -131,11 +115,9 @@ def independent(parts):
 
 
 class ReadListener:
-    """Listener whose list `times` has (number of the use, its execution) for each read of a value.
+    """Records in `times` the place and execution of each read of one forward value.
 
-    The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
-    the place `number` computes. If a read only passes the value to a traced function, it is not
-    recorded.
+    The value is `array` if given, otherwise the n-th value of places[number].
     """
 
     def __init__(self, places, number, n, array):
@@ -155,7 +137,7 @@ class ReadListener:
             self.left -= 1
         elif value is self.held and value is not None:
             if self.places[number].kind == "argument":
-                del self.times[-1:]
+                del self.times[-1:]         # the read that passed the value to this function
             elif self.places[number].kind == "expression":          # of a list, hs[t]
                 self.used(value, number)
         return value
@@ -171,10 +153,9 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Listener that adds `step` to one value, only where the place `use` reads the value.
+    """Adds `step` to one forward value, only in the executions `times` of places[use].
 
-    The value is the parameter or input `array`, if it is given. Otherwise it is the n-th value that
-    the place `number` computes. times: the executions of `use`, from 0, that get the changed value.
+    The value is `array` if given, otherwise the n-th value of places[number].
     """
 
     def __init__(self, number, n, step, use, times, array):
@@ -199,11 +180,10 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a list of Kinds, one for each use of X whose gradient is not counted exactly once.
+    """Return a list of Kinds, one per read of a forward value that is not counted exactly once.
 
-    uses: the Contributions of a forward value X. value: the gradient ∂L/∂X that `backward`
-    computes. later: arrays that were added to `value` afterwards. calls: {(file, line): Place}, the
-    user code that called each line of this package.
+    uses: the Contributions of the value. value: the gradient that `backward` computes. later:
+    arrays that were added to this gradient afterwards. calls: the result of `calls_of_package`.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -232,11 +212,10 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Classify the mistake in the gradient that comes back through one use; return (name, text).
+    """Return (name, text) for the mistake in the gradient through one statement, or None.
 
-    A use is a statement of `forward` that reads the value. ks: for each execution of the use, the
-    factor by which `backward` multiplies the correct gradient. Return None if all factors are 1, or
-    if they differ and are not all whole numbers. text: the statement. line: where it is.
+    ks: for each execution of the statement, the factor of its gradient, 1 if correct. text: the
+    statement. line: a description of its position.
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None
@@ -260,7 +239,7 @@ def use_kind(ks, text, line):
 
 
 def statement(derivatives, place):
-    """Return the source line of the forward statement that contains the Place `place`."""
+    """Return the source line of a Place in `forward`."""
     same = [one for one in derivatives.places if one.line == place.line and one.name
             and one.file == place.file and one.kind in ("assign", "update", "part")]
     text = linecache.getline(place.file, place.line).split("#")[0].strip()

@@ -1,4 +1,4 @@
-"""Central differences of the loss with respect to any intermediate value of a forward."""
+"""Central differences of the loss with respect to any intermediate value of a forward pass."""
 
 from collections.abc import Callable
 
@@ -15,11 +15,10 @@ SEED = 11
 
 
 class Derivatives:
-    """Numerical gradients ∂L/∂X for any value X in the forward pass, by perturbing X.
+    """Numerical gradients of the loss with respect to any value of the forward pass.
 
-    A place is a statement or expression that computes X. Its number is its index in `places`.
-    run() returns the loss L = Σ upstream · output. functions: the functions of `forward`. values:
-    {number of a place: list}. The list has a copy of each X, or None for an X without floats.
+    run() runs `forward` and returns the loss. values: maps the index of a Place to copies of the
+    values that the Place computes, with None for a value without floats.
     """
 
     def __init__(self, run: Callable[[], float], functions):
@@ -41,20 +40,18 @@ class Derivatives:
         return self.rewritten.places
 
     def is_late(self):
-        """Return whether the time or the number of differences of this search is used up."""
+        """Return whether the budget of this search is spent."""
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shape of each value of the place `number`, or [] if some hold no floats."""
+        """Return the shapes of the values of places[number], or [] if some hold no floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 
     def along(self, number, n, step, use=None):
-        """Return (L(X + step) − L(X − step)) / 2 for one value X of `forward`, or None.
+        """Return (L(X + step) − L(X − step)) / 2, or None if `forward` never reaches X.
 
-        number, n: X is the n-th value that the place `number` computes. step: an array. use: if
-        given, X is changed only where the place `use` reads X. The result is None if `forward`
-        does not compute X, or does not read it at `use`.
+        X is the n-th value of places[number]. With `use`, only places[use] reads the changed X.
         """
         self.budget.take()
         with self.rewritten.reporting_to(listener := Moving(number, n, step, use)):
@@ -66,10 +63,9 @@ class Derivatives:
         return (above - below) / 2
 
     def directional(self, number, n):
-        """Return two arrays (derivatives of the loss, random directions), or None.
+        """Return two arrays (derivatives of the loss, random directions), or None if unknown.
 
-        The derivatives are along these directions of X, the n-th value that the place `number`
-        computes. The result is None if X cannot be changed, or the budget is spent.
+        The directions are changes of the n-th value of places[number].
         """
         if (number, n) not in self.known:
             if self.is_late():
@@ -90,7 +86,7 @@ class Derivatives:
         return np.array(found) / STEP, directions
 
     def whole(self, number, n):
-        """Return the array ∂L/∂X for the n-th X of place `number`, computed element by element."""
+        """Return ∂L/∂X, where X is the n-th value of places[number]."""
         if (number, n) not in self.wholes:
             self.wholes[number, n] = self._whole(number, n)
         return self.wholes[number, n].copy()
@@ -105,10 +101,7 @@ class Derivatives:
         return found
 
     def fits(self, value, number, n):
-        """Return whether the array `value` equals ∂L/∂X along random directions.
-
-        X is the n-th value of the place `number`. If ∂L/∂X cannot be measured, return False.
-        """
+        """Return whether `value` equals ∂L/∂X, where X is the n-th value of places[number]."""
         if not isinstance(value, np.ndarray) or value.shape != self.shapes[number][n]:
             return False
         known = self.directional(number, n)

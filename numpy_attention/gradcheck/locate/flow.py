@@ -7,7 +7,7 @@ from numpy_attention.gradcheck.locate.rewriting import is_gradient
 
 
 class Flow:
-    """Finds the operands of a Value (`sources`), and the Values computed from it (`consumers`)."""
+    """Finds the operands of each Value, and the Values that are computed from each Value."""
 
     def __init__(self, values):
         self.values = values
@@ -45,11 +45,9 @@ class Flow:
 
 
 def carrying(values, of_forward):
-    """Return a set with (function, name) for each variable of `backward` that holds a gradient.
+    """Return the variables of `backward` that hold gradients, as a set of pairs (function, name).
 
-    The set also has the names of functions that return a gradient. A variable holds a gradient if
-    it is computed from a gradient, or if it has a name like dX that is not in `of_forward`, the
-    names of the values of `forward`. values: the Values of `backward`.
+    The set also has the names of functions that return gradients. of_forward: names in `forward`.
     """
     found: set = set()
     for value in values:
@@ -65,7 +63,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return X for a Value named dX, dY.X or grads.X, "return" for a returned Value, or else ""."""
+    """Return "x" for a Value named dx, dy.x or grads.x, "return" for a return value, or ""."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

@@ -12,10 +12,10 @@ FLOATS = float, np.floating
 
 
 class Forward(Rewriter):
-    """Rewriter that makes a forward hand its values to a listener, which may change them.
+    """Rewrites a forward pass so that a listener object can read and replace each value.
 
-    listener.moved gets each computed value. listener.used gets a value when its name is read. Both
-    methods also get the number of the Place. They return the value that `forward` then uses.
+    Each computed value becomes listener.moved(value, number), and each value that is read becomes
+    listener.used(value, number), where `number` is the index of the Place.
     """
 
     def visit_FunctionDef(self, node):
@@ -24,7 +24,7 @@ class Forward(Rewriter):
                                  for one in self.arguments_of(node)])
 
     def name_again(self, target, kind):
-        """Return the statement `x = listener.moved(x, number)`, to put after an assignment to x."""
+        """Return the statement `x = listener.moved(x, number)` for an assignment target x."""
         number = self.place(target, kind, path_of(target))
         value = self.through("moved", loaded(target), number)
         made = ast.Assign([target], value, lineno=target.lineno)
@@ -114,7 +114,7 @@ class Forward(Rewriter):
 
 
 def filled_by(loop):
-    """Return a Name node, at the position of the last x[i] = …, for each x that a loop fills."""
+    """Return a Name node for each array x that a loop fills by x[i] = …."""
     found = {}
     for node in ast.walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(
@@ -131,11 +131,9 @@ def is_super(node):
 
 
 class Counting:
-    """Listener that copies all values of a run of `forward`.
+    """Copies all values of a run of `forward`.
 
-    values: {number of a Place: list}, with an item for each execution of the Place. The item is an
-    array, or None for a value that does not hold floats. A single float becomes None if the Place
-    is a use or an expression. At any other Place, it becomes a 0-dimensional array.
+    values: maps the index of a Place to a list of arrays, with None for values without floats.
     """
 
     def __init__(self, places):
@@ -153,11 +151,7 @@ class Counting:
 
 
 class Naming:
-    """Listener that records the names of the arrays and scalars in each function.
-
-    names: {function: {name or path: set of shapes}}, for float arrays. masks: the same dict for
-    boolean arrays. numbers: {function: set of names}, for scalars.
-    """
+    """Records the shapes of float and boolean arrays, and the names of scalars, by function."""
 
     def __init__(self, places):
         self.places = places
@@ -190,10 +184,9 @@ class Naming:
 
 
 class Moving:
-    """Listener that adds `step` to the n-th value that a statement or expression computes.
+    """Adds `step` to the n-th value of places[number].
 
-    number: the index of the Place of this statement or expression. use: if given, only the Place
-    with this index reads the changed value. All others read the original. met: how many changes.
+    If `use` is given, only places[use] reads the changed value.
     """
 
     def __init__(self, number, n, step, use=None):

@@ -1,7 +1,4 @@
-"""Find which values make gradients wrong, by replacing wrong values with correct ones.
-
-See the docstring of `locate` for X, place, Value and group.
-"""
+"""Find which values make gradients wrong, by replacing wrong values with correct ones."""
 
 from dataclasses import replace
 
@@ -19,13 +16,9 @@ MOST_TRIED = 8          # largest number of forward places that are tried as the
 class Hypotheses:
     """Tests which gradients become correct if a statement computes correct values.
 
-    derivatives: the Derivatives, which measure the correct values
-    run: a function. run(instead) returns {name: gradient} of `backward` with replaced values
-    wrong: a function. wrong(gradients) returns the names of the wrong gradients
-    instead: {(place, n): array} of earlier Findings. The array replaces the place's n-th value
-
-    In the methods, `compared` is the Comparison of the gradients with central differences, and
-    `wrong` is a list of the names of the wrong gradients.
+    run(instead): runs `backward` with replaced values, and returns {name: gradient}
+    wrong(gradients): returns the names of the wrong gradients
+    instead: maps (Place, n) to an array, which replaces the n-th value that the Place computes
     """
 
     def __init__(self, derivatives, run, wrong):
@@ -35,10 +28,7 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if correct values in this Group make a wrong gradient correct, or None.
-
-        The result is also None if a correct gradient becomes wrong. `compared` stores the result.
-        """
+        """Return a Finding if correct values in `group` correct a gradient in `wrong`, or None."""
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
         return compared.tried[id(group)]
@@ -72,11 +62,9 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield pairs (number, times), each a hypothesis about the X of a group of gradients dX.
+        """Yield pairs (number, times), each a guess at the forward values of a group's gradients.
 
-        number: the place that computes X. times: for each gradient in the group, the execution,
-        from 0, that computes its X. For example, (3, [2, 1, 0]) means that the gradients are those
-        of the last, second and first X of place 3, as in a backward loop over three steps.
+        The guess is that gradient j belongs to execution times[j] of places[number].
         """
         m = len(group.values)
         for number in self.meant(group, compared):
@@ -90,11 +78,7 @@ class Hypotheses:
                     yield from ((number, times) for times in nested(count, m))
 
     def behind(self, group, compared, wrong):
-        """Return a Finding that blames `group` for wrong values of another group, or None.
-
-        Groups with a wrong value that is computed from `group` get correct values, one group at a
-        time. If this makes a wrong gradient correct, `group` is blamed.
-        """
+        """Return a Finding that blames `group` for wrong values computed from it, or None."""
         if group.state == "part":
             return None
         for one in compared.wrong_consumers(group):
@@ -109,19 +93,13 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Return which execution of a statement, counted from 0, completed group.values[j].
-
-        The statement is the last one that changed this value.
-        """
+        """Count the earlier executions of the last statement that changes group.values[j]."""
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
 
     def meant(self, group, compared):
-        """Return the numbers of up to 8 forward places that may compute X, for a group of dX.
-
-        The most likely place comes first.
-        """
+        """Return numbers of forward places whose gradients `group` may hold, most likely first."""
         places = self.derivatives.places
         own, others = compared.candidates(group)
         if group.renamed:
@@ -142,10 +120,7 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the numbers in `others` of places whose values have the shapes of `group`.
-
-        First come the nearest places above the forward values whose gradients the group reads.
-        """
+        """Return the numbers in `others` of places with the shapes of `group`, nearest first."""
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
                  if one.number is not None]
@@ -160,11 +135,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return a list of ∂L/∂X for each X that the place `number` computes in `times`, or None.
-
-        The result is None if the shapes of X are not those of the group's values, if X cannot be
-        perturbed, or if the measurement would take too long.
-        """
+        """Return the correct gradient for each execution of places[number] in `times`, or None."""
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
         if shapes != [np.shape(one.values[-1]) for one in group.values]:
@@ -177,12 +148,7 @@ class Hypotheses:
         return [self.derivatives.whole(number, n) for n in times]
 
     def narrowed(self, finding):
-        """Return the Finding with `place` set to the first statement that makes the value wrong.
-
-        The value is a gradient ∂L/∂X. Each statement should add the gradient through some uses of X
-        to it. The first one that adds anything else is blamed. If a statement scales the value
-        (`x *= a`), it is blamed for a wrong scale or sign, and the first one for other errors.
-        """
+        """Return the Finding, but blame the first statement that makes the gradient wrong."""
         if not finding.others:
             return finding
         value = finding.group.values[finding.first_wrong]
@@ -199,6 +165,7 @@ class Hypotheses:
             before = now
             if not np.any(added):
                 continue
+            # a correct statement adds the gradient through some uses of the value
             known = uses.coefficients(added)
             if known is None or not np.isin(np.round(known[1], 3), (0, 1)).all():
                 return at(finding, place)
@@ -220,10 +187,9 @@ class Hypotheses:
         return None
 
     def with_those(self, values, made, wrong):
-        """Replace recomputed values; return a Finding if this makes all gradients correct, or None.
+        """Return a Finding if replacing `values` with `made` makes all gradients correct, or None.
 
-        values: the Values that `backward` recomputed. made: the arrays in `forward`, which replace
-        the Values. Return None if a gradient remains wrong, or if `values` equal `made` anyway.
+        values: the Values that `backward` recomputes. made: the arrays that `forward` computes.
         """
         ways = [[made[n] for n in times] for times in rows(len(made), len(values))]
         again = [one.values[-1] for one in values]
@@ -242,7 +208,7 @@ class Hypotheses:
 
 
 def at(finding, place):
-    """Return a copy of a Finding that blames `place`, another statement of the same group."""
+    """Return a copy of a Finding that blames the statement `place`."""
     return replace(finding, place=place,
                    others=[one for one in finding.group.places if one != place])
 

@@ -1,11 +1,7 @@
 """Find the first wrong line of a backward pass by comparing every dX with central differences.
 
-For each name dX that `backward` assigns, ∂L/∂X is measured by perturbing X in `forward`. If
-`forward` computes X several times, each of these X is perturbed separately. `backward` may compute
-their gradients in the order of `forward` or in reverse. If `forward` has no X of this name, dX
-is compared with the gradients of the other values and expressions of `forward`. The search looks
-at the first wrong value of each statement. If the operands of this value are correct, the statement
-is a suspect. See the docstring of `locate` for X, place, Value and group.
+For each name dX that `backward` assigns, ∂L/∂X is measured by perturbing X in `forward`. A
+statement is a suspect if its first wrong value is computed from correct operands.
 """
 
 from dataclasses import dataclass, field
@@ -22,13 +18,13 @@ from numpy_attention.gradcheck.locate.rewriting import Place
 
 @dataclass
 class Group:
-    """The gradients whose computation starts at one statement of the backward pass.
+    """The gradients that one statement of `backward` computes, one for each execution.
 
-    state: "right" or "wrong" as gradients of X. "part": the values equal the gradient of another
-        value, or the gradient through only one use of X. "unknown": they equal no gradient of a
-        value of `forward`. "given": they are arguments or are not computed from a gradient
-    renamed: whether the values are accepted as gradients of another X, because correct gradients
-        are computed from them
+    state: "right", "wrong", or one of
+        "part": the gradients of another value, or gradients through only one use of X
+        "unknown": not the gradients of any value of `forward`
+        "given": arguments, or values that are not computed from gradients
+    renamed: whether the values are gradients of an X with another name
     """
 
     values: list[Value]         # one Value for each time the statement runs
@@ -47,7 +43,7 @@ class Group:
 
     @property
     def places(self):
-        """The list of statements that compute or change the values, without duplicates."""
+        """The statements that compute or change the values."""
         return list(dict.fromkeys(place for value in self.values for place in value.places))
 
     @property
@@ -63,8 +59,7 @@ class Group:
 class Comparison:
     """Comparison of the gradients of a backward pass with central differences of the loss.
 
-    derivatives: the central differences. values: the Values of `backward`. grads_names: {id of a
-    module in `grads`: its name}. groups: the Groups of these Values.
+    values: the Values of `backward`. grads_names: maps the id of a module in `grads` to its name.
     """
 
     def __init__(self, derivatives: Derivatives, values: list[Value], grads_names: dict[int, str]):
@@ -107,7 +102,7 @@ class Comparison:
         self.parameter_gradients.setdefault(full, []).append(value)
 
     def judge(self, group):
-        """Compare the gradients dX in `group` with ∂L/∂X, and store the results in the Group."""
+        """Compare a Group with central differences, and store the result in the Group."""
         group.fits = [False] * len(group.values)
         argument = group.begins.kind == "argument"
         if argument or not self.reads_gradients(group):
@@ -134,10 +129,7 @@ class Comparison:
             group.state, group.number = "wrong", own[0]
 
     def judge_again(self, group):
-        """Accept a group without any correct value if correct values are computed from it.
-
-        The values of the group are then correct gradients, but of an X with another name.
-        """
+        """Mark a wrong group as renamed if correct gradients are computed from it."""
         if group.state not in ("wrong", "unknown") or any(group.fits):
             return
         fits = [any(map(self.is_found_right, self.flow.consumers(value)))
@@ -158,11 +150,7 @@ class Comparison:
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return the numbers of forward places in two lists: places that compute X, and others.
-
-        group: a Group of gradients named dX. A place that computes X must run at least once per
-        value of the group. The others run exactly once per value, and are in the group's file.
-        """
+        """Return the numbers of forward places whose name fits `group`, and of other candidates."""
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
@@ -181,13 +169,10 @@ class Comparison:
         return own, others + expressions + uses
 
     def fits(self, group, number):
-        """Compare the values of a group with the ∂L/∂X of a place; return two lists (fits, times).
+        """Compare a group with the gradients of one forward place; return (fits, times).
 
-        number: the number of the place that computes X. fits: for each value, whether it equals
-        ∂L/∂X. times: for each value, the n of its X, or [] if no value is correct. `backward` may
-        compute the gradients in the order of `forward` or in reverse. The order with the most
-        correct values is returned. If there are more X than values, consecutive X are compared. If
-        each value is a single number, the orders of two nested loops are tried as well.
+        fits: for each value, whether it is a correct gradient. times: for each value, the execution
+        of the place to which the gradient belongs, or [] if no value is correct.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -206,10 +191,7 @@ class Comparison:
     def suspects(self):
         """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
-        A suspect is a "wrong" or "unknown" group whose first wrong value has correct operands. A
-        group whose values are all wrong is not a suspect if a correct gradient is computed from the
-        first value. "wrong" suspects precede "unknown" suspects. Each kind is in the order in which
-        `backward` completes the first wrong values. parts: the groups in the state "part".
+        A suspect's first wrong value has only correct operands. parts: the groups in state "part".
         """
         wrong = []
         for group in self.groups:
@@ -226,17 +208,14 @@ class Comparison:
         return wrong, sorted(parts, key=lambda group: group.values[0].done)
 
     def is_innocent(self, group):
-        """Return whether a group has a correct value, and each wrong value has a wrong operand.
-
-        Return False unless the group is in the state "right" or "wrong", and is named after its X.
-        """
+        """Return whether a group has a correct value, and each wrong value has a wrong operand."""
         judged = group.state in ("right", "wrong") and group.is_named and not group.renamed
         return judged and any(group.fits) and all(
             fit or not all(map(self.is_right, self.flow.sources(value)))
             for fit, value in zip(group.fits, group.values))
 
     def innocent_lines(self):
-        """Return the set of (file, line) of lines that compute only values of innocent groups."""
+        """Return the (file, line) of lines that compute only values of innocent groups."""
         found, others = set(), set(self.unjudged)
         for group in self.groups:
             if self.is_innocent(group):
@@ -249,11 +228,7 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Return two lists of a group's statements: those up to correct values, and later ones.
-
-        For each value, the first list has the statements up to the last one after which the value
-        is correct. If it never is, the first list has all statements that compute the value.
-        """
+        """Return a group's statements in two lists; the second has changes of correct values."""
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
             ends = [self.derivatives.fits(one, group.number, n) for one in value.values]
@@ -263,14 +238,11 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return the execution that computes X for each ∂L/∂X of a group, or None if unknown.
-
-        If no value of the group is correct, return the list of a correct group in the same
-        function, because both groups are probably computed in the same loop.
-        """
+        """Return the execution of places[group.number] for each value of the group, or None."""
         m, count = len(group.values), len(self.derivatives.times(group.number))
         if any(group.fits) or m == count == 1:
             return group.times or [0]
+        # a correct group in the same function was probably computed in the same loop
         for one in self.groups:
             alike = one.begins.function == group.begins.function and len(one.values) == m > 1
             if alike and one.state == "right" and len(self.derivatives.times(one.number)) == count:
@@ -278,10 +250,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return the groups to search: earlier parts, the suspects, later parts (see `suspects`).
-
-        Earlier parts are complete before the first wrong value of the first suspect.
-        """
+        """Return the groups of `suspects` in the order to search them."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]
@@ -289,10 +258,7 @@ class Comparison:
         return [*before, *suspects, *behind]
 
     def is_right(self, value):
-        """Return whether a Value is correct. A Value that was not compared counts as correct.
-
-        An argument is judged by its `source`, the Value that the caller passed.
-        """
+        """Return whether a Value is correct. A Value that was not compared counts as correct."""
         if id(value) not in self.where:
             return True
         group, j = self.where[id(value)]
@@ -316,10 +282,9 @@ class Comparison:
 
 
 def rows(count, m):
-    """Yield lists of `m` consecutive execution numbers of a place that runs `count` times.
+    """Yield lists of `m` consecutive numbers below `count`: descending lists, then ascending ones.
 
-    Each list is an order in which a loop of `backward` may compute the gradients of this place.
-    The lists in reverse order come first: [2, 1], [1, 0], [1, 2] and [0, 1] for rows(3, 2).
+    For example, rows(3, 2) yields [2, 1], [1, 0], [1, 2] and [0, 1].
     """
     for last in range(count, m - 1, -1):
         yield list(range(last - 1, last - m - 1, -1))
@@ -329,16 +294,11 @@ def rows(count, m):
 
 
 def nested(count, m):
-    """Yield lists of `m` of the `count` executions (numbers from 0) of a place in `forward`.
-
-    Each list is an order in which loops of `backward` may compute the gradients. If
-    `count` is 2 m, 3 m etc., `forward` probably has a third, innermost loop, and only the last
-    execution in this loop is listed. If `m` does not divide `count`, nothing is yielded.
-    """
+    """Yield lists of `m` numbers below `count`, in orders that nested loops may produce."""
     if count % m:
         return
     k = count // m
-    last = np.arange(k - 1, count, k)
+    last = np.arange(k - 1, count, k)       # the last steps of an innermost loop of k steps
     if k > 1:
         yield from (last.tolist(), last[::-1].tolist())
     for inner in range(2, m):

@@ -8,9 +8,7 @@ from numpy_attention.gradcheck.report.finding import Finding
 def parameter_finding(name, events, wrong, wrong_elements):
     """Return the Finding of the statement that makes the gradient of the parameter `name` wrong.
 
-    If the gradient was correct at some time, the Finding has the first statement after which it
-    stayed wrong. If not, it has the statement whose changes match the wrong elements best. events:
-    [(statement, array)], the gradient after this statement. wrong({name: array}) returns the names
+    events: pairs (statement, gradient after this statement). wrong({name: array}) returns the names
     of wrong gradients. wrong_elements(array) returns booleans, True for wrong elements of `array`.
     """
     was_right = [i for i, (_, value) in enumerate(events)
@@ -25,10 +23,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """Return how well the elements that a statement changes match the wrong elements, from 0 to 1.
-
-    place: the statement. events, wrong_elements: as in `parameter_finding`.
-    """
+    """Return how well the elements that `place` changes match the wrong elements, from 0 to 1."""
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)
     for one, value in events:

@@ -1,9 +1,4 @@
-"""Repeat a failed check with one output, an all-True mask, or one position along an axis.
-
-A smaller check that passes narrows the search. If the check passes with one time step, the mistake
-is in what is passed from step to step, or in a sum over steps. If it passes with an all-True mask,
-the mask is misused. If it passes with one output, the gradient through another output is wrong.
-"""
+"""Repeat a failed check with one output, an all-True mask, or one position along an axis."""
 
 import contextlib
 from dataclasses import replace
@@ -23,17 +18,16 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return the lines of a report that say which smaller checks pass, and so where to look.
+    """Return report lines about smaller versions of a failed check that pass.
 
-    A smaller check has one output, an all-True mask or axes of length 1. check: the failed Check.
-    wrong: the names of its wrong gradients. If these are all 0 in a smaller check, it is skipped.
+    wrong: the names of the wrong gradients.
     """
     with quiet():
         return [*rerun_outputs(check, wrong), *rerun_masks(check, wrong), *rerun_axes(check, wrong)]
 
 
 def rerun_outputs(check, wrong):
-    """Check with one output at a time; yield a line if this is correct for only some outputs."""
+    """Check each output separately; yield a report line if only some outputs are correct."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return
@@ -50,7 +44,7 @@ def rerun_outputs(check, wrong):
 
 
 def rerun_masks(check, wrong):
-    """Yield a line of the report if a mask that hides nothing makes all gradients correct."""
+    """Yield a report line if a mask that hides nothing makes all gradients correct."""
     for flags in check.flags:
         if flags.all():
             continue
@@ -64,10 +58,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Cut input axes of one length to 1; yield a report line if all gradients are then correct.
-
-    Do this for each of the first 4 lengths from `sizes`. Skip a check if `has_ones` is then true.
-    """
+    """Cut input axes of one length to 1; yield a report line if all gradients are then correct."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -82,11 +73,7 @@ def rerun_axes(check, wrong):
 
 
 def sizes(check, arrays):
-    """Return the lengths of input axes that may be a batch size or a number of steps.
-
-    These lengths are above 1. They do not occur in the shape of a parameter, and occur at most once
-    in the shape of each input.
-    """
+    """Return the lengths of input axes that may be a batch size or a number of steps."""
     taken = {n for array in check.parameters.values() for n in array.shape}
     shapes = [array.shape for array in arrays.values()]
     found = dict.fromkeys(n for shape in shapes for n in shape if n > 1)
@@ -104,11 +91,9 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether an output or the cache has an array of ones, such as the softmax of one score.
-
-    Its masked rows are 0. No gradient flows through such a softmax, so mistakes cannot be seen.
-    """
+    """Return whether an output or the cache has an array of ones, as the softmax of one score."""
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
+    # no gradient flows through the softmax of one score, whose masked rows are 0
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).any()
                and ((array == 1) | (array == 0) & (array.shape[-1] == 1)).all()
                for _, array in arrays)
@@ -131,10 +116,9 @@ def cut_around(check, size):
 
 
 def is_right(check, wrong=()):
-    """Return whether all gradients agree with central differences along random directions.
+    """Return whether all gradients of a check agree with central differences.
 
-    wrong: names of gradients. The result is False if all of these are 0, because zeros prove
-    nothing. It is also False if user code raises.
+    Return False if user code raises, or if all gradients in `wrong` are 0.
     """
     rng = np.random.default_rng(SEED)
     try:

@@ -1,9 +1,4 @@
-"""Rewrite functions through their syntax trees, so that a listener gets every value they compute.
-
-A rewritten function computes the same as before, but each value is passed to a method of the
-listener, which returns the value or a replacement. Only the `__code__` of a function is replaced,
-so methods, closures and other references to the function stay valid.
-"""
+"""Rewrite functions so that a listener object can read and replace every value they compute."""
 
 import ast
 import contextlib
@@ -40,7 +35,7 @@ class Declined(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """A place in the code where a value is computed or read, or a line found by other means.
+    """A statement, an expression or a line of the code.
 
     kind, in both passes    "argument", "assign", "update" (changed in place)
           in a backward     "term" (added by +=), "return"
@@ -48,8 +43,7 @@ class Place:
                             (x after a loop of x[i] = …)
           in any code       "edit" (to be edited), "line" (found by a tracer), "stop" (it raises)
 
-    name: the name of the value, such as "dx" or "grads.W", or "". text: the code. reads: the names
-    that the statement reads.
+    name: the name of the value, such as "dx" or "grads.W", or "". reads: names that are read.
     """
 
     function: str       # "PlainAttention.step"
@@ -71,11 +65,7 @@ class Place:
 
 
 def called_functions(work):
-    """Run work(); return a list of the functions that work() calls, and the result of work().
-
-    The functions are in the order of their first call. Only user code is listed (`is_user_code`). A
-    nested function may occur several times, with the same code.
-    """
+    """Run work(); return the user functions that it calls, and its result."""
     codes = {}
 
     def profile(frame, event, _):
@@ -94,7 +84,7 @@ def called_functions(work):
 
 @contextlib.contextmanager
 def profiled(profile):
-    """Make `profile` the profiler inside this context, and restore the previous one at its end."""
+    """Inside this context, use `profile` as the profiler of sys.setprofile."""
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
@@ -108,10 +98,7 @@ def profiled(profile):
 
 
 def is_user_code(code):
-    """Return whether a code object may be user code: a named function outside of libraries.
-
-    Layers and models of this package count as user code. Gradient checks and validation do not.
-    """
+    """Return whether a code object is user code. Layers and models of this package count too."""
     if code.co_name.startswith("<") or code.co_filename.startswith("<frozen ") or (
             code.co_filename, code.co_name) in MADE:
         return False
@@ -123,7 +110,7 @@ def is_user_code(code):
 
 
 def is_of_package(file):
-    """Return whether a file is part of this package, so that its errors are not a user's errors."""
+    """Return whether a file belongs to this package."""
     return PACKAGE in Path(file).parents
 
 
@@ -140,8 +127,7 @@ def users_class(target):
 def tree_of(function):
     """Return the FunctionDef of a function, with the line numbers of its file.
 
-    Raises Declined if the function has no source, is not defined with def, or uses a private name
-    of its class. Also raises Declined if the file has been changed since the function was imported.
+    Raises Declined if the source is unknown, unsuitable, or has changed since the import.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -170,7 +156,7 @@ def has_asserts(node):
 
 
 def compiled(function, node):
-    """Return the code of `node`, the changed FunctionDef of `function`. May raise Declined."""
+    """Compile `node`, the changed FunctionDef of `function`. Raises Declined if this fails."""
     free = function.__code__.co_freevars
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     node.name = INNER                           # a recursive call must not find outer's variable
@@ -193,7 +179,7 @@ def with_codes(codes):
     kept = [(function, function.__code__) for function, _ in codes]
     try:
         for function, code in codes:
-            function.__code__ = code
+            function.__code__ = code        # methods and other references stay valid
         yield
     finally:
         for function, code in kept:
@@ -207,10 +193,9 @@ def is_private(node):
 
 
 class Instrumented:
-    """Functions with a second, rewritten version of their code, which runs inside `reporting_to`.
+    """Functions that run rewritten code inside the context `reporting_to`.
 
-    rewriter: a subclass of Rewriter. places: a list of Places. A listener gets the index of a Place
-    with each value. declined: {function name: the reason why the function is not rewritten}.
+    rewriter: a subclass of Rewriter. declined: maps the name of a skipped function to the reason.
     """
 
     def __init__(self, functions, rewriter):

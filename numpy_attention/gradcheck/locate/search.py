@@ -1,8 +1,4 @@
-"""Search for the first wrong line: edit each suspect, or replace its values with correct values.
-
-A suspect is a statement that computes a wrong value from correct operands. See the docstring of
-`locate` for place, Value and group.
-"""
+"""Search for the first wrong line by editing statements and by replacing their values."""
 
 from dataclasses import replace
 
@@ -29,14 +25,9 @@ MOST_ELEMENTS = 300      # largest size of a value whose derivative is computed 
 class Search:
     """The search for the wrong lines of a failed check.
 
-    check: the Check
-    wrong: a function wrong(gradients) that returns the names of the wrong gradients
-    wrong_elements: a function wrong_elements(name, array) that compares `array` with the correct
-        gradient `name`, and returns a boolean array, True at the wrong elements
+    wrong(gradients): returns the names of the wrong gradients
+    wrong_elements(name, array): compares `array` with the gradient `name`; True at wrong elements
     unbalanced: a list with a Broken if a gradient of scores does not sum to 0, set by `findings`
-
-    In the methods, `compared` is the Comparison of the gradients with central differences, and
-    `wrong` is a list of the names of the wrong gradients.
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -63,10 +54,7 @@ class Search:
             return {}
 
     def kept(self, instead):
-        """Run `backward` with some values replaced; return ({name: gradient}, list of Values).
-
-        instead: {(place, n): array}. The array replaces the n-th value that the place computes.
-        """
+        """Run `backward` with replaced values (see Kept); return its gradients and Values."""
         kept = Kept(self.rewritten.places, instead)
         with self.rewritten.reporting_to(kept):
             gradients = self.gradients()
@@ -78,7 +66,7 @@ class Search:
         return gradients, Comparison(self.derivatives, values, self.check.grads_names)
 
     def findings(self):
-        """Return a list of up to 3 Findings, which together explain the wrong gradients."""
+        """Return a list of up to 3 Findings that explain the wrong gradients."""
         found = []
         acquitted = set()
         while len(found) < MOST_FINDINGS:
@@ -105,11 +93,7 @@ class Search:
         return found
 
     def proven(self, compared, wrong):
-        """Return the Finding of an edit of either pass that makes all gradients correct, or None.
-
-        Edits of `forward` that undo a change in place, or change a dtype, are tried first. Edits of
-        `backward` follow, then other edits of `forward`. If a law is broken, `backward` comes last.
-        """
+        """Return the Finding of an edit that makes all gradients correct, or None."""
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
         if found is None and self.laws:
@@ -117,11 +101,7 @@ class Search:
         return found or self.repaired(compared, wrong) or meant.first()
 
     def repaired(self, compared, wrong):
-        """Return the Finding of a backward statement whose edit corrects all gradients, or None.
-
-        Statements of the groups from `Comparison.in_order` are tried first, then all other
-        statements on which the wrong gradients may depend.
-        """
+        """Return the Finding of an edit of `backward` that makes all gradients correct, or None."""
         innocent = compared.innocent_lines()
         reach = self.repairs.reach()
         for group in compared.in_order():
@@ -134,7 +114,7 @@ class Search:
         return edit and self.edit_finding(edit, wrong)
 
     def edit_finding(self, edit, wrong, compared=None, group=None):
-        """Return an Edit's Finding, with a wrong and the correct value of `group` if known."""
+        """Return the Finding of an Edit, with a wrong and a correct value of `group` if known."""
         if group is None or group.state != "wrong" or group.number is None or group.renamed:
             return Finding(edit.place, "", follows=list(wrong), edit=edit)
         number, j = group.number, group.first_wrong
@@ -148,7 +128,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an Edit of one of its statements if this corrects `follows`."""
+        """Return the Finding, with an Edit if there is one that corrects the same gradients."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -158,10 +138,7 @@ class Search:
         return finding
 
     def overwritten(self, wrong):
-        """Return the Finding of a forward value that is changed in place too early, or None.
-
-        If `forward` uses a copy of this value instead, all gradients are correct.
-        """
+        """Return the Finding of a forward value that is changed in place too early, or None."""
         places = self.derivatives.places
         for number, place in enumerate(places):
             if place.kind not in ("assign", "argument"):
@@ -178,9 +155,7 @@ class Search:
     def first(self, compared, wrong, acquitted):
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
-        The rest of the search uses the correct values of this Finding. If no group explains a wrong
-        gradient, return the Finding of `parameter_finding`, and add the parameter to `acquitted`.
-        acquitted: the statements and parameters of earlier Findings. They are skipped.
+        acquitted: statements and parameters to skip. A parameter that is blamed is added.
         """
         best = None
         for group in compared.in_order():
@@ -195,7 +170,7 @@ class Search:
             if best is not None and len(best.follows) == len(wrong):
                 break
         if best is not None:
-            self.hypotheses.instead = best.instead
+            self.hypotheses.instead = best.instead      # for the rest of the search
             return self.hypotheses.narrowed(best)
         for name in wrong:
             one = None if name in acquitted else self.parameter_finding(name, compared)
@@ -205,16 +180,13 @@ class Search:
         return None
 
     def parameter_finding(self, name, compared):
-        """Return the Finding for the wrong gradient of the parameter `name`, or None.
-
-        If `backward` computes nothing for this gradient, the Finding has a line of `forward`
-        that reads the parameter.
-        """
+        """Return the Finding for the wrong gradient of the parameter `name`, or None."""
         events = [event for value in compared.parameter_gradients.get(name, ())
                   for event in zip(value.places, value.values)]
         if events:
             return parameter_finding(name, events, self.wrong,
                                      lambda array: self.wrong_elements(name, array))
+        # `backward` computes nothing for this gradient
         array = self.check.variables[name]
         uses, _, _ = Contributions(self.derivatives, array=array).parts()
         if not uses or np.any(self.gradients().get(name, 1)):
@@ -226,8 +198,7 @@ class Search:
 class ForwardEditSearch:
     """The search for an edit of `forward` that makes `backward` correct.
 
-    functions: the forward functions that may be edited. wrong: the names of the wrong gradients.
-    laws: laws that should hold after the edit. accused: the Place to edit first, or None.
+    wrong: names of wrong gradients. laws: laws that should hold. accused: the Place to edit first.
     """
 
     def __init__(self, check, functions, wrong=(), laws=(), accused=None):
@@ -237,7 +208,7 @@ class ForwardEditSearch:
     def first(self, *kinds):
         """Return the Finding of the first edit that makes all gradients correct, or None.
 
-        kinds: the kinds of edits that are tried. The default is all kinds.
+        kinds: the kinds of edits to try. The default is all kinds.
         """
         # if no gradient is wrong, an edit can only repair laws
         edit = self.repairs.best(kinds or self.repairs.kinds, not self.wrong)
@@ -246,11 +217,9 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Search for an edit of `forward` after which all `laws` hold; return its Finding, or None.
+    """Return the Finding of an edit of `forward` after which all `laws` hold, or None.
 
-    The edit must also keep all gradients correct. place: the Place of the line that breaks a law,
-    or None. If it is given, only edits of masks and of time steps are tried, beginning with this
-    line.
+    place: the Place that breaks a law. If given, only edits of masks and time steps are tried.
     """
     kinds = ("mask forward", "wrong step") if place else ()
     with quiet():
@@ -259,10 +228,7 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit of `forward` that makes all gradients correct, or None.
-
-    Without the edit, the `forward` of the Check raises, or its outputs are not finite.
-    """
+    """Return the Finding of an edit of a `forward` that raises or returns NaN or ∞, or None."""
     def run():
         try:
             check.forward(*check.inputs)

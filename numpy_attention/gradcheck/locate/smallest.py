@@ -30,9 +30,7 @@ class Smallest:
 def smallest(check, wrong):
     """Cut the inputs of a failing Check while it still fails; return a Smallest, or None.
 
-    One length after the other, all axes of this length are cut to 1. A cut after which the check
-    no longer fails is undone. wrong: the names of the wrong gradients. The Smallest has the first
-    of these gradients that is still wrong. Without such a gradient or a cut, the result is None.
+    wrong: the names of the wrong gradients.
     """
     arrays = dict(arrays_within(check.inputs, "input"))
     small, done = check, False
@@ -49,7 +47,7 @@ def smallest(check, wrong):
 
 
 def fails(check):
-    """Return whether both passes of a Check run without an exception, but a gradient is wrong."""
+    """Return whether a Check runs without an exception, but has a wrong gradient."""
     try:
         check.draw(np.random.default_rng(SEED))
         check.gradients()

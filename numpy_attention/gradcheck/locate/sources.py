@@ -21,14 +21,11 @@ def fingerprint(code: CodeType) -> tuple:
 
 @functools.lru_cache(8)
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
-    """Return {(name, first line): code objects} for all functions, or {} for invalid Python.
-
-    text: the contents of a file. Each function has two code objects: one compiled with the whole
-    file, and one compiled with only its own statement, as in a notebook. These two may differ,
-    because Python compiles `np.tanh(a)` in another way if the text also imports `np`.
-    """
+    """Return {(name, first line): code objects} for all functions in the text of a file."""
     try:
         statements = ast.parse(text).body
+        # each statement also by itself, as in a notebook: `np.tanh(a)` compiles differently if the
+        # same text imports np
         pending = [compiled([one]) for one in statements] + [compiled(statements)]
     except SyntaxError:
         return {}

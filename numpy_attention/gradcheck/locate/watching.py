@@ -17,8 +17,7 @@ OPAQUE = (type, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
 def arrays_within(value, name, seen=None):
     """Yield (name, array) for each array in a value of nested lists, tuples, dicts and objects.
 
-    name: the name of `value`, with which the names of its arrays begin, as in "input[0]". seen:
-    {id: object} of visited objects. Calls with the same dict `seen` yield no array twice.
+    Names begin with `name`, as in "input[0]". Calls with the same dict `seen` yield no array twice.
     """
     seen = {} if seen is None else seen
     if id(value) in seen:
@@ -51,7 +50,7 @@ class Watch:
         self.before = {name: array.copy() for name, array in self.arrays.items()}
 
     def changed(self):
-        """Return the names of arrays whose bits changed, but only one for arrays that overlap."""
+        """Return the names of arrays that changed, but only one name for overlapping arrays."""
         found = []
         for name, array in self.arrays.items():
             if array.tobytes() != self.before[name].tobytes() and not any(
@@ -69,10 +68,9 @@ class Watch:
 
 
 def lines_of(work, happened):
-    """Run work(); return {event: Place}, the line after which the event happened first.
+    """Run work(); return {event: Place}, the line after which each event happened first.
 
-    happened(frame, line) is called after every line of user code. It returns a list of events, as
-    strings or other keys. Only the first time that an event is returned counts.
+    happened(frame, line) is called after every line of user code. It returns a list of events.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)
@@ -89,7 +87,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Tracer for sys.settrace. happened: as in `lines_of`. found: the result of `lines_of`."""
+    """Calls happened(frame, line) after each line, and stores the first Place of each event."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -141,7 +139,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """Run work(); return {(file, line): Place or None}: user code that ran each package line."""
+    """Run work(); return the user's Place or None for each (file, line) run in this package."""
     found = {}
     outer = frames_of(sys._getframe())
 

@@ -25,10 +25,7 @@ MOST_TERMS = 2          # terms that are written out
 
 
 def arithmetic(check, finding):
-    """Return the calculation of one wrong element, such as "0.31 * 0.52", or "" if unknown.
-
-    finding: the Finding of the statement that computes the element. `furthest` selects the element.
-    """
+    """Return the calculation of one wrong element, such as "0.31 * 0.52", or "" if unknown."""
     group = finding.group
     if group is None or finding.right is None or np.shape(finding.found) != finding.right.shape:
         return ""
@@ -50,10 +47,7 @@ def arithmetic(check, finding):
 
 
 def furthest(found, right):
-    """Return the index, a tuple of ints, of the element whose error is the clearest example.
-
-    Its absolute error is the largest of all elements with at least half the largest relative error.
-    """
+    """Return the index of an element with a large absolute error and a large relative error."""
     relative = relative_errors(found, right)
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
     errors = np.where(relative >= relative.max() / 2, errors, -1)
@@ -70,10 +64,7 @@ def format_terms(pairs, between):
 
 
 def assigned_expression(place):
-    """Return the syntax tree of the right side of an assignment, or None.
-
-    The result is None unless the assignment has one line, and calls only NumPy and METHODS.
-    """
+    """Return the right side of an assignment as a node, or None if it cannot be evaluated again."""
     try:
         statement = ast.parse(linecache.getline(place.file, place.line).strip()).body[0]
     except (SyntaxError, IndexError):
@@ -87,11 +78,9 @@ def assigned_expression(place):
 
 
 class Taken:
-    """Tracer that evaluates expressions just before one execution of a line.
+    """Tracer that calls take(evaluate) just before a line runs, and keeps the result in `found`.
 
-    place: the Place of the line. before: the number of earlier executions, which are skipped. take:
-    a function that is called as take(evaluate). evaluate(node) returns the value of an expression.
-    found: the result of `take`, or None if the line was not executed often enough.
+    before: the number of earlier runs of the line. evaluate(node): the value of an expression.
     """
 
     def __init__(self, place, before, take):
@@ -118,9 +107,8 @@ class Taken:
 def terms_of(node, at, shape, evaluate):
     """Return (terms, operator) of one element, such as ([(0.31, 0.52), (0.2, -1.3)], "*").
 
-    The element is the sum of the terms 0.31 * 0.52 and 0.2 * -1.3. In a plain sum, each term is
-    (number, None). node: the expression of an array. at: the element's index. shape: the array's
-    shape. evaluate(node) returns the value of an expression. Raises if `node` is not supported.
+    In a plain sum, each term is (number, None). node: the expression of an array of this shape. at:
+    the index of the element. Raises an exception if the expression is not supported.
     """
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:
         both = (np.broadcast_to(evaluate(part), shape)[at] for part in (node.left, node.right))

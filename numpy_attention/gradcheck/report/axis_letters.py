@@ -28,10 +28,9 @@ def split(found):
 
 
 def lettered(shape, expected, letters):
-    """Return the text of a shape in numbers and in letters, such as "(7, 2) or (A, B)".
+    """Return a shape in numbers and, if possible, in letters, such as "(7, 2) or (A, B)".
 
-    expected: the correct shape. letters: the names of its axes, or (). The text has no letters if
-    they are unknown, or if two axes of `expected` have the same size.
+    expected: the correct shape. letters: the names of its axes, or ().
     """
     known = dict(zip(expected, letters))
     if len(letters) != len(expected) or len(known) < len(expected) or not set(shape) & set(known):

@@ -17,9 +17,8 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 class Finding:
     """The statement that is blamed for a failed check, with its wrong value if it is known.
 
-    of: the Place in `forward` that computes X, if the wrong value should be the gradient ∂L/∂X;
-        None for other values, such as the gradient of a parameter
-    times: for each value of `group`, the number (from 0) of the execution of `of` that computes X
+    If `of` is not None, the wrong value should be ∂L/∂X for the value X that `of` computes. times:
+    for each value of `group`, which execution of `of` (counted from 0) computes its X.
     """
 
     place: Place                                # the statement
@@ -70,11 +69,8 @@ class Finding:
 def kinds_of(finding, derivatives, flags, variables, numeric, calls=MappingProxyType({})):
     """Return the Kinds of mistake that may explain a Finding, the most likely first.
 
-    derivatives: the Derivatives of the loss with respect to values of `forward`
-    flags: boolean arrays that may be masks
-    variables: {name: array} of parameters and inputs
-    numeric: {name: array} of the numerical gradients of these variables
-    calls: {(file, line): Place or None}, from lines of this package to user code that calls them
+    derivatives: the Derivatives of the loss. flags: boolean arrays that may be masks. variables:
+    {name: array} of parameters and inputs. numeric: their gradients. calls: as in Report.
     """
     if finding.copied is not None:
         return [Kind("buffer", f"{finding.name} is changed in place after it went into the cache")]
@@ -116,10 +112,9 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
 
     found, right: the wrong array and the correct array
     earlier: previous contents of the wrong array, the latest first
-    uses: the Contributions of X, the value or variable whose gradient the array should be
+    uses: the Contributions of the value or variable whose gradient the array should be
     values: {name: array} of values that `forward` computes
     shapes: the shapes of parameters and inputs
-    flags, calls: as in `kinds_of`
     """
     kinds = array_kinds(found, right, flags, [*shapes, *map(np.shape, values.values())])
     if kinds and kinds[0].name in ("shape", "unwritten"):

@@ -59,10 +59,9 @@ class Kind:
 
 
 def array_kinds(found, right, flags=(), shapes=()):
-    """Return a list of Kinds that describe how the array `found` differs from the correct `right`.
+    """Return the Kinds that describe how the array `found` differs from the correct `right`.
 
-    flags: boolean arrays that may be masks. shapes: the shapes of parameters, inputs and forward
-    values. In these, `has_blocks` looks for signs that the columns of an array form blocks.
+    flags: boolean arrays that may be masks. shapes: the shapes of other arrays of the model.
     """
     if np.shape(found) != right.shape:
         note = ", which is the other way round" if np.shape(found) == right.shape[::-1] else ""
@@ -99,9 +98,9 @@ def array_kinds(found, right, flags=(), shapes=()):
 
 
 def by_rows(found, right, size):
-    """Return whether each row found[i] is a positive multiple of the row right[i].
+    """Return whether each row of `found` is a positive multiple of the same row of `right`.
 
-    size: the largest absolute value of `right`, to which errors are relative.
+    size: the largest |right|.
     """
     found, right = (one.reshape(len(one), -1) for one in (found, right))
     ratios = (found * right).sum(1) / np.maximum((right**2).sum(1), 1e-300)
@@ -110,10 +109,7 @@ def by_rows(found, right, size):
 
 
 def has_blocks(size, count, shapes):
-    """Return whether one of the `shapes` shows that `size` columns consist of `count` blocks.
-
-    For example, (H, 4 H) shows a block for each of 4 gates, and (B, heads, T, d_k), for each head.
-    """
+    """Return whether shapes such as (H, 4 H) show that `size` columns are `count` blocks."""
     width = size // count
     return any((shape[-1] == size and width in shape[:-1])
                or (len(shape) > 3 and shape[-1] == width and count in shape[:-1])
@@ -123,8 +119,7 @@ def has_blocks(size, count, shapes):
 def exchanged(found, right, same, shapes):
     """Return [Kind] if blocks of columns are reordered or a single block is wrong, otherwise [].
 
-    A block is the columns of one gate of a cell, or of one head. A single wrong block is reported
-    only if `has_blocks` finds blocks in `shapes`. same(x, y) returns whether two arrays are equal.
+    A block is the columns of one gate or one head. same(x, y): whether two arrays are equal.
     """
     for count in BLOCKS:
         if found.ndim == 0 or found.shape[-1] % count:
@@ -147,9 +142,9 @@ def exchanged(found, right, same, shapes):
 
 
 def masked(found, right, size, flags):
-    """Return [Kind] if `found` is wrong exactly where a mask is False, or only where `right` is 0.
+    """Return [Kind] if `found` is wrong only where a mask is False or `right` is 0, otherwise [].
 
-    Otherwise return []. size: the largest absolute value of `right`. flags: possible masks.
+    size: the largest |right|. flags: boolean arrays that may be masks.
     """
     wrong = np.abs(found - right) > CLOSE * size
     if not right.any():
@@ -171,10 +166,7 @@ def masked(found, right, size, flags):
 
 
 def along(found, right, size):
-    """Return [Kind] if `found` is wrong only at some positions of an axis, otherwise [].
-
-    Positions where both arrays are 0 do not count. size: the largest absolute value of `right`.
-    """
+    """Return [Kind] if only some indices of an axis are wrong, or []. size: the largest |right|."""
     wrong = np.abs(found - right) > CLOSE * size
     for axis in range(wrong.ndim):
         others = tuple(i for i in range(wrong.ndim) if i != axis)
@@ -189,8 +181,7 @@ def along(found, right, size):
 def local_derivative(found, right, values):
     """Return [Kind] if a wrong local derivative explains the gradient `found`, otherwise [].
 
-    The code probably has g(z) instead of f(z) if found = right · g(z) / f(z) for f and g in LOCAL.
-    values: {name: z}, the values of `forward` that are tried as z.
+    values: {name: array} of values of `forward`, at which the derivative may be taken.
     """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
@@ -205,10 +196,9 @@ def local_derivative(found, right, values):
 
 
 def factors(found, right, z):
-    """Return (f, g) if a wrong gradient has the local derivative g in place of f, otherwise None.
+    """Return two keys f and g of LOCAL with found = right · g(z) / f(z), or None.
 
-    f and g are keys of LOCAL, such as "(1 - {}**2)", with found = right · g(z) / f(z). found: the
-    wrong gradient. right: the correct one. z: a value of `forward`.
+    The wrong gradient then has the local derivative g(z) in place of f(z).
     """
     made = {text: f(z) for text, f in LOCAL.items()}
     made = {text: one for text, one in made.items() if np.isfinite(one).all()}

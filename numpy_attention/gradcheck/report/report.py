@@ -190,10 +190,7 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """If only laws are broken, add the Finding of an edit of `forward` that repairs them, if any.
-
-    One law is that masked words are ignored. A Finding in `forward` replaces the Places of laws.
-    """
+    """If only laws are broken, add to the report an edit of `forward` that repairs them, if any."""
     unwritten = any(one.kind == "unwritten" for one in report.laws)
     if report.laws and not report.wrong and not unwritten:
         laws = [law for law in FORWARD_LAWS if judged(law, check)]
@@ -208,10 +205,7 @@ def explain_forward(report, check):
 
 
 def stop_error(text, check):
-    """Return the GradientError for a forward that raises or whose outputs are not finite.
-
-    text: the message. If an edit of one line fixes `forward`, the report names this line.
-    """
+    """Return the GradientError for a forward that raises or is not finite. text: the message."""
     report = Report(check.title, stops=text)
     finding = find_stop(check)
     if finding is not None:
@@ -233,12 +227,7 @@ def short(report):
 
 
 def lines_of(report, brevity=0):
-    """Yield the lines of text that describe a failed check, from its Report.
-
-    brevity: 0 yields the most lines. 1 yields only one kind of mistake per finding, and one line
-    for each finding after the second. 2 also omits all lines after the findings. 3 also
-    yields only one line for the second finding.
-    """
+    """Yield the lines about a failed check. brevity: from 0 (all lines) to 3 (the fewest)."""
     wrong = report.wrong
     if report.stops:
         yield report.stops
