@@ -74,9 +74,9 @@ print(f"the largest n that it learns is {near}")
 # %% [markdown]
 # In this run, a little noise does no harm. A little more, and the network might as well guess.
 #
-# The network *can* do better. Later in this lesson, it gets further, and almost the only change is
-# in the starting values of one matrix. So 32 numbers are room enough. But to *learn* that the
-# symbol is worth keeping, the network needs a gradient that travels back through time, from the
+# The network *can* do better. Later in this lesson, it gets further, and the only change that we
+# make is in the starting values of one matrix. So 32 numbers are room enough. But to *learn* that
+# the symbol is worth keeping, the network needs a gradient that travels back through time, from the
 # step where a mistake is made to the step that could have prevented it. We follow this gradient.
 #
 # ## Forward
@@ -194,8 +194,8 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
 # there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
-# of the six has a gradient as in lesson 01, which with rows is written hᵀ dz, not dz hᵀ (`np.outer`
-# in the code):
+# of the six has a gradient as in lesson 01: what was read, times the gradient of the sum. With
+# rows, what was read comes first (`np.outer(x1, da1)` in the code):
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -230,11 +230,11 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The state h_t
-# is also the network's output, y_t. So the part of its gradient that comes directly from the loss
-# is called dy_t. In our example, dy_t was r_t. If the text goes on, step T + 1 reads h_T, too, and
-# sends a gradient back to it. We call this gradient dlast. If nothing follows, it is zeros. Then go
-# from the last step to the first:
+# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The gradient
+# dh_t has two parts, one from the loss and one from the next step. We call the first dy_t, because
+# h_t is also the network's output, y_t. In our example, dy_t was r_t. If the text goes on, another
+# step reads h_T, too, and sends a gradient back to it. We call this gradient dlast. If nothing
+# follows, it is zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -452,7 +452,7 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 # every step, the gradient points in no special direction and is spread evenly, and that the rms of
 # the slopes is the same at every step.
 #
-# In the networks of this lesson so far, U started *small*, with numbers between −0.1 and 0.1.
+# In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
 # For such a U, g is 0.324. With a pencil: what share of the gradient is left after the n + 1 steps
 # back to the symbol, for n = 4 and for n = 8?
@@ -466,7 +466,7 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
 # %% [markdown]
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
-# follow it back to the state after the first symbol.
+# follow it back to the state after the first symbol. (We take the mean length over the sequences.)
 #
 # Two functions do this. `gradient_back` is a backward pass that notes the lengths. You may skip
 # `share_at_first`. It takes the arrays out of the library's model, and returns the estimated share,
@@ -567,10 +567,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # orthogonal). Longer tasks may be harder for other reasons.
 #
 # Even at the same n, the gradient may not be the only reason why an orthogonal start helps. The
-# product of the matrices J_t works in both directions. Backward, it carries the gradient. Forward,
-# it carries the symbol: a different first symbol changes h_1, and the product decides roughly how
-# much of this change is left in h_T. So a start that preserves the gradient also preserves the
-# symbol.
+# product of the matrices J_t works in both directions. Backward, it carries the gradient. Forward
+# (with each matrix transposed), it carries the symbol: a different first symbol changes h_1, and
+# the product decides roughly how much of this change is left in h_T. So a start that preserves the
+# gradient also preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -590,17 +590,19 @@ watch_recall(share_at_first, gain)
 #    1, where the tanh is flat. The units *saturate*. Then the share sinks further, although our
 #    estimate does not.
 # 2. **From 800 to 1,000, the share grows twentyfold**, nearly back to where it began. Our estimate
-#    misses this, too. The answers are still guesses.
+#    misses this growth, too: it rises only from 0.29 to 0.31. The answers are still guesses.
 # 3. **By 1,200, share and answers have jumped** together.
 #
 # (On another processor, the numbers may differ. The first line has less than a quarter of right
 # answers, because an untrained network may even answer with a noise symbol.)
 #
-# So during training, our estimate fails. In the first two phases, the gradient is not spread evenly
-# over the units (question 6). After the jump, we estimate 0.41 and measure 0.66. The end of the
-# output shows which of the two factors is wrong. The tanh multiplies by 0.34, close to our 0.36.
-# But Uᵀ multiplies the length of this gradient by 1.97, although g is 1.16. We boldly assumed that
-# the gradient points in no special direction. After training, it does.
+# So during training, our estimate is no longer reliable. At step 800, 0.29 instead of 0.22 looks
+# close, but over nine steps back it is a factor of twelve. At step 1,000, the estimate agrees with
+# the measured factor, but only by luck: both its parts are wrong, and the errors cancel (question
+# 6). After the jump, we estimate 0.41 and measure 0.66. The end of the output shows which of the
+# two factors is wrong. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the length
+# of this gradient by 1.97, although g is 1.16. We boldly assumed that the gradient points in no
+# special direction. Now its direction is special: Uᵀ lengthens it more than most.
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
@@ -610,18 +612,20 @@ watch_recall(share_at_first, gain)
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# (Dashed: the share before training, above, and guessing, below. A curve ends soon after its
-# network has learnt the task.)
+# (Dashed: about the share before training, above, and guessing, below. A curve ends soon after its
+# network has learnt the task. The widths below have no meaning.)
 #
-# So a network can recover from a vanished gradient: three learn the task, and the other two learn
-# to tell some of the four symbols apart. What comes first? In the figure, the share grows for
-# hundreds of steps before the answers improve; with seed 11, for more than a thousand. Every 20
-# steps, one sees more (table and code: answer 6). In all five networks, the share is above its
-# first value while the answers are still guesses.
+# So a network can recover from a vanished gradient: three learn the task, and the other two, seeds
+# 10 and 13, learn to tell some of the four symbols apart. What comes first? In the figure, the
+# share grows for 200 steps or more before the answers improve; with seed 11, for more than a
+# thousand. Answer 6 (table and code) looks every 20 steps, and there all five networks agree: just
+# before the answers improve, the share is above its first value.
 #
-# But a larger share is not enough. After the first 20 training steps, it was above its first value,
-# too, in all five networks. Yet the answers remained guesses, and the share sank again. What else
-# does it take? Adam has a part in it (question 8). We do not know the rest.
+# But a larger share is not enough. The same table shows that the share was above its first value
+# once before, after the first 20 training steps. The answers did not improve then, and the share
+# sank again. And look at seeds 10 and 13 in the figure: once they tell some symbols apart, the
+# share sinks, and the answers stay as they are. What else does it take? Adam has a part in it
+# (question 8). We do not know the rest.
 #
 # ## How far back can it learn?
 #
@@ -804,8 +808,8 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 #
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
-# same letters through the trained embedding. They have no output layer and so no loss: their
-# gradient begins as a random vector.
+# same letters through the trained embedding, with a small random W. They have no output layer and
+# so no loss: their gradient begins as a random vector.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -834,7 +838,8 @@ def compare(name, cell, dlast):
 
 # %% [markdown]
 # If the estimate holds, the column *Uᵀ, meas.* in the next table equals the g in the name of the
-# row, and the two columns of the tanh agree.
+# row, and the two columns of the tanh agree. (The first column is the size of the sums a, before
+# the tanh. We need it at the end.)
 
 # %% tags=["training"]
 print("                   rms   Uᵀ,      tanh per step       both per step   share that is left")
@@ -862,9 +867,10 @@ show(ax, "02_gradient_flow")
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # *explode*, and yet the gradient of the trained model vanishes. Its units are more saturated,
-# because they receive larger sums a. Compare the rms of a and of 1 − h². As with one unit, U alone
-# does not settle whether the gradient vanishes: the states matter, too. The factor is 0.67 here,
-# not 0.34, because not all units are saturated.
+# because they receive larger sums a. In the last two rows, compare the columns *rms of a* and
+# *rms(1 − h²)*: the sums are larger, so the slopes are smaller. As with one unit, U alone does not
+# settle whether the gradient vanishes: the states matter, too. The factor is 0.67 here, not 0.34,
+# because not all units are saturated.
 #
 # So the window is not the only limit to learning from far back. The window lets the gradient go
 # back up to 50 letters, but long before that, almost nothing of it is left.
