@@ -214,7 +214,7 @@ CASES = {
     **history_cases(),
     "Combined window": partial(history, score=Combined, window=2),
     "KeyValueReadout single": key_value(1, score="single", bias=True),
-    "KeyValueReadout one role": key_value(1, bias=True, carried=3),
+    "KeyValueReadout one part": key_value(1, bias=True, carried=3),
     "KeyValueReadout two parts": key_value(2, window=2),
     "KeyValueReadout three parts": key_value(3),
     "KeyValueReadout linear": key_value(2, activation="linear"),
