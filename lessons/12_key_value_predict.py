@@ -185,8 +185,9 @@ assert letters[alpha.argmax()] == "u"
 # The key of *u* does not say that its letter is u: its *now* is 0, as in the key of *s*. Only the
 # value says so. Could one vector serve as both key and value? We shall see.
 #
-# Here are all symbols of the step. The score's hidden layer x is as long as a key (in the example,
-# it was shorter):
+# A step may see only the last few states. Their largest number is the *window*. Here are all
+# symbols of the step. The score's hidden layer x is as long as a key (in the example, it was
+# shorter):
 #
 # | symbol | shape | what it is | lesson 11 | the paper |
 # |---|---|---|---|---|
@@ -251,7 +252,10 @@ gradients = {
 for name, (ours, array) in gradients.items():
     numeric = numeric_gradient(loss, array)
     assert np.allclose(ours, numeric, rtol=1e-7, atol=1e-9), name
-    print(f"  {name:<20}", str(ours).replace("\n", ""))
+    rows = str(ours).split("\n") if ours.ndim == 2 else [f" {ours}"]
+    for row, letter in zip(rows, letters if ours.ndim == 2 else " "):
+        print(f"  {name:<22} {letter} {row}")
+        name = ""
 print("all four equal their central differences")
 
 # %% [markdown]
@@ -443,9 +447,10 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has a reader. Here attention has no window: it sees all earlier
-# states. In our versions of the paper's models, every part has 8 numbers, and y has 16. We
-# abbreviate the roles by their initials, and a bar separates the parts: in `q k | v p`, query and
-# key read the first part, and value and predict the second.
+# states. In our versions of the paper's models, every part has 8 numbers. y has 16, like the word
+# vectors, because the output layer uses the same table. We abbreviate the roles by their initials,
+# and a bar separates the parts: in `q k | v p`, query and key read the first part, and value and
+# predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -518,10 +523,10 @@ show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
-# vector of 8, which is hardly better than guessing among the letters that are left. (The shares
-# vary with the processor, some by twenty points.) The tanh layer does worse than guessing. It would
-# have to keep five pairs in its LSTM, and it does not: fewer than half of its predictions are
-# second letters of the text at all.
+# vector of 8, which is hardly better than guessing among the letters that are left. (On another
+# processor, single seeds came out up to twenty points different.) The tanh layer does worse than
+# guessing. It would have to keep five pairs in its LSTM, and it does not: fewer than half of its
+# predictions are second letters of the text at all.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
@@ -537,8 +542,10 @@ show(draw_answers(right, title), "12_roles_or_room")
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
 # direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
 # the states in which neither term is 0. Query and predict act at a state's own step, and only
-# questions have a loss. So a pair with query or predict is averaged over questions. Key and value
-# are averaged over all states that a later question looks at.
+# questions have a loss, so at every other state their terms are 0. A pair with query or predict is
+# therefore averaged over the states of questions only. Key and value are averaged over all states
+# that a later question looks at. (Between random directions, a single cosine of 8 numbers is often
+# ±0.3, but the mean over hundreds of states is close to 0.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -581,12 +588,12 @@ title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), "12_conflict")
 
 # %% [markdown]
-# In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
-# with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
-# disagree, too, but hardly at all from step 500 on. Is that because the vector is longer? Probably
-# not: at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as in the
-# vector of 8 at the same step. It fades while the right answers rise to over 90 % at step 500. So
-# the conflict looks like a sign of a model that has not learnt the task yet.
+# In the vector of 8, only the cosine of query and predict is far below 0. On average, key and value
+# come next, with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and
+# predict disagree, too, but hardly at all from step 500 on. Is that because the vector is longer?
+# Probably not: at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong
+# as in the vector of 8 at the same step. It fades while the right answers rise to over 90 % at step
+# 500. So the conflict looks like a sign of a model that has not learnt the task yet.
 #
 # ## Which pair should be separated?
 #
@@ -601,10 +608,10 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | query and key | the example: the query needs *now*, the key *before* |
 #
 # To find out, we cut a state of 16 into two parts of 8, in all seven ways. Where a cut separates
-# query and key, a state asks with one part and is found by the other. In the figure, each row is a
-# cut and each column a pair of suspects. A dot means that the cut separates the pair. If a pair is
-# the reason why one vector of 8 does badly, then the four cuts with a dot in its column should do
-# best. Guess: which pair is guilty? And which cut will be the best?
+# query and key, a state asks with one part and is found by the other. In the figure below, each row
+# is a cut and each column a pair of suspects. A dot means that the cut separates the pair. If a
+# pair is the reason why one vector of 8 does badly, then the four cuts with a dot in its column
+# should do best. Guess: which pair is guilty? And which cut will be the best?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -631,8 +638,8 @@ for name in ("q k v | p", "k v p | q", "q v p | k",
     answers_of(name, partial(cut, name))
 
 # %% [markdown]
-# With some of the cuts, the three seeds differ widely, so forty seeds must decide. We recorded them
-# before (code: answer 3).
+# With some of the cuts, the three seeds differ widely, so forty seeds must decide. To train them
+# here takes too long, so we have recorded their results (code: answer 3).
 #
 # The next figure also answers the other question: did the parts help because they separate the
 # roles, or because the state has more numbers? For this, it has three rows without a cut. One
@@ -646,39 +653,46 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# *Key and value are guilty:* if they share 8 numbers, 800 steps are often too few to learn both.
-# Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
-# (After each mean, the output has its **standard error**: luck alone moves a mean about that far.)
+# One vector of 13 beats all the cuts. We come back to it, and begin with the suspects.
 #
-# *Query and predict are not guilty.* Over all seven cuts, the four that separate them even do
-# worse. But that comparison is unfair: two of these four keep key and value together (`q k v | p`
-# and `k v p | q`), and only one of the other three does (`q p | k v`). So we compare only cuts with
+# *Key and value are guilty:* if they share 8 numbers, 800 steps are often too few to learn both.
+# Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %. (The
+# number after ± is the **standard error** of the mean: about how far luck alone moves it.)
+#
+# *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
+# them even do worse. But that is unfair: two of these four keep key and value together (`q k v | p`
+# and `k v p | q`), and of the other three only one does (`q p | k v`). So we compare only cuts with
 # key and value apart (last two columns of the table). There, separating query and predict makes no
 # difference on average.
 #
-# *Query and key: no verdict.* With key and value apart, separating query and key helps most seeds
-# and ruins some: in `q v | k p` and `q v p | k`, more seeds reach 98 %, but more stay below 70 %,
-# too. With key and value together, there are only three cuts.
+# *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
+# and ruins others. In the two cuts that do it, `q v | k p` and `q v p | k`, 27 and 23 of forty
+# seeds reach 98 %, but 7 of each stay below 70 %. In the two that do not, 13 and 8 reach 98 %, and
+# only 1 and 2 stay below 70 %. With key and value together, the two cuts that separate query and
+# key do better (58 and 40 %, against 7 %). But the third is `q k v | p`, which does even worse than
+# one vector of 8, so it may have a problem of its own (question 4).
 #
-# Did you guess the best cut? The example suggests these two, `q v | k p` and `q v p | k`, because
-# query and value both need *now*. If they learn, they do learn best, but with seven of forty seeds
-# they do not. By its mean, the best cut is `q k p | v`, but the order of the two-part cuts with key
-# and value apart is uncertain. (The first three seeds suggested that three parts, `q k | v | p`,
-# beat two, `q k | v p`. Forty seeds do not.)
+# Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
+# value both need *now*. Most of their seeds do better than those of any other cut, but each has
+# seven of forty below 70 %. By its mean, the best cut is `q k p | v`, but the order of the two-part
+# cuts with key and value apart is uncertain. (The first three seeds suggested that three parts,
+# `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? No strong conflict hides behind the mean: the cosines of the states are small, too
+# conflict? The mean hides no strong conflict: at each single state, too, the cosine is small
 # (question 5). But a gradient only says what a small change of h would do now. It says nothing
 # about a very different h, or about how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
-# After 800 steps, either is enough. With neither, in one vector of 8, 800 steps are too few. *Among
-# the cuts*, in which each role reads 8 numbers, what decides is whether key and value are apart.
-# *Without a cut*, more numbers do as well or better: in one vector of 13, each role reads 13. Its
-# mean is above that of every cut, with fewer parameters than two parts of 8 and a shorter state. No
-# seed of it is below 70 %, while each cut has at least one such seed. So, on this task and after
-# 800 steps:
+# Why did the paper's parts help? Not because the state has 16 numbers: all seven cuts have 16, and
+# their means go from 7 to 93 %. They help because they separate key and value. That matters most
+# among the cuts, in which each role reads 8 numbers.
+#
+# But more numbers *for each role* do as well, without any cut. In one vector of 13, each role reads
+# 13 numbers. Its mean is above that of every cut, with fewer parameters than two parts of 8 and a
+# shorter state. No seed of it is below 70 %, while each cut has at least one such seed. So, on this
+# task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value.
 #    Question 6 hints at how. So if you cut a state, compare it with an uncut vector that has as
@@ -757,11 +771,11 @@ print("the 4-gram: outputs and gradients equal the library's")
 # ### Real text
 #
 # For real text, we have recorded longer runs (`numpy-attention reproduce wikitext-…`, with a window
-# of 5). They follow the paper on a smaller text from Wikipedia, WikiText-2. There are seven models:
-# the LSTM alone (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a
-# linear layer, y = h W_x. Each has 7 million parameters. The word vectors and the output layer hold
-# nearly all of them. Word vectors and y are only as wide as *one* part, about 100 numbers, even if
-# the state has three parts. The column *state* gives the length of each state.
+# of 5). They repeat the paper's experiment on a smaller text from Wikipedia, WikiText-2. There are
+# seven models: the LSTM alone (y = h), attention with one, two and three parts, the 4-gram, the
+# tanh layer, and a linear layer, y = h W_x. Each has 7 million parameters. The word vectors and the
+# output layer hold nearly all of them. Word vectors and y are only as wide as *one* part, about 100
+# numbers, even if the state has three parts. The column *state* gives the length of each state.
 #
 # Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
 # three parts?
@@ -775,13 +789,15 @@ show(draw_wikitext(), "12_wikitext")
 # time. In the paper, it loses to all of them. We do not know why. One suspect is the tanh, in which
 # all attention models end: a tanh layer costs 21 to 35 points of perplexity, and a linear layer
 # only 3 to 11. Two facts speak for its innocence: the paper's models end in a tanh, too, and so
-# does the 4-gram, which is close to the LSTM with two of the three seeds.
+# does the 4-gram, which is close to the LSTM with two of the three seeds. So the tanh alone does
+# not explain it.
 #
-# Do three parts help? Their perplexity is 11 to 25 points below that of the tanh layer. But their
+# Do three parts help? With one, two and three parts, the mean perplexity falls, as in the paper:
+# 227, 222 and 211. With three parts, it is 11 to 25 points below that of the tanh layer. But their
 # state is longer, too: 291 numbers instead of 103. The 4-gram, which has no attention, and the
 # linear layer, which has no past, are about as good. (One model's three seeds lie 11 to 30 points
-# apart, so a few points between means say little.) The paper's text and models were larger, so all
-# this says nothing about that size.
+# apart, so a few points between means say little.) The paper's text and models were larger, and our
+# runs say nothing about models of that size.
 
 # %% [markdown]
 # ## What others call it

@@ -267,7 +267,7 @@ def draw_recorded():
     check_verdict(mean)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 6), layout="constrained",
                                          sharey=True, width_ratios=(5, 6))
-    figure.suptitle("Two parts of 8 do best with key and value apart, "
+    figure.suptitle("Parts of 8 do best with key and value apart, "
                     "but one vector of 13 needs no cut")
     of_seed = {"color": plotting.COLOURS[0], "alpha": 0.35}
     of_mean = {"color": plotting.COLOURS[1], "markersize": 16, "markeredgewidth": 3}
