@@ -522,7 +522,7 @@ for n, right in zip(DISTANCES, small):
 
 # %% [markdown]
 # So even before training, there is a hint of where the network will fail. At n = 4, where this
-# network learns, a few thousandths of the gradient arrive (0.324⁵ is 0.0036). At n = 8, where it
+# network learns, a few thousandths of the gradient arrive (0.324⁵ is 3.6e-03). At n = 8, where it
 # fails, less than a ten-thousandth arrives (0.324⁹ is 3.9e-05). Per step, our estimate is right
 # within a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.
 #

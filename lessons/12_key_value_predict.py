@@ -374,7 +374,7 @@ def check(kind, parts):
 
 
 for parts in (1, 2, 3):
-    print(check(PlainReader, parts))
+    print(str(check(PlainReader, parts)).splitlines()[0])
 
 # %% [markdown]
 # ### What a bug looks like
@@ -405,7 +405,7 @@ class Misfiled(PlainReader):
 
 
 # %%
-print(check(Misfiled, 1))
+print(str(check(Misfiled, 1)).splitlines()[0])
 report = caught(check, Misfiled, 3)
 
 # %% [markdown]
