@@ -80,8 +80,8 @@ def bleu(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
     splits strings at white space. "13a", "intl", "zh", "char" … are tokenizers of sacreBLEU, which
     split untokenized strings; token lists are first joined with spaces. Scores are only comparable
     if their signatures are the same. If no translation, or no reference, has four tokens, BLEU is 0
-    for any quality, and the note of the Score says so. rng: the generator for the samples of a
-    bootstrap interval; None: no interval.
+    even for a perfect translation, and the note of the Score says so. rng: the generator for the
+    samples of a bootstrap interval; None: no interval.
     """
     check_name("tokenize", tokenize, BLEU.TOKENIZERS)
     hypotheses, references = _lists(hypotheses, references)

@@ -159,7 +159,7 @@ class Module:
             if "_packed" in module.__dict__ and id(module) not in own:
                 raise RuntimeError(f"the parameters of {name or 'this module'} "
                                    f"({type(module).__name__}) are already in the vector of "
-                                   "another model; use that vector, or a copy() of the module")
+                                   "another model; use its vector, or a copy() of the module")
 
     def __setattr__(self, name, value):
         found = getattr(type(self), name, None)
@@ -216,7 +216,7 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """Return the fields for a copy, without `vector`: they would not be views of its copy."""
+        """Return the fields without `vector`: copied fields are not views of a copied vector."""
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_vector", "_packed")}
 

@@ -67,7 +67,7 @@ class ScaledDotAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, init=glorot, dtype=np.float32):
-        """Draw W_a, which is None if the sizes agree. Raises ValueError if a size is below 1."""
+        """Build the attention; W_a is None for equal sizes. Raises ValueError for sizes below 1."""
         check_sizes(query_size=query_size, value_size=value_size)
         if query_size == value_size:
             return cls()

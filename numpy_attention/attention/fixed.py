@@ -23,7 +23,7 @@ class FixedVector(Module):
         return Memory(values, None, mask)
 
     def step(self, query, memory, t):
-        """Return h_S for any query → context (B, D), weights (B, S), and the weights as cache."""
+        """Return h_S as the context of any query.   → context (B, D), weights (B, S), cache."""
         ahead = memory.mask[:, ::-1].cumsum(1)[:, ::-1]     # (B, S)   tokens from here to the end
         last = memory.mask & (ahead == 1)                   # (B, S)
         weights = last.astype(memory.values.dtype)

@@ -43,8 +43,8 @@ class HistoryAttention(Module):
         α_t  = softmax(e_t)         over the positions that step t may attend to
         r_t  = Σ_i α_ti v_i
 
-    Shapes: queries (T, B, Q), keys (B, S, K), where K is the size of a key, values (B, S, D),
-    visible (T, B, S) → r (T, B, D), α (T, B, S). If nothing is visible, α = 0 and r = 0.
+    Shapes: queries (T, B, Q), keys (B, S, K), values (B, S, D), visible (T, B, S) → r (T, B, D),
+    α (T, B, S). If nothing is visible, α = 0 and r = 0.
 
     A subclass defines create(rng, query_size, key_size, size, init, dtype), where `size` is the
     size of the score's hidden layer, and two methods:

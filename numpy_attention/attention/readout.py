@@ -25,8 +25,8 @@ class HistoryReadout(Module):
     def remember(self, h, mask, memory, size=None):
         """Append h to the states in memory → states (B, M + T, H), known (B, M + T).
 
-        known is True where a state exists. h, mask, memory: as in `forward`. size: if memory
-        is None, the number of zero states to start with, where known is False; by default 0.
+        known is True where a state exists. h, mask, memory: as in `forward`. If memory is None and
+        size is given, the result begins with `size` states of zeros, for which known is False.
         """
         states = np.ascontiguousarray(h.transpose(1, 0, 2))
         known = mask.T

@@ -26,16 +26,16 @@ class ReadoutConfig:
     """Configuration of a history readout: its attention and its memory.
 
     attention: "single" or "combined" (Salton et al. 2017); "attention", "key-value",
-        "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection", a 2-gram: one layer
-        between state and words, which reads no earlier states; or a user-defined HistoryAttention
-        class, for which states are not split and the readout has no bias
+        "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection", the N-gram readout with
+        order 2, which reads only the current state; or a user-defined HistoryAttention class, for
+        which states are not split and the readout has no bias
     window: the number of earlier states that attention may read; None: all
-    carried: the number of states kept from the previous batch. An N-gram model keeps order − 2
-        states unless carried is 0
+    carried: the number of states kept from earlier batches. An N-gram model keeps order − 2 states
+        unless carried is 0
     order: N of the N-gram model
     activation: "tanh", or "linear" for none
 
-    Raises ValueError for an unknown name, a number out of range, or a window of an N-gram model.
+    Raises ValueError for an unknown name, a number out of range, or an N-gram model with a window.
     """
 
     attention: str | type = "combined"

@@ -211,7 +211,7 @@ class Cell(Module):
         return steps.hs[1:], self.state(steps, -1), Cache(xs, steps)
 
     def backward(self, dys, dstate, cache, grads):
-        """Return the gradients of xs and the initial state. If dys or dstate is None, it is 0."""
+        """Return the gradients of xs and the initial state. None for dys or dstate means 0."""
         xs, steps = cache
         T, B, _ = xs.shape
         dys = np.zeros((T, B, self.hidden_size), xs.dtype) if dys is None else dys

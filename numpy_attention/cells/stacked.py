@@ -187,7 +187,7 @@ class Stacked(Module):
         return xs, tuple(last), cache
 
     def backward(self, dys, dstate, cache, grads):
-        """Return the gradients of xs and all initial states. If dys or dstate is None, it is 0."""
+        """Return the gradients of xs and all initial states. None for dys or dstate means 0."""
         dfirst = []
         dafter = self._states(dstate)
         for i in reversed(range(len(self.cells))):

@@ -117,8 +117,8 @@ def measure(run: Any, data: Any, threads: int | None, beam: int | None = None,
             known: bool = False) -> dict[str, Any]:
     """Measure a run on data. Return a dict of metrics and the fraction of unknown words.
 
-    The dict of a translator also has the signatures of BLEU and chrF. known: whether to omit pairs
-    with unknown words, as in `evaluate_without_unk`.
+    The dict of a translator also has the signatures of BLEU and chrF. known: whether to measure a
+    translator only on pairs without unknown words; see `Translator.evaluate_without_unk`.
     """
     rng = confidence.draws(run.training.seed)
     if run.KIND == "writer":

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -95,14 +96,22 @@ def parse(arguments: Sequence[str] | None = None) -> tuple[Command, argparse.Nam
     elif words and not words[0].startswith("-"):
         check_command(words[0])
     parsed, unknown = parser().parse_known_args(words)
+    name = " ".join(filter(None, (parsed.command, getattr(parsed, "action", ""))))
+    command = COMMANDS[name]
+    for option in command.options if unknown else ():
+        if option.nargs in ("*", "+"):      # argparse ignores words after an option
+            rest = Parser(prog=f"numpy-attention {name}", add_help=False)
+            replace(option, nargs="*").add_to(rest)
+            more, others = rest.parse_known_args(unknown)
+            if not others:
+                getattr(parsed, option.name).extend(getattr(more, option.name))
+                unknown = []
     if unknown:
         texts = any(getattr(parsed, name, None) for name in ("source", "target", "text"))
         texts = texts and not unknown[0].startswith("-")
         advice = (f"an option takes one file, so {JOINED}" if texts else
                   f"see {help_of('numpy-attention ' + parsed.command)}")
         raise ValueError(f"unrecognized arguments: {' '.join(unknown)}; {advice}")
-    name = " ".join(filter(None, (parsed.command, getattr(parsed, "action", ""))))
-    command = COMMANDS[name]
     given = {option.name: getattr(parsed, option.name) for option in command.options
              if getattr(parsed, option.name) not in (None, [])}
     values = settle(command.options, given)

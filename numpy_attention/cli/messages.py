@@ -33,6 +33,7 @@ ADVICE = {
     "leave out tokenize": "leave out --tokenize",
     "leave long ones out with max_length": "leave long ones out with --max-length",
     "with a lower min_count": "with a lower --min-count",
+    "with a larger max_vocabulary": "with a larger --max-vocabulary",
     "train again in another folder": "train again in another folder with --run",
     "tokenize (into words) and characters (into":
         "--tokenize (into words) and --characters (into",

@@ -98,8 +98,8 @@ GENERATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     Option("prompt", "beginning of the text; write --prompt=TEXT if it starts with a hyphen", text),
-    Option("length", "number of words or characters to write; attention sees only the last 64 of "
-           "them if the model was trained without --window", whole(1), 60),
+    Option("length", "number of words or characters to write. A model trained without --window "
+           "and --carried sees only the last 64 states", whole(1), 60),
     Option("sentences", "stop after N sentences", whole(1)),
     *SAMPLING,
     flag("unknown", "allow the model to write <unk>"),
@@ -110,7 +110,7 @@ GENERATE: Groups = {"": (
 # ---- measuring ----------------------------------------------------------------------------------
 
 OF_FILES = {"source": (), "target": (), "text": ()}
-DATA = {"data to measure on; default: the run's own corpus": (
+DATA = {"data to measure on (default: the run's own corpus)": (
     replace(CORPUS, excludes=OF_FILES),
     *(replace(option, note="", run="translator") for option in (
         PART, MAX_LENGTH, replace(PAIRS, help="maximum number of sentence pairs"), SOURCE, TARGET,
@@ -121,16 +121,17 @@ DATA = {"data to measure on; default: the run's own corpus": (
 OF_PAIRS = {"run": "translator", "needs": {"source": ()}}
 ALIGNMENTS = (
     file("alignments", "gold word links of the pairs. Pharaoh format: a line per pair, such as "
-         "'0-0 1p2'; NAACL format: a line per link, such as '1 1 2 S'", **OF_PAIRS),
-    Option("count_from", "whether the links count words from 0 or from 1", whole(0, 1),
-           note="0 for Pharaoh and 1 for NAACL, or the other if the links do not fit",
+         "'0-0 1p2', where p marks a possible link; NAACL format: a line per link, such as "
+         "'1 1 2 S' (pair, source word, target word, Sure or Possible)", **OF_PAIRS),
+    Option("count_from", "number of the first word in the links: 0 or 1", whole(0, 1),
+           note="0 for Pharaoh and 1 for NAACL, unless the links fit only the other number",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "also score only the pairs without unknown words, and allow no <unk> in their "
-         "translations", run="translator"),
+    flag("known", "print a second result, for the pairs without unknown words, whose translations "
+         "may not contain <unk>", run="translator"),
     replace(THREADS, note="all processors; 1 for a language model that carries its state"),
     JSON,
 )}
@@ -138,7 +139,7 @@ ABLATE: Groups = {"": (RUN, CODE), **DATA, "how to measure": HOW}
 MADE = {"questions": ()}
 CLOZE: Groups = {
     "": (RUN, ENSEMBLE, CODE),
-    "questions; default: made from the run's own corpus": (
+    "questions (default: made from the run's own corpus)": (
         *(replace(option, excludes={**MADE, **option.excludes})
           for option in (CORPUS, TEXT, SPLIT_OF_TEXT)),
         Option("number", "number of questions", whole(1), 500, excludes=MADE),
@@ -154,13 +155,13 @@ CLOZE: Groups = {
 }
 RUNS = positional("runs", "folders of language models with the same vocabulary; the first is the "
                   "baseline", "RUN", "+")
-TEXT_OF_RUNS = {"data to measure on; default: the first run's own corpus": (
+TEXT_OF_RUNS = {"data to measure on (default: the first run's own corpus)": (
     CORPUS, TEXT, SPLIT_OF_TEXT)}
 RECOVER: Groups = {"": (RUNS, CODE), **TEXT_OF_RUNS, "how to measure": (
     Option("words", "number of words to replace", whole(1), 5),
     Option("next", "number of words to measure after the replaced ones", whole(1), 20),
-    Option("past", "number of words to read before the measured ones; of these, the last N given "
-           "by --words are replaced", whole(1), 35),
+    Option("past", "number of words to read before the measured ones, including the replaced "
+           "words", whole(1), 35),
     Option("number", "maximum number of passages, which are chosen at random", whole(1), 500),
     *HOW,
 )}
@@ -199,13 +200,13 @@ PAGE: Groups = {"": (
 TRACE: Groups = {
     "": (RUN, CODE, positional("sentences", "a sentence and, for a translator, its translation "
                                "(default: the one that the model writes)", "SENTENCE", "+", text)),
-    "what to print; default: every array": (
+    "what to list (default: every array)": (
         Option("step", "only this step of each loop, counted from 0", whole(0)),
         Option("layer", "only one part of the model, such as decoder, or one function"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
                values.names, again=LISTED),
-        Option("depth", "print calls nested deeper than N in one line each; 0: all", whole(0),
-               note="unlimited")),
+        Option("depth", "summarize each call nested deeper than N in one line; 0 summarizes every "
+               "call", whole(0), note="expand all calls")),
 }
 STEP: Groups = {"": (
     positional("lesson", "number or name of a lesson", "LESSON"),

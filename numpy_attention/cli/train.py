@@ -55,21 +55,21 @@ def train(options: Namespace) -> None:
     if isinstance(selection, UserPairs):
         print_findings(options, text_report.of_pairs(
             parts[0], parts[1], vocabularies, bool(options.valid_source), options.max_length,
-            options.tokenize))
+            options.tokenize, options.max_vocabulary))
     translator = Translator.create(parts[0], options.model, settings, training, selection.saved(),
                                    vocabularies, options.source_vectors, options.target_vectors)
     name = choices.translator_name(options.model, settings)
     source, target = (f"{len(vocabulary):,}" for vocabulary in vocabularies)
     folder = run_folder(
         options, translator, f"{selection.label.split()[0]}-{name}",
-        f"{name}, {translator.model.size:,} parameters; {len(parts[0]):,} pairs of "
+        f"{name}, {translator.model.size:,} parameters; {plural(len(parts[0]), 'pair')} of "
         f"{selection.label}, {source} source and {target} target "
         f"{'pieces' if training.subwords else 'words'}",
         *lines_of_vectors(translator))
     learn, valid, *_ = parts
     pairs = parts[-1]
     fit(translator, learn, valid, folder, options.threads,
-        f"measures {len(pairs):,} pairs ({selection.splits[-1]})")
+        f"measures {plural(len(pairs), 'pair')} ({selection.splits[-1]})")
     figures = measure(translator, pairs, translator.threads, BEAM.default)
     print(*lines_of_figures(figures), sep="\n")
     print_next(translator, "translate", folder, selection.form().text(pairs[0].source))
@@ -127,7 +127,7 @@ def train_lm(options: Namespace) -> None:
     if isinstance(selection, UserText) and not options.characters:
         print_findings(options, text_report.of_text(
             learn.sentences, valid.sentences, run.vocabulary, bool(options.valid_text),
-            options.tokenize))
+            options.tokenize, options.max_vocabulary))
     run.batches(learn)           # raises for a short text, before a folder is made
     try:
         run.batches_to_validate(valid)

@@ -52,8 +52,9 @@ TRANSLATOR = (
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers in the encoder, and in the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values. paper: those of the model's paper, for models as large as "
-              "the paper's; modern: Glorot and orthogonal", choices=registry.INITIAL_VALUES),
+    of_models("init", "initial values. paper: as in the model's paper, suitable only for models of "
+              "that size; modern: Glorot, and orthogonal recurrent matrices",
+              choices=registry.INITIAL_VALUES),
     of_models("readout", "decoder state that predicts a word. previous: before reading the "
               "context; current: after", choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
@@ -64,12 +65,13 @@ TRANSLATOR = (
               "location: Luong et al.; scaled-dot, multi-head: Vaswani et al.; hard-rnnsearch has "
               "no multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
     of_models("window", "source positions that attention sees. global: all; local-m: around "
-              "the target word's position; local-p: around a predicted position, not with "
-              "multi-head. --attention location requires global", choices=registry.WINDOWS),
+              "the target word's position; local-p: around a predicted position. "
+              "multi-head attention excludes local-p, and location requires global",
+              choices=registry.WINDOWS),
     of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads, of a transformer or of multi-head attention",
-              read=whole(1), needs={"attention": ("multi-head",)}),
+    of_models("heads", "number of attention heads of a transformer, or else of multi-head "
+              "attention", read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
     of_models("input_feeding", "feed the previous attentional state into the cell", kind="switch"),
@@ -99,12 +101,13 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model reads its past states. none: not at all; single, combined: "
            "Salton et al. 2017; attention, key-value, key-value-predict: Daniluk et al. 2017, with "
            "1, 2 or 3 vectors per state; ngram: Daniluk's N-gram model, without attention; "
-           "projection: no attention, just the layer above the state that attention models have",
+           "projection: no attention, but the same layer above the state as with attention. "
+           "FILE.py:CLASS: your own class",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "number of states before the current chunk that attention also sees; ngram "
-           "ignores N and always uses order − 2", whole(1), note="none",
+    Option("carried", "let attention also see the last N states before the current chunk; for "
+           "ngram, any N means order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: none", default="tanh",
@@ -113,10 +116,12 @@ LANGUAGE_MODEL = (
     Option("layers", "number of stacked recurrent layers", LAYERS, 1),
     Option("embedding", "size of the word vectors", whole(1), note="200", excludes=SIZED),
     Option("hidden", "size of the state; without --embedding, it also sets the size of the word "
-           "vectors", whole(1), excludes=SIZED, note="--embedding, times 2 for key-value, "
-           "3 for key-value-predict, order − 1 for ngram"),
-    Option("parameters", "choose the largest sizes with at most N parameters", whole(1)),
-    Option("tied", "use the same word vectors for input and output", default=True, kind="switch"),
+           "vectors", whole(1), excludes=SIZED, note="the size of the word vectors, "
+           "multiplied by 2 for key-value, 3 for key-value-predict and order − 1 for ngram"),
+    Option("parameters", "choose the largest --hidden and --embedding with at most N parameters",
+           whole(1)),
+    Option("tied", "use the same word vectors for input and output; without attention, "
+           "--embedding must then equal --hidden", default=True, kind="switch"),
     Option("dropout", "fraction of values set to 0 in training", share, 0.2),
     Option("init", "draw the initial weights uniformly between −X and X", positive, 0.1),
     Option("forget_bias", "initial bias of the forget gate", not_negative, 1.0,
@@ -152,7 +157,7 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
              folder: str) -> tuple[Option, ...]:
     """Return Options for the fields of `settings` that users can set, and for --threads and --run.
 
-    changes: by the name of a field, new attributes of its Option, in addition to CHANGES.
+    changes: {name of a field: new attributes of its Option}, in addition to CHANGES.
     folder: the default of --run, in words.
     """
     changes = CHANGES | changes

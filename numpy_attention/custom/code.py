@@ -221,7 +221,7 @@ def within(function: str) -> str:
 
 
 def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
-    """Yield (code, line, function) for each frame of a traceback, then for the likely mistake."""
+    """Yield (code, line, function) of all frames of a traceback, then of the functions at fault."""
     frame: FrameType | None = None
     line = 0
     for frame, line in traceback.walk_tb(error.__traceback__):

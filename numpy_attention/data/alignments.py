@@ -43,9 +43,9 @@ def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
     """Read word links from a file; return copies of `pairs` with these links, and `count_from`.
 
-    count_from: the number of a sentence's first word, 0 or 1. With None, the content decides, as
-    the module's docstring describes. Raises ValueError with file and line for a line that is not in
-    Pharaoh or NAACL format, and for a link to a word that does not exist. Also raises ValueError
+    count_from: the number of a sentence's first word, 0 or 1; None: the content decides. For
+    this rule and the formats, see the module's docstring. Raises ValueError with file and line for
+    a line in neither format, and for a link to a word that does not exist. Also raises ValueError
     for a file without sure links, and if a Pharaoh file does not have one line per pair.
     """
     pairs = as_pairs(pairs)
@@ -108,7 +108,7 @@ def _naacl(path: str | Path, lines: Sequence[str], count: int) -> list[Link]:
 
 
 def _start(links: Sequence[Link], pairs: Sequence[Pair], naacl: bool) -> int:
-    """Return the number of a sentence's first word, 0 or 1. naacl: whether this is NAACL format."""
+    """Return the number of a sentence's first word, 0 or 1. naacl: whether the format is NAACL."""
     from_zero = any(0 in (link.source, link.target) for link in links)
     if naacl:
         return 0 if from_zero and _fits(links, pairs, 0) else 1

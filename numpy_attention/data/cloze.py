@@ -164,7 +164,7 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
 
 
 def read_questions(path: str | Path, lowercase: bool = False) -> list[Question]:
-    """Return the Questions of a file in the form that the module's docstring shows.
+    """Read a file in the format of the Children's Book Test; return a list of its Questions.
 
     A question may have any number of sentences. A repeated candidate counts once, and empty
     candidates are ignored. Raises the errors of `read_lines`, and ValueError for a malformed file.
@@ -234,9 +234,9 @@ def _in_case(words: Sequence[str], lowercase: bool) -> Tokens:
 
 
 def write_questions(questions: Sequence[Question], path: str | Path) -> None:
-    """Write questions in the form that `read_questions` reads. An existing file is replaced.
+    """Write questions to a file that `read_questions` can read. An existing file is replaced.
 
-    Raises ValueError if there are no questions or if this form cannot represent one of the tokens,
+    Raises ValueError if there are no questions or if the format cannot represent one of the tokens,
     and OSError if the file cannot be written.
     """
     check_questions(questions)

@@ -200,7 +200,7 @@ def is_wide(data: bytes, encoding: str) -> bool:
 
 
 def cut_letter(data: bytes, name: str) -> str:
-    """Return an error message if data are UTF-8 text cut within a character, "" if unsure."""
+    """Return an error message if the data begin or end within a UTF-8 character, otherwise ""."""
     first = re.match(rb"[\x80-\xbf]{0,3}", data)
     half = rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2})?\Z"
     last = re.compile(half).search(data, max(len(data) - 3, 0))

@@ -74,7 +74,7 @@ def check_links(name: str, links: Iterable[tuple[int, int]], S: int, T: int) -> 
 
 
 def as_pairs(pairs: Any) -> list[Pair]:
-    """Return a list of Pairs, built from tuples (source, target). Raises TypeError for others."""
+    """Return a list of Pairs; convert tuples (source, target). Raises TypeError for other items."""
     check_list("pairs", pairs, "Pairs, or of tuples (source, target)")
     found = list(pairs)
     for n, one in enumerate(found):

@@ -99,7 +99,7 @@ class Text:
 
 
 def as_text(text: Text | list) -> Text:
-    """Return a Text, also for a list of sentences or characters. Raises TypeError for others."""
+    """Return a Text unchanged; convert a list of sentences or characters, else raise TypeError."""
     if isinstance(text, Text):
         return text
     check_list("text", text, "sentences, or a Text: numpy_attention.Text(articles)")

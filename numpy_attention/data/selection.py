@@ -85,17 +85,20 @@ class NamedText:
         return [text.as_characters() for text in texts] if self.characters else texts
 
 
+@dataclass
 class Unknown:
-    """The selection of a run that does not record its training text."""
+    """The selection of a run that does not record its training text. likely: its likely form."""
 
-    label = "unknown text"
-    splits = SPLITS
+    label: ClassVar[str] = "unknown text"
+    splits: ClassVar[tuple[str, ...]] = SPLITS
+
+    likely: TextForm = TextForm()
 
     def saved(self) -> dict[str, Any]:
         return {}
 
     def form(self, lowercase: bool | None = None) -> TextForm:
-        return TextForm().in_case(lowercase)
+        return self.likely.in_case(lowercase)
 
     def load(self, *splits: str) -> list:
         """Raise ValueError, because the text is unknown."""

@@ -45,16 +45,18 @@ OPEN = re.compile(r"[\w,;-]$")          # a line that does not end where a sente
 
 
 def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequence[AnyVocabulary],
-             own_valid: bool, max_length: int | None, tokenized: bool) -> Iterator[str]:
+             own_valid: bool, max_length: int | None, tokenized: bool,
+             max_vocabulary: int | None = None) -> Iterator[str]:
     """Yield a sentence for each likely problem in the training and validation pairs.
 
     own_valid: whether the user provided `valid`. tokenized: whether the option `tokenize` is set.
+    max_vocabulary: the limit with which the vocabularies were built.
     """
     for side, vocabulary in zip(("source", "target"), vocabularies):
         learned = [getattr(pair, side) for pair in _sample(train)]
         held = [getattr(pair, side) for pair in _sample(valid)]
         yield from _in_sentences(f"{side}: ", learned, tokenized)
-        yield from _unknown(f"{side}: ", learned, held, vocabulary, "subwords")
+        yield from _unknown(f"{side}: ", learned, held, vocabulary, "subwords", max_vocabulary)
         if max_length is None:
             yield from _long(f"{side}: ", learned)
     same = sum(pair.source == pair.target for pair in _sample(train)) / len(_sample(train))
@@ -67,11 +69,11 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
 
 
 def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
-            tokenized: bool) -> Iterator[str]:
-    """Yield a sentence for each likely problem in running text, with arguments as in `of_pairs`."""
+            tokenized: bool, max_vocabulary: int | None = None) -> Iterator[str]:
+    """Yield a sentence for each likely problem in running text. See `of_pairs` for arguments."""
     learned, held = _sample(train), _sample(valid)
     yield from _in_sentences("", learned, tokenized)
-    yield from _unknown("", learned, held, vocabulary, "characters")
+    yield from _unknown("", learned, held, vocabulary, "characters", max_vocabulary)
     yield from _wrapped(learned)
     if any(LICENCE.search(" ".join(sentence)) for sentence in valid):
         yield ("the validation text contains the licence of Project Gutenberg; cut it off at "
@@ -118,15 +120,19 @@ def _wrapped(sentences: Sentences) -> Iterator[str]:
 
 
 def _unknown(where: str, learned: Sentences, held: Sentences, vocabulary: AnyVocabulary,
-             remedy: str) -> Iterator[str]:
+             remedy: str, max_vocabulary: int | None) -> Iterator[str]:
+    more = "larger max_vocabulary" if len(vocabulary) == max_vocabulary else "lower min_count"
+    keep = ""           # if the training text has no unknown words, no option can keep more words
     for what, sentences in (("", learned), (" held-out", held)):
         share = vocabulary.unknown_share(sentences) if any(map(len, sentences)) else 0.0
+        if share and not what:
+            keep = f", or keep rare words with a {more}"
         if share > UNKNOWN:
             words = list(chain.from_iterable(sentences))
             long = np.mean([len(word) for word in words]) > SPACED / 2
             why = ", and spaces do not seem to separate the words" if long else ""
             yield (f"{where}{share:.0%} of the{what} words are unknown to the vocabulary{why}; "
-                   f"cut them into pieces with {remedy}, or keep rare words with a lower min_count")
+                   f"cut them into pieces with {remedy}{keep}")
             return
 
 

@@ -78,8 +78,9 @@ class Vocabulary:
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
             most = max(counts.values())
+            advice = f"set min_count = {most}" + " or less" * (most > 1)
             raise ValueError(f"min_count = {min_count} leaves no token, because the largest count "
-                             f"of a token is {most}; set min_count = {most} or less")
+                             f"of a token is {most}; {advice}")
         kept.sort(key=lambda token: (-counts[token], token))
         if max_size is not None:
             kept = kept[:max_size - len(SPECIAL_TOKENS)]

@@ -113,7 +113,7 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
 
 
 def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS), dtype: Any = None) -> Array:
-    """Return a copy of log_probs (…, V) with −inf at the ids in `never`. dtype: of the copy.
+    """Return a copy of log_probs (…, V) with −inf at the ids in `never`. dtype: that of the copy.
 
     Raises ArithmeticError if a log p is not a number, or if a row has nothing left to choose from.
     """

@@ -42,7 +42,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name such as "luong-dot-local-m", without "global" or, for rnnsearch, "additive"."""
+    """Return a name such as "luong-dot-local-m". Omit "global" and the "additive" of rnnsearch."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])

@@ -107,7 +107,7 @@ def budget_of(training: Training) -> str:
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return the name of a run's folder: as in `reproduce`, plus the budget if it was changed."""
+    """Return a run's folder name: "NAME-seed0", or "NAME-5e-seed0" after a change to 5 epochs."""
     usual = RECIPES[recipe.name if recipe.name in RECIPES else "clauses-dot"].training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(usual, name)]

@@ -19,7 +19,7 @@ from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.models.registry import settings_of
 from numpy_attention.module import Array
 from numpy_attention.registry import SPLITS
-from numpy_attention.validation.messages import plural
+from numpy_attention.validation.messages import decimals, plural
 
 COLUMNS = (1, 2, 5, 10, 20)     # distances in the table of recoveries
 EXAMPLES = 3                    # examples of a corpus
@@ -65,7 +65,7 @@ def describe_reading(writer: LanguageModelRun, streams: int) -> str:
 def describe_data(data: Any, run: Any, streams: int) -> str:
     """Describe the data of a run: the number of sentence pairs, or how running text is read."""
     if run.KIND == "translator":
-        return f"{len(data):,} pairs"
+        return plural(len(data), "pair")
     return describe_reading(run, streams)
 
 
@@ -115,7 +115,7 @@ def lines_of_translator(figures: Mapping[str, Any]) -> Iterator[str]:
     per_word = ""
     if figures["unit"] == "pieces":
         what = "pieces of words"
-        per_word = f"; {figures['perplexity_word']:.2f} per word"
+        per_word = f"; {decimals(figures['perplexity_word'], 2)} per word"
     rows = [
         ("perplexity", "perplexity", 2,
          f"over {figures['tokens']:,} {what}, ends of sentences included{per_word}"),
@@ -176,10 +176,10 @@ def lines_on_unknown(figures: Mapping[str, Any]) -> Iterator[str]:
 
 def value_of(figures: Mapping[str, Any], name: str, digits: int = 2) -> str:
     """Format the figure called `name`, followed by its interval " [low, high]" if that is known."""
-    text = f"{figures[name]:8.{digits}f}"
+    text = f"{decimals(figures[name], digits):>8}"
     if f"{name}_low" in figures:
         low, high = (figures[f"{name}_{end}"] for end in ("low", "high"))
-        text += f" [{low:.{digits}f}, {high:.{digits}f}]"
+        text += f" [{decimals(low, digits)}, {decimals(high, digits)}]"
     return text
 
 

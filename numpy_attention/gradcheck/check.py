@@ -168,7 +168,7 @@ class Check:
 
     @property
     def flags(self):
-        """The boolean arrays in the forward's inputs and closure, which may be masks."""
+        """The boolean arrays, possibly masks, in the inputs and the closure of `forward`."""
         cells = getattr(self.forward, "__closure__", None) or ()
         around = [cell.cell_contents for cell in cells]
         return [one for one in [*self.inputs, *around]
@@ -213,7 +213,7 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Context manager that raises GradientError for exceptions in user code. what: the pass."""
+        """Context manager that raises GradientError if user code raises in the pass `what`."""
         try:
             yield
         except Exception as error:

@@ -37,7 +37,7 @@ class Kink:
 
 
 def resolve(check, report, bends, middle):
-    """Measure elements that may be at kinks again with smaller steps, and update the report.
+    """Repeat the differences with smaller steps where there may be kinks; update the report.
 
     bends: {name: array} of the `bend` at each element. middle: the loss without a step.
     """

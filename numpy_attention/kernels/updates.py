@@ -100,7 +100,7 @@ def sgd(w, g, rate):
 def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
     """Update m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²,  w −= rate m / (√v / root2 + ε).
 
-    rate includes 1 / (1 − β₁ᵗ), and root2 is √(1 − β₂ᵗ): the bias corrections of step t.
+    g stands for factor · g. rate includes 1 / (1 − β₁ᵗ), and root2 is √(1 − β₂ᵗ): bias corrections.
     """
     zero = w.dtype.type(0)
     one = w.dtype.type(1)
@@ -115,7 +115,7 @@ def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
 @guarded(w="N", g="N", squares="N", deltas="N")
 @kernel
 def adadelta(w, g, squares, deltas, rate, rho, epsilon, factor):
-    """Update w by Adadelta, with the running means s in `squares` and d in `deltas`.
+    """Update w by Adadelta. `squares` and `deltas` are the running means s and d, g is factor · g.
 
     s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate δ.
     """

@@ -78,7 +78,7 @@ class Output(Module):
 
             loss = Σ −(1 − ε) log p[target] − ε / V Σ_v log p[v]
 
-        This is the only layer that does not return a cache. A cache of all logits would be the
+        Output is the only layer that does not return a cache. A cache of all logits would be the
         largest array of the program, so each block of rows is run forward and then backward.
         """
         loss = 0.0

@@ -21,8 +21,8 @@ def within_budget(parameters, vocabulary, attention=None, tied=True, **settings)
 
     vocabulary: the number of ids
     attention: a name of `registry.HISTORY_READOUTS`, or None for a model without attention
-    tied: whether input and output share the word vectors; unlike in LanguageModel.create, they do
-        by default
+    tied: whether input and output share the word vectors. The default here is True, but it is
+        False in LanguageModel.create
     settings: other arguments of the model's `create`, such as layers and cell
 
     Raises ValueError if the budget is too small for n = 1.

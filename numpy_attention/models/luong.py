@@ -112,8 +112,8 @@ class LuongTranslator(TeacherForced):
         query: "current" for h_t, or "previous" for h_{t−1}
         dropout: the dropout rate
         init: with "paper", every matrix is from U(−0.1, 0.1). With "modern", for sizes far below
-            the paper's, weights are Glorot's uniform ones, recurrent matrices orthogonal, and
-            embeddings and W_s from N(0, 0.1²). With a number b, every matrix is from U(−b, b)
+            the paper's, weights are drawn by `glorot`, recurrent matrices are orthogonal, and
+            embeddings and W_s are from N(0, 0.1²). With a number b, every matrix is from U(−b, b)
         attention: a name of `registry.SCORES`, or a user-defined attention
         attention_settings: window, width and the other settings of `AttentionConfig`
 
@@ -173,7 +173,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """Backpropagate dmemory and dlast = ∂L/∂(first states of the decoder) to the encoder."""
+        """Backpropagate dmemory and dlast, the gradient of the decoder's first states."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         check_returned(self.attention.read_backward, dvalues, "dvalues", cache.memory.values.shape,
                        "(B, S, D)")

@@ -40,7 +40,7 @@ def build(name, rng, *vocabularies, **settings):
 def check_settings(name, settings):
     """Raise ValueError for a setting that the `create` of the model `name` does not accept.
 
-    The message lists the settings and suggests the most similar one. A class may replace the name.
+    The message lists the settings and suggests the most similar one. name may also be the class.
     """
     known = settings_of(name)
     for setting in settings:
@@ -66,7 +66,7 @@ def settings_of(name):
 def create_parameters(model):
     """Return a dict {name: Parameter} for the `create` of a model and of its base classes.
 
-    Base classes count only if `create` passes its ** arguments to them, not to a config_class.
+    Base classes are left out once `create` has no ** arguments or passes them to a config_class.
     """
     asked = {}
     for base in model.__mro__:

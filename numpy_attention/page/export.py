@@ -88,8 +88,9 @@ def exported(
         "checkpoints": [{"label": label, "arrays": kept(earlier, precision)}
                         for label, earlier in checkpoints.items()],
         "custom": custom,
-        "examples": [example_of(one) | ({"recorded": recorded(trained, one)} if trained.own else {})
-                     for one in examples],
+        # with a script, the page compares the weights of pairs
+        "examples": [example_of(one) | ({"recorded": recorded(trained, one)} if custom or (
+            trained.own and isinstance(one, Pair)) else {}) for one in examples],
     }
 
 
@@ -161,6 +162,9 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     for name, module in model.modules():
         kind = type(module).__name__
         if kind not in known:
+            if kind == "HardRNNSearch":
+                raise ValueError("pages support every language model, and every translator except "
+                                 "hard-rnnsearch; draw its attention weights with `heatmap`")
             raise ValueError(f"{name or 'the model'} is of class {kind}, which a page cannot run; "
                              "use a class of the package, or add the class in the script with "
                              f"Object.assign(KINDS, {{ {kind} }})")

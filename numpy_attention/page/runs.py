@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy_attention.data.selection import Selection, selected
 from numpy_attention.data.vocabulary import UNK
 from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.saved import CHECKPOINT
-from numpy_attention.experiments.runs.trained import run_kind
+from numpy_attention.experiments.runs.trained import CORPORA, run_kind
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.metrics import links_from_weights
 from numpy_attention.module import Array
@@ -28,8 +29,7 @@ from numpy_attention.validation.messages import format_error
 from numpy_attention.validation.paths import as_path, existing_file, is_folder, short_path
 
 KINDS: dict[str, Any] = {"translator": Translator, "writer": LanguageModelRun}
-CORPORA = {"translator": "parallel", "writer": "text"}
-SHORTEST, LONGEST = 3, 12       # words of an example
+SHORTEST, LONGEST = 3, 12       # words of an example, or characters
 LINKS = 3                       # sure links that the first example should have
 CANDIDATES = 200                # pairs whose weights are compared with their links
 SAME = "name", "digest"         # of the corpora of all runs
@@ -70,17 +70,19 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     texts = [text_facts(one) for one in trained]
     longest = min([LONGEST, *(text["longest"] for text in texts if text["longest"])])
     examples = examples_of(selection, split, count, trained, longest)
-    classes = [name for one in trained for name in one.own]
-    if classes and not examples and script is None:
-        raise ValueError(f"a page cannot run {classes[0]}, so without examples it would show "
-                         "nothing; name a corpus and its split, or pass a script with the class")
-    earlier = checkpoints_of(first, checkpoints)
     titles = [Path(folder).name for folder in folders]
+    tables = [table_of(one, title, examples) for one, title in zip(trained, titles)]
+    blank = [name for one, table in zip(trained, tables) if not table for name in one.own]
+    if blank and script is None:
+        lack, advice = (("attention weights", "") if examples
+                        else ("examples", "name a corpus and its split, or "))
+        raise ValueError(f"a page cannot run {blank[0]}, so without {lack} it would show nothing; "
+                         f"{advice}pass script = mine.js, a file with the class in JavaScript")
+    earlier = checkpoints_of(first, checkpoints)
     added = "" if script is None else script_in(script)
     models = [exported(one, title, one.selection().form(), precision, examples, earlier, text,
                        added)
               for one, title, text in zip(trained, titles, texts)]
-    tables = [table_of(one, title, examples) for one, title in zip(trained, titles)]
     title = ": ".join(filter(None, (texts[0]["languages"], TITLES[kind])))
     return write_page(path, models, title[0].upper() + title[1:], "\n".join(tables),
                       added)
@@ -163,8 +165,8 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
                 longest: int = LONGEST) -> list[Any]:
     """Return up to `count` Pairs or sentences of a split, the first chosen by `opening`.
 
-    They have SHORTEST to `longest` words, if the split has such sentences. If the text cannot be
-    loaded, print a warning and return [].
+    They have SHORTEST to `longest` words, if the split has such sentences. The examples of a
+    character model are parts of lines. If the text cannot be loaded, print a warning and return [].
     """
     if not count:
         return []
@@ -174,11 +176,16 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
         print(f"numpy-attention: no examples: {format_error(error)}", file=sys.stderr)
         return []
     every = text if isinstance(text, list) else text.sentences
+    if not isinstance(text, list) and runs[0].training.unit == "characters":
+        lines = "".join("".join(one) for one in text.as_characters().sentences).splitlines()
+        every = [list(part) for line in lines for part in wrap(line, longest)]
     sizes = [len(one.source if isinstance(one, Pair) else one) for one in every]
     fitting = [one for one, size in zip(every, sizes) if SHORTEST <= size <= longest]
-    places = np.linspace(0, len(fitting or every) - 1, min(count, len(fitting or every)))
+    # a table of weights grows with the square of a sentence
+    among = fitting or [one if isinstance(one, Pair) else one[:longest] for one in every]
+    places = np.linspace(0, len(among) - 1, min(count, len(among)))
     first = opening(fitting, runs)
-    found = [(fitting or every)[int(place)] for place in places]
+    found = [among[int(place)] for place in places]
     return (first + [one for one in found if one not in first])[:count]
 
 

@@ -30,7 +30,7 @@ def gradient_heatmap(weights: ArrayLike, gradients: ArrayLike, *, source_tokens:
 
     weights, gradients: (T, S), a row for each target token. A gradient is blue if more weight would
     lower the loss, and red if more weight would raise the loss. The colours range from −vmax to
-    vmax, by default the largest size of a gradient. visible: booleans (T, S). Cells that are not
+    vmax; by default, vmax is the largest |∂L/∂α|. visible: booleans (T, S). Cells that are not
     visible are hatched and may be NaN.
 
     Raises ValueError for shapes that do not match the tokens, and for values that are not finite.

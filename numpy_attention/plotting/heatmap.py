@@ -45,8 +45,8 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
     both token lists or in neither. gold, possible: links (source position, target position) from 0.
     Gold (sure) cells have a solid outline, and cells that are only possible have a dashed one. bar:
     draw a colour bar, and explain the outlines below the heatmap. The colour scale runs from 0 to
-    1, so that figures can be compared, or further if weights are outside this range. If the weights
-    are spread over a long sentence, `vmax=weights.max()` makes them visible.
+    1, so that figures can be compared. It is wider if weights are outside this range. If the
+    weights are spread over a long sentence, `vmax=weights.max()` makes them visible.
 
     Tokens are drawn in any script. White space is drawn as ␣, control characters are escaped, and
     tokens of more than 24 characters are shortened. matplotlib < 3.11 does not join Arabic letters.

@@ -27,7 +27,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 
     A cell that is not in the memory is hatched; a weight of 0 has a colour. visible: booleans (T,
     S), False for hatched cells. Without `visible`, the cells with NaN are hatched. If no weight is
-    NaN, each row is hatched from the token read on. Scale and labels are as in `attention_heatmap`.
+    NaN, row t is hatched from column S − T + t on. Scale and labels are as in `attention_heatmap`.
 
     Raises ValueError for shapes that do not match, for a negative or infinite weight, for NaN in a
     visible cell, and for a weight other than 0 in a hatched cell.
@@ -62,7 +62,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 def _visible(weights: Array) -> Array:
     """Return booleans (T, S), True for weights that are not NaN.
 
-    If no weight is NaN, only the tokens before the token read are visible.
+    If no weight is NaN, row t is instead True before column S − T + t.
     """
     T, S = weights.shape
     missing = np.isnan(weights)

@@ -122,8 +122,9 @@ def _read(path: str | Path, only: str | None = None) -> tuple[dict[str, Array], 
     try:
         path = existing_file(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"no checkpoint at {path}; check the path, or train a model "
-                                "first") from None
+        advice = "pass a run's folder" if Path(path).parent.is_file() else "check the path"
+        raise FileNotFoundError(
+            f"no checkpoint at {path}; {advice}, or train a model first") from None
     arrays = archive.read(path, only)
     if "about" not in arrays:
         raise ValueError(f"{path} is not a checkpoint: it has no array 'about'. "

@@ -31,7 +31,7 @@ class ProcessGroup:
     for example, the gradient of a batch. W must hold the same numbers in all processes.
 
     shared_zeros: like `np.zeros_like` for flat arrays, but in memory that forked processes share.
-    pipes: pipes to other processes. A pipe is readable after its process has finished or ended.
+    pipes: pipes to other processes. A pipe is readable after its process finished a task or ended.
 
     Requires an x86 processor, on which writes to memory become visible in their order.
     """
@@ -84,7 +84,7 @@ class ProcessGroup:
         return not self.is_alone
 
     def _wait(self, numbers: memoryview) -> bool:
-        """Wait until all `numbers` reach `barrier`. Leave and return False if a process left."""
+        """Return True once `numbers` reach `barrier`. If a process left, leave and return False."""
         spins = 0
         while min(numbers) < self.barrier:
             spins += 1

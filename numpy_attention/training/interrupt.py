@@ -2,7 +2,7 @@
 
 When mpirun receives Ctrl-C or SIGTERM, it sends SIGCONT to all ranks. After a quarter of a second
 it sends SIGTERM, and after another quarter it kills the ranks. mpirun passes on SIGUSR1 unchanged,
-so that a rank has time for a step and a checkpoint.
+so a rank that receives it has time for a step and a checkpoint.
 """
 
 import signal

@@ -34,8 +34,8 @@ def _not_zero(number: type[np.floating], epsilon: float) -> np.floating:
     """Return epsilon as a number of this dtype. Raises ValueError if it is rounded to 0."""
     rounded = number(epsilon)
     if not rounded:
-        raise ValueError(f"epsilon = {epsilon} is 0 in {number.__name__}, which can divide by 0; "
-                         f"use at least {np.finfo(number).tiny:.0e}")
+        raise ValueError(f"epsilon = {epsilon} rounds to 0 in {number.__name__}, so the update "
+                         f"could divide by 0; use at least {np.finfo(number).tiny:.0e}")
     return rounded
 
 

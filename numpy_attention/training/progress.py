@@ -5,6 +5,7 @@ from typing import Any
 from tqdm import tqdm
 
 from numpy_attention.training.evaluation import Evaluation
+from numpy_attention.validation.messages import decimals
 
 
 def bar_of(epoch: int, batches: int, done: int, threads: int, visible: bool,
@@ -20,7 +21,7 @@ def advance(bar: tqdm, loss: float, tokens: int, seconds: float) -> None:
     """Advance the bar by one batch. loss, tokens and seconds are totals of the epoch so far."""
     if bar.update():                    # if it is drawn again
         so_far = Evaluation(loss, tokens)
-        bar.set_postfix_str(f"loss {so_far.mean:.3f}, perplexity {so_far.perplexity:.1f}, "
+        bar.set_postfix_str(f"loss {so_far.mean:.3f}, perplexity {decimals(so_far.perplexity, 1)}, "
                             f"{tokens / seconds:,.0f} tokens/s", refresh=False)
 
 
@@ -29,7 +30,7 @@ def print_epoch(line: dict[str, Any], seconds: float) -> None:
     smoothed = " of the smoothed labels" if "smoothing" in line else ""
     valid = ""
     if "valid_perplexity" in line:
-        valid = f", validation perplexity {line['valid_perplexity']:.2f}"
+        valid = f", validation perplexity {decimals(line['valid_perplexity'], 2)}"
     tqdm.write(f"epoch {line['epoch']}: "
-               f"perplexity {line['train_perplexity']:.2f}{smoothed}{valid}, "
+               f"perplexity {decimals(line['train_perplexity'], 2)}{smoothed}{valid}, "
                f"{line['tokens_per_second']:,} tokens/s, {seconds / 60:.1f} minutes")

@@ -106,7 +106,8 @@ class Training:
         "some steps, then decreases with 1 / √step")
     full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
     divisor: float = option(
-        2.0, DIVISOR, "divide the learning rate by X every epoch", schedule=("decay",))
+        2.0, DIVISOR, "divide the learning rate by X in every epoch after the full ones",
+        schedule=("decay",))
     warmup: int = option(
         400, whole(1), "number of steps in which the learning rate increases", schedule=("warmup",))
     clip: float = option(1.0, NORM, "maximum norm of the gradient; inf disables clipping")
@@ -122,10 +123,11 @@ class Training:
         offered=False)
     average_parameters_from: int | None = option(
         None, whole(1),
-        "from epoch N on, average the parameters at the end of each epoch, and keep their mean "
-        "(Izmailov et al. 2018)")
+        "from epoch N on, keep the mean of the parameters that each epoch ends with, instead of "
+        "the best epoch's (Izmailov et al. 2018)")
     save_steps: int | None = option(
-        None, whole(1), "also save every N steps (default: save only after each epoch)")
+        None, whole(1), "also save a checkpoint, from which training can be resumed, every N steps "
+        "(default: only after each epoch)")
     min_count: int = option(1, whole(1), "replace words that occur fewer than N times with <unk>")
     max_vocabulary: int | None = option(
         None, whole(5),
@@ -133,9 +135,12 @@ class Training:
     freeze_vectors: bool = option(
         False, FLAG, "do not train pretrained word vectors or an output layer that shares them")
     seed: int = option(
-        0, SEEDS, "random seed for the initial values, the order of the text and dropout")
+        0, SEEDS,
+        "random seed for the initial values, the order of the text, dropout, and the held-out part "
+        "of your own pairs")
     order_seed: int | None = option(
-        None, SEEDS, "another random seed for the order of text and dropout (default: the same)")
+        None, SEEDS,
+        "random seed for the order of the text and dropout (default: the same as seed)")
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -32,8 +32,8 @@ SMALL = 1 << 18     # numbers that one thread adds or moves before another one w
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
     """Divide a batch among the threads, and call work(k, part, state) in each thread k.
 
-    work: returns (loss, new state). states: the state for each thread of this rank, or None. Return
-    the losses of all ranks, and the new states of this rank, as lists.
+    Return lists of the losses of all ranks and of the new states of this rank. work: a function
+    that returns (loss, new state). states: the state for each thread of this rank, or None.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -51,7 +51,7 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 
 
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
-    """Return the indices of a batch's parts that this rank computes, one for each thread."""
+    """Return the indices of a batch's parts that this rank computes, at most one per thread."""
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 
@@ -81,7 +81,7 @@ def add_up(pool: Threads, grads: Sequence[Model]) -> float:
     total = vectors[0]
 
     def add(k: int) -> float:
-        """Sum the gradients of this rank's threads within slice k; return its sum of squares."""
+        """Sum slice k of the gradients of this rank's threads; return its squared norm."""
         found = 0.0
         for block in chunks(share_of(len(total), k, pool.count), BLOCK):
             tree(lambda to, one: gather(vectors[to][block], vectors[one][block]), pool.count)

@@ -54,7 +54,7 @@ def read(trainer: Any, path: str | Path) -> None:
         before = saved.get(name)
         if before != now:
             raise ValueError(f"{name} is {now!r}, but {path} was trained with "
-                             f"{name}={before!r}; use this value, or choose another path")
+                             f"{name}={before!r}; set {name}={before!r}, or choose another path")
     ranks = trainer.ranks.count
     if saved["threads"] % ranks:
         counts = [str(n) for n in range(1, saved["threads"] + 1) if saved["threads"] % n == 0]

@@ -65,7 +65,7 @@ class Threads:
         """Do nothing. `Processes.tell` sends the message to the other processes."""
 
     def map(self, f: Callable[[int], Any], to_all: bool = True) -> list[Any]:
-        """Call f(k) in each worker k; return the results in this order.
+        """Call f(k) in each worker k; return the results in the order of k.
 
         to_all: if False, only the first process of a pool returns results; the others return [].
         """

@@ -337,6 +337,8 @@ class Trainer:
             self.best = checkpoint.parameters(self.model, "best")
         elif averaged > 1:
             self._average(averaged)
+        elif self.valid is None:        # the best epoch may be one before a resume
+            self.best, self.best_loss = {}, math.inf
         self.position = 0
         self._states = None
         self.epoch_loss = 0.0

@@ -34,6 +34,11 @@ def plural(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+def decimals(number: float, digits: int) -> str:
+    """Return a number with `digits` decimals, or with an exponent from a million on."""
+    return f"{number:.{digits}f}" if number < 1e6 else f"{number:.3g}"
+
+
 def missing_and_unknown(missing: Sequence[str], unknown: Sequence[str]) -> str:
     """Return "missing 'x', 'y'; unknown 'z'", with up to four names each. Omit empty lists."""
     return "; ".join(f"{what} {', '.join([*map(repr, names[:4]), '…'][:len(names)])}"

@@ -142,7 +142,7 @@ def short_path(path: str | Path) -> str:
 
 
 def mode_of(path: Path, done: str = "read") -> int | None:
-    """Return the mode of a file, or None if it does not exist. done: as in `path_errors`."""
+    """Return the mode of a file, or None if it does not exist. done: see `path_errors`."""
     with path_errors(path, done):
         try:
             return os.stat(path).st_mode

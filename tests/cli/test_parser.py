@@ -169,6 +169,11 @@ def test_documentation_examples_parse():
         parse(shlex.split(example, comments=True))
 
 
+def test_options_between_positional_arguments():
+    assert parse("recover a --words 2 b".split())[1].runs == ["a", "b"]
+    assert parse("translate run a --beam 1 b -- -x".split())[1].sentence == ["a", "b", "-x"]
+
+
 def test_train_defaults_to_a_translator():
     words = ["--corpus", "copy", "--epochs", "3"]
     assert parse(["train", *words]) == parse(["train", "translator", *words])
@@ -220,6 +225,7 @@ def test_additive_is_an_alias_of_concat():
                                "`numpy-attention train lm --help` for a language model"),
     ("translate RUN a --hidden 3",
      "unrecognized arguments: --hidden 3; see `numpy-attention translate --help`"),
+    ("translate RUN --all a --hidden 3", "unrecognized arguments: a --hidden 3; see"),
     ("corpora", "ACTION"),
     ("exercise check", "the following arguments are required: NAME"),
     ("heatmap nowhere", "--output"),

@@ -13,10 +13,11 @@ GOOD = [f"the {noun} sees the {other} ." for noun in ("cat", "dog", "horse", "bi
         for other in ("cat", "dog", "horse", "bird", "fish", "man", "woman")]
 
 
-def of_pairs(sources, targets=GOOD, valid=None, **how):
+def of_pairs(sources, targets=GOOD, valid=None, min_count=2, **how):
     pairs = [Pair(tuple(source.split()), tuple(target.split()))
              for source, target in zip(sources, targets)]
-    vocabularies = [Vocabulary.build([getattr(pair, side) for pair in pairs], min_count=2)
+    vocabularies = [Vocabulary.build([getattr(pair, side) for pair in pairs],
+                                     how.get("max_vocabulary"), min_count)
                     for side in ("source", "target")]
     how = {"own_valid": valid is not None, "max_length": None, "tokenized": False} | how
     return list(text_report.of_pairs(pairs, valid or pairs[-2:], vocabularies, **how))
@@ -53,6 +54,9 @@ def test_unknown_words_name_the_side_and_a_remedy():
     found, = of_pairs(GOOD, without_spaces)
     assert found.startswith("target: ") and "spaces do not seem to separate" in found
     assert "subwords" in found and "min_count" in found
+    assert "a larger max_vocabulary" in of_pairs(GOOD, max_vocabulary=7)[0]
+    found = of_pairs(GOOD, valid=[Pair(("x",), ("y",))], min_count=1)[0]
+    assert "held-out words" in found and found.endswith("with subwords")
 
 
 def test_lines_wrapped_at_one_width():

@@ -41,6 +41,7 @@ def test_bar_is_redrawn_once_per_batch():
 @pytest.mark.parametrize("more, words", [
     ({}, "epoch 3: perplexity 12.35, 12,345 tokens/s, 1.5 minutes"),
     ({"valid_perplexity": 7.0}, "perplexity 12.35, validation perplexity 7.00, 12,345 tokens/s"),
+    ({"valid_perplexity": 1e99}, "validation perplexity 1e+99, 12,345 tokens/s"),
     ({"smoothing": 0.1}, "perplexity 12.35 of the smoothed labels, 12,345 tokens/s"),
 ])
 def test_epoch_line(monkeypatch, more, words):

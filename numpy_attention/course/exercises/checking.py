@@ -157,7 +157,7 @@ def described(place: int | str | None, code: Code, certain: bool, is_left_out: b
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """Parse a user's file. Raises Failed for invalid Python, a framework, or a missing function."""
+    """Parse a user's file. Raises Failed if it is invalid, incomplete or imports a framework."""
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)

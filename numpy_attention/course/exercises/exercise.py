@@ -211,6 +211,6 @@ class Exercise:
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Yield pairs of the same test case, with the functions of `its` and of the solution."""
+        """Yield each test case twice, as a pair: with functions of `its` and of the solution."""
         return zip(self.cases(np.random.default_rng(seed), its),
                    self.cases(np.random.default_rng(seed), self.right), strict=True)

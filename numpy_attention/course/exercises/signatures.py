@@ -6,9 +6,9 @@ have the same signature if they compute the same values, up to rounding.
 
 The known mistakes of an exercise are its curated mistakes (described by hand) and all mutations
 (small changes) of its solution. A check computes the signatures once, and keeps them in the
-folder `mistake_signatures`. This folder is in the folder that the environment variable
-NUMPY_ATTENTION_CACHE names or, if this is not set, in the user's cache folder. A wheel contains a
-copy of the files, which this command writes:
+folder `mistake_signatures`, which is in the user's cache folder. The environment variable
+NUMPY_ATTENTION_CACHE names another cache folder. A wheel contains a copy of the files, which this
+command writes:
 
     python -m numpy_attention.course.exercises.signatures
 """

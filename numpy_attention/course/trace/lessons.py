@@ -30,7 +30,7 @@ MOST_CALLS = 2000       # calls before the backward pass that are kept
 
 
 class Cell(NamedTuple):
-    """A code cell of a lesson. tag: such as "plain", or "". line: the line number of its marker."""
+    """A code cell of a lesson, with its tag, such as "plain" or "", and the line of its `# %%`."""
 
     tag: str
     body: str
@@ -273,7 +273,7 @@ class CallListener:
         return False
 
     def function_of(self, frame: FrameType) -> Any:
-        """Return the function that a frame runs, or None if the name refers to something else."""
+        """Return the function that a frame runs, or None if its name refers to something else."""
         name = frame.f_code.co_name
         if "self" in frame.f_code.co_varnames[:1]:
             function = vars(type(frame.f_locals["self"])).get(name)

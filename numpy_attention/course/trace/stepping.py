@@ -20,7 +20,7 @@ PROMPT = "Enter: on, q: end "
 
 
 class Stage(NamedTuple):
-    """One step of a pass. title: such as "line 9". entries: the computed values, in order."""
+    """One step of a pass: its title, such as "line 9", and the computed values, in order."""
 
     title: str
     entries: list[Entry]

@@ -67,6 +67,10 @@ def of_translator(run: Translator, source: Any, target: Any = None) -> WeightGra
     batch = batch_of(run, words, translation)
     if run.name == "encoder-decoder":
         raise ValueError("the encoder-decoder has no attention weights; use a run with attention")
+    if run.name == "hard-rnnsearch":
+        raise ValueError("hard-rnnsearch reads one word at each step instead of a weighted sum, so "
+                         "its loss has no gradient with respect to attention weights; use a run of "
+                         "another translator with attention")
     weights = run.model.weights(batch)[:, 0]
     gradients = gradients_of(run, (words, translation), weights)
     if run.training.reverse_source:

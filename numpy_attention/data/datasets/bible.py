@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Return source end, target end, and whether part "clauses" has the clause: not for "5-4!"."""
+    """Return source and target end, and whether part "clauses" has the clause: "5-4!" means no."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 

@@ -98,7 +98,7 @@ class ParallelCorpus(Corpus):
     def pairs(self, split: str, rng: np.random.Generator | None = None, count: int | None = None,
               min_length: int | None = None, max_length: int | None = None,
               **options: Any) -> list[Pair]:
-        """Return the pairs of a split, as documented in `load_parallel`."""
+        """Return the pairs of a split. For the arguments, see `load_parallel`."""
         if isinstance(split, str):
             split = self.split_aliases.get(split, split)
         check_name("split", split, SPLITS)
@@ -128,7 +128,7 @@ class GeneratedCorpus(ParallelCorpus):
 
     def pairs(self, split: str, rng: np.random.Generator | None = None,  # type: ignore[override]
               count: int | None = None, **options: Any) -> list[Pair]:
-        """Return `count` pairs of a split, as documented in `load_parallel`."""
+        """Return `count` pairs of a split. For the arguments, see `load_parallel`."""
         check_name("split", split, SPLITS)
         options = {name: value for name, value in options.items() if value is not None}
         known = [name for name in signature(self.read).parameters

@@ -52,13 +52,14 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
         year 0–3              each digit: sure link to the same digit
         day 8–9, and month    if the source has two digits, each: sure link to the same digit
-          5–6, if a number    if it has one digit: sure link from 9 or 6, possible link from 8 or 5
+          5–6, if a number    if the source has one digit: a sure link from position 9 or 6, and a
+                              possible link from position 8 or 5
         month 5–6, if a name  each: sure link to the first letter, possible links to all letters
 
-    Other characters have no links. No single letter determines a month (January, June, July), so
-    the sure link to the first letter is a convention. With `sure_months=False`, links to the
-    letters of names are only possible. Raises ValueError for years outside 1000 … 9999 or in the
-    wrong order, or if there are fewer than `count` sources.
+    Other characters have no links. January, June and July share their first letter, so the sure
+    link to it is a convention. With `sure_months=False`, links to the letters of names are only
+    possible. Raises ValueError for years outside 1000 … 9999 or in the wrong order, or if there are
+    fewer than `count` sources.
     """
     check_flags(sure_months=sure_months)
     check_whole("first_year", first_year, 1000, 9999)
@@ -81,7 +82,7 @@ def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_yea
 
 
 def date_pair(date: datetime.date, layout: str, sure_months: bool = True) -> Pair:
-    """Return a Pair as `dates` draws it. layout: the spelling of the source, one of FORMATS."""
+    """Return the Pair of a date; for its links, see `dates`. layout: a spelling in FORMATS."""
     values = {
         "d": str(date.day),
         "dd": f"{date.day:02}",

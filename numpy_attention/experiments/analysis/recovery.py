@@ -50,7 +50,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     A text read in windows of `steps` tokens is cut into passages of past + following tokens.
     Passages do not overlap, and stay within a stream or document. The last `words` of the first
     `past` tokens are replaced. Documents that are read at once, such as sentences, are passages
-    themselves. In a document, the replaced words end at a random position, at least words + 1
+    themselves. In such a document, the replaced words end at a random position, at least words + 1
     tokens after the start of the document.
 
     A passage is read at once: an attentive model has all of it in memory, up to its window. The new
@@ -137,7 +137,7 @@ class Recovery:
 def recover(model: Any, passages: Passages, rng: np.random.Generator) -> Recovery:
     """Evaluate a language model on unchanged and disturbed passages, and compare −log p.
 
-    Only targets after the replaced words are measured; they are the same in both versions of a
+    Only the targets that follow the replaced words count. They are the same in both versions of a
     passage. The confidence intervals are those of `mean_interval` over passages.
     """
     check_methods("model", model, "a language model", "losses")

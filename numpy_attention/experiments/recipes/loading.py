@@ -104,8 +104,8 @@ def with_bases(name: str, tables: Tables) -> dict[str, Any]:
         base = base if base in tables else RENAMED.get(base, base)
         if base not in tables or base in chain:
             problem = "is based on itself" if base in chain else f"has the unknown base {base!r}"
-            raise ValueError(f"recipe {name!r} {problem}; set `base` to another recipe of this "
-                             "file or of the package")
+            raise ValueError(f"recipe {chain[-1]!r} {problem}; set `base` to another recipe of "
+                             "this file or of the package")
         chain.append(base)
     entries: dict[str, Any] = {}
     for one in reversed(chain):

@@ -55,8 +55,8 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
             pairs: Sequence[Pair], rng: Generator | None = None) -> Figures:
     """Return the metrics of translations by beam search (`found`) and by greedy search.
 
-    If no translation, or no reference, has four tokens, BLEU measures nothing. Then the dict also
-    has "bleu_empty": 1, and "empty": 1 if every translation is empty, or 0 otherwise.
+    If no translation, or no reference, has four tokens, BLEU measures nothing. In this case, the
+    dict also has "bleu_empty": 1, and "empty", which is 1 if all translations are empty, else 0.
     """
     references = [pair.target for pair in pairs]
     scores = {

@@ -201,18 +201,25 @@ class LanguageModelRun(Trained):
         ids = np.array([EOS] + self._encode(tokens, "tokens"))[:, None]     # (S, 1)
         if len(ids) == 1:
             raise ValueError("the sentence is empty; expected at least one token")
-        weights, _ = self.model.weights(TextBatch(ids, ids, np.arange(1)))  # (S, 1, states read)
+        batch = TextBatch(ids, ids, np.arange(1))
+        weights, _ = self.model.weights(batch, None)                        # (S, 1, states read)
         rows = np.full((len(ids), len(ids)), np.nan)
         for t in range(len(ids)):
             rows[t, :t + 1] = self._visible(weights[t, 0, :t], t + 1)
         return rows
 
     def check_attention(self) -> None:
-        """Raise ValueError if the model has no attention weights."""
-        if not hasattr(getattr(self.model, "reader", None), "attention"):
+        """Raise ValueError if the model has no attention weights, or an ensemble no mean."""
+        models = getattr(self.model, "models", [self.model])
+        readers: list[Any] = [getattr(model, "reader", None) for model in models]
+        if not all(hasattr(reader, "attention") for reader in readers):
             name = self.settings.get("attention", self.name)
-            raise ValueError(f"the model {name!r} has no attention weights to show; train one "
+            what = f"the model {name!r}" if len(models) == 1 else "a model of the ensemble"
+            raise ValueError(f"{what} has no attention weights to show; train one "
                              "with attention = 'single', 'combined' or 'key-value'")
+        if len({(reader.window, reader.reach) for reader in readers}) > 1:
+            raise ValueError("the models of the ensemble differ in `window` or `carried`, so their "
+                             "attention weights have no mean; use models with the same settings")
 
     def _encode(self, tokens: Sequence[str], name: str) -> list[int]:
         """Return the ids of tokens. Raises TypeError for a string if the model reads words."""

@@ -14,7 +14,7 @@ from numpy_attention.training import checkpoint
 from numpy_attention.training.schema import Fields, check
 from numpy_attention.training.settings import THREADS, Training
 from numpy_attention.validation.arguments import check_methods
-from numpy_attention.validation.paths import as_path, exists, is_folder
+from numpy_attention.validation.paths import as_path, exists, is_folder, short_path
 
 CHANGEABLE = {"epochs", "minutes", "save_steps", "keep"}    # they do not affect any step
 Configuration = dict[str, Any]
@@ -51,13 +51,16 @@ def check_same(folder: str | Path, trained: Any, threads: int | None = None) -> 
         now["threads"] = threads
     there, here = (one.get("corpus digest") for one in (before, now))
     if there and here:
-        files = [before.pop(name) for name in FILES if name in before]
-        for name in FILES:          # the digest, not the path, identifies a text
-            now.pop(name, None)
+        # the digest, not the path, identifies a text
+        old, new = ({name: one.pop(name) for name in FILES if name in one} for one in (before, now))
+        if old.keys() != new.keys():
+            was, are = (", ".join(short_path(path) for name, path in files.items()
+                                  if "valid" in name) or "none" for files in (old, new))
+            raise_different(folder, f"validation files were {was} and are now {are}")
         if there != here:
             raise ValueError(f"the text has changed since the run in {folder} began: the digest of "
-                             f"{', '.join(files)} was {there} and is now {here}; restore the old "
-                             "files, or train again in another folder")
+                             f"{', '.join(old.values())} was {there} and is now {here}; restore "
+                             "the old files, or train again in another folder")
     found = differences(before, now)
     if found:
         more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""

@@ -77,7 +77,7 @@ def kind_in(about: dict[str, Any]) -> str:
 def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the configuration in a checkpoint, with the current names of the model's settings.
 
-    about: as `checkpoint.load_about` returns it. vocabularies: names of entries that must contain a
+    about: the result of `checkpoint.load_about`. vocabularies: names of entries that must contain a
     vocabulary. Raises ValueError for an invalid configuration.
     """
     known = about.get("about", {})

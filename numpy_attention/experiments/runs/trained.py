@@ -11,8 +11,9 @@ import numpy as np
 
 from numpy_attention.custom.code import CustomClass
 from numpy_attention.data.protocols import Batches
-from numpy_attention.data.selection import Selection, selected
+from numpy_attention.data.selection import Selection, Unknown, selected
 from numpy_attention.data.subwords import restored
+from numpy_attention.data.text_form import TextForm, lowered
 from numpy_attention.data.vectors import read_vectors, vector_size
 from numpy_attention.data.vocabulary import SPECIAL_TOKENS
 from numpy_attention.experiments.runs.custom_code import (
@@ -46,8 +47,10 @@ from numpy_attention.training.threads import crowded
 from numpy_attention.training.trainer import Trainer
 from numpy_attention.validation.arguments import check_kind, is_list
 from numpy_attention.validation.arrays import at_least
+from numpy_attention.validation.messages import plural
 from numpy_attention.validation.paths import as_path, exists
 
+CORPORA = {"translator": "parallel", "writer": "text"}       # kind of corpus by kind of run
 One = TypeVar("One", bound="Trained")       # Translator methods return a Translator
 
 
@@ -93,6 +96,9 @@ class Trained:
         check_kind("training", training, cls.TRAINING, f"a {cls.TRAINING.__name__}")
         settings = settings or {}
         check_settings(name, settings)
+        if "dtype" in settings:
+            raise ValueError("the models of runs are float32, so dtype cannot be set; omit dtype")
+        selected(corpus or {}, CORPORA[cls.KIND])
         return settings, training, corpus or {}
 
     @classmethod
@@ -170,8 +176,9 @@ class Trained:
         keep="last", it keeps those of the last epoch. threads: the number of threads of each rank.
         progress: whether to print the progress.
 
-        Raises ValueError if the run in the folder differs in kind, settings, text or threads, or if
-        the ranks differ. Raises BlockingIOError if another training uses the folder.
+        Raises ValueError if the run in the folder differs in kind, settings, vocabularies, files of
+        text or threads, or if the ranks differ. Raises BlockingIOError if another training uses the
+        folder.
         """
         at_least(1, threads=threads)
         check_rank_consistency(ranks, self, train, valid, threads)
@@ -181,7 +188,8 @@ class Trained:
             if folder is not None:
                 # a checkpoint that could not be loaded again would cost the whole training
                 saved = json.loads(json.dumps(self.configuration()))
-                known_of({"about": saved}, self.VOCABULARIES)
+                known = known_of({"about": saved}, self.VOCABULARIES)
+                check_saved_settings(self.name, known["settings"], self.model.size)
                 ranks.first(lambda: check_same(folder, self, shares))
                 ranks.first(lambda: keep(self.own, as_path(folder)))
             moved = ranks.first(lambda: corpus_in(trainer.path) not in (None, self.corpus))
@@ -194,6 +202,9 @@ class Trained:
             if warning and trainer.progress:
                 print(f"numpy-attention: {warning}", file=sys.stderr)
             self.history = trainer.fit(self.training.epochs, self.training.minutes)
+            if trainer.stopped and trainer.progress:
+                print(f"stopped after {plural(trainer.epoch, 'epoch')}: the validation perplexity "
+                      f"did not improve for {plural(trainer.bad_epochs, 'epoch')}")
         self.threads = trainer.threads_here()
         if self.training.keep == "best":
             trainer.use_best()
@@ -201,7 +212,14 @@ class Trained:
 
     def selection(self, kind: str | None = None) -> Selection:
         """Return the Selection of the training text. See `selected` for `kind` and exceptions."""
-        return selected(self.corpus, kind, self.folder)
+        found = selected(self.corpus, kind, self.folder)
+        if isinstance(found, Unknown):          # a text that was made in Python
+            words = (vocabulary.token(id)
+                     for vocabulary in (getattr(self, name) for name in self.VOCABULARIES)
+                     for id in range(len(SPECIAL_TOKENS), len(vocabulary)))
+            found.likely = TextForm(getattr(self.training, "unit", "words"),
+                                    all(word == lowered(word) for word in words))
+        return found
 
     def configuration(self) -> dict[str, Any]:
         """Return what identifies the run, as a dict that JSON can represent.

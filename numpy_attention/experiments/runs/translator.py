@@ -321,8 +321,8 @@ class Translator(Trained):
         at_least(1, threads=threads)
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:
-            raise ValueError(f"each of these {len(pairs):,} pairs contains a word that is not in "
-                             "the translator's vocabulary; add a pair without unknown words")
+            raise ValueError("every pair contains a word that is not in the translator's "
+                             "vocabulary; add a pair without unknown words")
         threads = threads or available(ranks)
         sources = [pair.source for pair in known]
         found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)

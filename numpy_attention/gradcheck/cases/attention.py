@@ -106,7 +106,7 @@ def title(score, window):
 
 
 def chosen(score, window, rng, dtype, queries=None):
-    """Return the Case of an attention with this score and window. queries: the query size."""
+    """Return the Case of an attention with this score, window and query size (`queries`)."""
     width = WIDTHS.get(window, WIDE)
     choice = AttentionConfig(score, window, width, alignment=2 * A, longest=8, heads=2)
     queries = queries or size_of_queries(lambda rng, size: choice.create(rng, size, D))
@@ -159,7 +159,7 @@ def history_cases():
 def history(rng, dtype, score, window=None, queries=None):
     """Return the Case of a score over past states, called with all queries at once.
 
-    window: how many steps back a query may attend, or None for all. queries: the query size.
+    window: how many steps back a query may attend, or None for all. queries: the size of a query.
     """
     create = lambda rng, size: build(score, rng, query_size=size, key_size=D, size=A, dtype=dtype)
     queries = queries or size_of_queries(create)

@@ -78,7 +78,7 @@ def runs(build):
 
 
 def check_as_it_is(function, rng):
-    """Run the gradient check whose arguments a user's function returns.
+    """Run a gradient check with the arguments that a user's function returns.
 
     Raises TypeError unless function(rng) returns a tuple (target, inputs, forward, backward).
     """
@@ -107,7 +107,7 @@ def cases_of(one):
 
 
 def attentions(one):
-    """Return {title: build} for an attention class; a SoftmaxAttention has one item per window."""
+    """Return {title: build} for an attention class; for a SoftmaxAttention, one item per window."""
     windows = WINDOWS if issubclass(one, SoftmaxAttention) else ["global"]
     return {one.__name__ if window == "global" else f"{one.__name__} {window}":
             partial(attention.chosen, one, window) for window in windows}
@@ -135,7 +135,9 @@ def layer(one, rng, dtype):
 def model(one, rng, dtype):
     """Return the Case of the training loss of `one`, a user-defined model, on a few sentences."""
     create = getattr(one, "create", None)
-    asked = ["create"] if create is None else required(create)
+    if create is None:
+        raise ValueError(f"{one.__name__} has no `create`, so it cannot be built; {A_CASE}")
+    asked = required(create)
     unknown = [name for name in asked if name not in MODELS]
     if unknown:
         raise ValueError(f"{one.__name__} requires {', '.join(unknown)}, whose value cannot be "

@@ -63,7 +63,7 @@ class Edit:
 
     @property
     def adds(self):
-        """Whether the edit adds code to the old code, other than a ~."""
+        """Whether the new code contains the old code, and adds more than a ~ to it."""
         return self.old in self.new and self.new != f"~{self.old}"
 
 

@@ -88,7 +88,7 @@ class EditingForward(Editing):
             yield from self.buffer_variants(node)
 
     def takes_out(self, node, variant):
-        """Return whether `variant` removes the call `node`, or `node` is a call to append."""
+        """Return whether `node` is a call that `variant` removes, or any call to append."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         # `backward` also reads the list to which append adds
@@ -155,7 +155,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return off() for the unedited code, or [] if it raises or returns NaN or ∞."""
+        """Return off() for the unedited code, or [] if code raises or an error is not finite."""
         with quiet():
             try:
                 found = self.off()
@@ -216,7 +216,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def agrees(self):
-        """Return whether the gradients match `forward`, and much better than before the edit."""
+        """Return whether the gradients are correct, and were much less accurate before the edit."""
         found = self.off()
         if not found or self.size and not LEAST < self.length / self.size < 1 / LEAST:
             return False

@@ -100,7 +100,7 @@ class Repairs:
 
     @contextmanager
     def edited(self, edit):
-        """Context manager that applies an edit, or nothing if it is None. May raise Declined."""
+        """Context manager that applies an edit, unless it is None. May raise Declined."""
         codes = []
         if edit is not None:
             code, before = edit.code(), edit.function.__code__
@@ -178,7 +178,7 @@ def line_of(edit):
 
 @dataclass
 class Copying:
-    """Listener that replaces the values of one statement of a forward with copies."""
+    """Listener that replaces the values of one statement in `forward` with copies."""
 
     number: int         # index of the statement's Place
 

@@ -30,7 +30,7 @@ class ValueEdits(Alternatives):
     def value_variants(self, value, alike, shapes=()):
         """Yield (kind of mistake, expression) for each alternative to the gradient `value`.
 
-        alike: the names of arrays with the shape of the gradient. shapes: the gradient's shapes.
+        shapes: the possible shapes of the gradient. alike: the names of arrays with such a shape.
         """
         reads = reads_of(value)
         if not any(map(is_gradient, reads)):

@@ -75,7 +75,7 @@ def backward_accumulates(first):
 
 
 def assigned_laws(check, names):
-    """Return a Broken for each of these parameters: its gradient is assigned with =, not +=."""
+    """Return a Broken for each of the parameters `names`, whose gradients are assigned with =."""
     if not names:
         return []
     _, cache = forward_of(check, copy_arrays(check.inputs))

@@ -60,7 +60,7 @@ def first_leak(records, others, mask):
 def places_of(array, other, shape):
     """Return a boolean array, True where two float arrays differ, or None if they do not differ.
 
-    shape: the mask's shape, which the result has. Without its axes, the result is a single True.
+    The result has `shape`, the mask's shape, or is a single True if the arrays lack these axes.
     """
     if array.shape != other.shape or array.dtype.kind != "f":
         return None

@@ -26,8 +26,8 @@ ADVICE = ("  a masked word must have the score −∞ before the softmax, and a 
 def masked_values_unused(check):
     """Check that masked values have weight 0, and that no output at a visible position uses them.
 
-    A mask is a boolean array (B, S) or (T, B) named `mask`, an input of `forward` or a variable in
-    its closure.
+    A mask is a boolean array (B, S) or (T, B) with the name `mask` that is an input of `forward`
+    or a variable in its closure.
     """
     found = []
     for mask in masks_of(check):
@@ -101,7 +101,7 @@ def broken_by(check, mask):
 
 
 def claims(mask):
-    """Return up to two boolean arrays, True at the hidden positions whose weights must be 0."""
+    """Return a boolean array for each axis that may be time, True where a weight must be 0."""
     # each row or each column is a sequence; if all of it is hidden, its weights may be anything
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
@@ -220,7 +220,7 @@ def steps(outputs, check, which):
 
 
 def check_causal(check):
-    """Raise ValueError unless check.causal is None, or a time axis of input[0] and an output."""
+    """Raise ValueError unless check.causal is None or a time axis of input[0] and an output."""
     if check.causal is None:
         return
     check_whole("causal", check.causal, 0)

@@ -74,7 +74,7 @@ def named_upstream(check, upstream, seen):
 def changes(what, names, held, run):
     """Return a Broken for each line at which a pass changes an array.
 
-    what: "forward" or "backward". names: the changed arrays. held: their Watch. run(): the pass.
+    what: "forward" or "backward". names: the changed arrays. held: the Watch. run() runs the pass.
     """
     places = lines_of(run, lambda *_: held.changed())
     by_place = {}

@@ -115,7 +115,7 @@ def independent(parts):
 
 
 class ReadListener:
-    """Records in `times` the place and execution of each read of one forward value.
+    """Lists the reads of one forward value in `times`, as (index of the reading place, execution).
 
     The value is `array` if given, otherwise the n-th value of places[number].
     """

@@ -28,7 +28,7 @@ class Hypotheses:
         self.instead = {}
 
     def tried(self, group, compared, wrong):
-        """Return a Finding if correct values in `group` correct a gradient in `wrong`, or None."""
+        """Return a Finding if correct values for `group` repair a gradient in `wrong`, or None."""
         if id(group) not in compared.tried:
             compared.tried[id(group)] = self._tried(group, compared, wrong)
         return compared.tried[id(group)]

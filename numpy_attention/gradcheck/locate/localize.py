@@ -228,7 +228,7 @@ class Comparison:
             (place.file, place.line) for place in others}
 
     def up_to_right(self, group):
-        """Return a group's statements in two lists; the second has changes of correct values."""
+        """Split a group's statements into two lists; those in the second spoil a correct value."""
         until, behind = [], []
         for fit, value, n in zip(group.fits, group.values, group.times):
             ends = [self.derivatives.fits(one, group.number, n) for one in value.values]

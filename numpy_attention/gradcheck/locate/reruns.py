@@ -18,7 +18,7 @@ MOST_AXES = 4
 
 
 def reruns(check, wrong):
-    """Return report lines about smaller versions of a failed check that pass.
+    """Return report lines about those simpler versions of a failed check that pass.
 
     wrong: the names of the wrong gradients.
     """
@@ -58,7 +58,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Cut input axes of one length to 1; yield a report line if all gradients are then correct."""
+    """Cut input axes of equal length to 1; yield a line per length if the check then passes."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -91,7 +91,7 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether an output or the cache has an array of ones, as the softmax of one score."""
+    """Return whether an output or the cache has an array of ones, like the softmax of one score."""
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     # no gradient flows through the softmax of one score, whose masked rows are 0
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).any()

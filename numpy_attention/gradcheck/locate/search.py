@@ -26,7 +26,7 @@ class Search:
     """The search for the wrong lines of a failed check.
 
     wrong(gradients): returns the names of the wrong gradients
-    wrong_elements(name, array): compares `array` with the gradient `name`; True at wrong elements
+    wrong_elements(name, array): returns booleans, True where `array` is not the gradient `name`
     unbalanced: a list with a Broken if a gradient of scores does not sum to 0, set by `findings`
     """
 
@@ -228,7 +228,7 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit of a `forward` that raises or returns NaN or ∞, or None."""
+    """Return the Finding of an edit of `forward` that prevents an exception, NaN or ∞, or None."""
     def run():
         try:
             check.forward(*check.inputs)

@@ -87,7 +87,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Calls happened(frame, line) after each line, and stores the first Place of each event."""
+    """Stores the first Place of each event that `happened(frame, line)` returns after a line."""
 
     def __init__(self, happened):
         self.happened = happened
@@ -139,7 +139,7 @@ def frames_of(frame):
 
 
 def calls_of_package(work):
-    """Run work(); return the user's Place or None for each (file, line) run in this package."""
+    """Run work(); return {(file, line) in this package: Place of the calling user code or None}."""
     found = {}
     outer = frames_of(sys._getframe())
 

@@ -80,7 +80,7 @@ def assigned_expression(place):
 class Taken:
     """Tracer that calls take(evaluate) just before a line runs, and keeps the result in `found`.
 
-    before: the number of earlier runs of the line. evaluate(node): the value of an expression.
+    before: the number of runs of the line to skip. evaluate(node): the value of an expression.
     """
 
     def __init__(self, place, before, take):

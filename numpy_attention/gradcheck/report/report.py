@@ -190,7 +190,7 @@ def explain(report, check):
 
 
 def explain_forward(report, check):
-    """If only laws are broken, add to the report an edit of `forward` that repairs them, if any."""
+    """If only laws are broken, add the Finding of an edit of `forward` that makes the laws hold."""
     unwritten = any(one.kind == "unwritten" for one in report.laws)
     if report.laws and not report.wrong and not unwritten:
         laws = [law for law in FORWARD_LAWS if judged(law, check)]

@@ -12,7 +12,8 @@ class Controls {
 
   // A menu of the example sentences of these models, without duplicates.
   examples(models, of, change, { name = "examples", value = "" } = {}) {
-    const texts = [...new Set(models.flatMap((data) => data.examples.map(of)))].filter(Boolean);
+    const every = models.flatMap((data) => data.examples.map((one) => of(one, data)));
+    const texts = [...new Set(every)].filter(Boolean);
     if (texts.length === 0) return null;
     const choices = [["", say("choose")], ...texts.map((text) => [text, visible(text)])];
     return labelled(say(name), select(choices, value, change));
@@ -21,7 +22,8 @@ class Controls {
   // For recorded models only: there is nothing to type or search for.
   recorded(models) {
     const [key, of] = models[0].kind === "translator"
-      ? ["source", (one) => one.source?.join(" ")] : ["text", (one) => one.words?.join(" ")];
+      ? ["source", (one) => one.source?.join(" ")]
+      : ["text", (one, data) => joined(data, one.words)];
     const set = (text) => this.on.set(key, text);
     this.sampling = make("div");
     this.shown = this.outputMenu(["best", "corpus"]);
@@ -79,7 +81,7 @@ class Controls {
     return make("form", { class: "ask", submit: (event) => event.preventDefault() },
                 labelled(say("text"), area),
                 make("div", { class: "controls" },
-                     this.examples(models, (one) => one.words?.join(" "), chosen),
+                     this.examples(models, (one, data) => joined(data, one.words), chosen),
                      slider(say("length"), options.length, [1, 60, 1],
                             (x) => this.on.set("length", x)),
                      ...this.samplingControls(), this.checkpoints(models)));

@@ -45,7 +45,8 @@ class Page {
     if (!new URLSearchParams(location.hash.slice(1)).has("source")) {
       options.source ||= first(translators[0])?.source?.join(" ") ?? "";
     }
-    options.text ||= first(writers[0])?.words?.slice(0, beginning).join(" ") ?? "";
+    const words = first(writers[0])?.words ?? [];
+    options.text ||= words.length ? joined(writers[0], words.slice(0, beginning)) : "";
     const on = { changed: () => this.remember(), corpus: () => this.setShown("corpus") };
     const viewOf = { translator: TranslatorView, writer: WriterView };
     this.views = this.models.map((data, m) => new (

@@ -45,7 +45,8 @@ class RecordedView {
   show({ source, text, shown }) {
     const translates = this.data.kind === "translator";
     const one = this.data.examples.find((example) => (
-      translates ? example.source?.join(" ") === source : example.words?.join(" ") === text));
+      translates ? example.source?.join(" ") === source
+        : joined(this.data, example.words) === text));
     this.problem.textContent = one ? "" : say("notRecorded");
     for (const part of [this.output, this.reference, this.live]) part.hidden = !one;
     if (!one) return;

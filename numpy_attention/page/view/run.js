@@ -16,6 +16,11 @@ function isRecorded(data) {
   return data.custom.length > 0;
 }
 
+// The words of an example, or its characters, as text.
+function joined(data, words) {
+  return words.join(data.training.unit === "characters" ? "" : " ");
+}
+
 // Warnings about unknown words and about sentences longer than in training.
 function warningsOf(data, words, unknown) {
   const found = [];

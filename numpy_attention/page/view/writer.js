@@ -71,7 +71,7 @@ class WriterView {
 
   read() {
     const { text } = this.options;
-    const chosen = this.data.examples.find((one) => one.words?.join(" ") === text);
+    const chosen = this.data.examples.find((one) => joined(this.data, one.words) === text);
     const typed = chosen?.words ?? this.model().tokens(text);
     this.words = typed.slice(0, LONGEST_TEXT);
     if (this.words.length < typed.length) this.problem.textContent = say("cut", LONGEST_TEXT);

@@ -48,7 +48,7 @@ class SingleProcess:
         """Replace a flat vector with its sum over all ranks, bit-identical on each rank."""
 
     def ended_alike(self) -> bool:
-        """Return whether all ranks fail, and therefore call this method, within ENDED seconds."""
+        """Return whether all ranks call this within ENDED seconds, as a rank does if it fails."""
         return True
 
 

@@ -133,6 +133,8 @@ def test_reversed_source_is_shown_in_its_original_order():
 def test_models_without_weights_raise():
     with pytest.raises(ValueError, match="has no attention weights"):
         weight_gradients(translator("encoder-decoder"), *SENTENCE)
+    with pytest.raises(ValueError, match="hard-rnnsearch reads one word .* no gradient"):
+        weight_gradients(translator("hard-rnnsearch"), *SENTENCE)
     with pytest.raises(ValueError, match="no attention weights to show"):
         weight_gradients(language_model_run("ngram"), "a b")
     with pytest.raises(TypeError, match="LuongTranslator; expected the trained run its"):

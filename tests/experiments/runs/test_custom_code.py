@@ -160,7 +160,7 @@ def test_language_model_with_a_custom_score_and_cell(tmp_path):
     how = LanguageModelTraining(epochs=1, batch_size=2, steps=2)
     writer = LanguageModelRun.create(TEXT, "attentive-language-model", settings, how)
     reader = writer.model.reader
-    assert type(reader.attention) is score and (reader.roles, reader.b) == (1, None)
+    assert type(reader.attention) is score and (reader.parts, reader.b) == (1, None)
     assert all(type(one) is cell for one in writer.model.cells.cells)
     writer.fit(TEXT, TEXT, tmp_path / "run", 1, progress=False)
     again = LanguageModelRun.load(tmp_path / "run", ",".join(map(str, files)))

@@ -25,9 +25,9 @@ def translator(folder, pairs=PAIRS, **training):
     return folder
 
 
-def writer(folder, name="language-model", **training):
+def writer(folder, name="language-model", settings=None, **training):
     how = LanguageModelTraining(**{"epochs": 1, "batch_size": 2, "steps": 3} | training)
-    LanguageModelRun.create(TEXT, name, dict(hidden=4, layers=1), how).fit(
+    LanguageModelRun.create(TEXT, name, dict(hidden=4, layers=1) | (settings or {}), how).fit(
         TEXT, None, folder, 1, progress=False)
     return folder
 
@@ -56,6 +56,12 @@ def test_language_models(tmp_path, rng, name):
     assert found["perplexity"] < max(LanguageModelRun.load(one).measure(TEXT)["perplexity"]
                                      for one in folders)
     assert len(list(together.generate(rng, length=5))) == 5
+    if name == "attentive-language-model":
+        rows = [LanguageModelRun.load(one).attend(["a", "b"]) for one in folders]
+        np.testing.assert_allclose(together.attend(["a", "b"]), np.mean(rows, 0), rtol=1e-6)
+        near = writer(tmp_path / "near", name, {"window": 1})
+        with pytest.raises(ValueError, match="differ in `window` or `carried`"):
+            load_ensemble(LanguageModelRun, [*folders, near]).check_attention()
 
 
 def test_invalid_ensembles(tmp_path):

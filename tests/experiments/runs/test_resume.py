@@ -129,6 +129,9 @@ def test_text_is_compared_by_digest_not_path(saved, tmp_path):
     with pytest.raises(ValueError, match="has changed .* of .*/old/a.txt was abcd") as no:
         check_same(tmp_path, changed)
     assert "another folder" in str(no.value) and "remove" not in str(no.value)
+    changed.known["corpus"]["valid_text"] = "v.txt"
+    with pytest.raises(ValueError, match="settings: validation files were none and are now v.txt."):
+        check_same(tmp_path, changed)
 
 
 def test_other_model_is_reported_first(saved, tmp_path):

@@ -9,6 +9,7 @@ from ranks_in_threads import on_ranks
 from numpy_attention.data.datasets.corpora import load_parallel
 from numpy_attention.data.pairs import Pair
 from numpy_attention.data.running_text import Text
+from numpy_attention.data.text_form import TextForm
 from numpy_attention.data.vocabulary import Vocabulary
 from numpy_attention.experiments.runs import trained
 from numpy_attention.experiments.runs.language_model_run import (
@@ -73,7 +74,8 @@ def test_settings_without_effect_on_steps_may_change(folder):
 
 
 def test_run_that_could_not_be_loaded_is_not_trained(tmp_path):
-    run = Translator.create(PAIRS, corpus={"name": ["x"]})
+    run = Translator.create(PAIRS)
+    run.corpus = {"name": ["x"]}
     with pytest.raises(ValueError, match="'about.corpus.name' is .*; expected a string"):
         run.fit(PAIRS, None, tmp_path / "run", 1, progress=False)
 
@@ -231,6 +233,33 @@ def test_parameters_of_the_kept_epoch_are_used_and_loaded(
         assert (one.model.vector == kept).all() and len(one.history) == 4
 
 
+def test_a_run_resumed_without_validation_keeps_the_last_epoch(folder):
+    model = translator_of(epochs=3).fit(PAIRS, None, folder, 1, progress=False).model
+    last = translator_of(epochs=3).fit(PAIRS, None, None, 1, progress=False).model
+    for one in (model, Translator.load(folder).model):
+        assert np.array_equal(one.vector, last.vector)
+
+
+@pytest.mark.parametrize("how, words", [
+    ({"settings": SIZES | {"dtype": "float64"}}, "omit dtype"),
+    ({"corpus": {"name": "mine"}}, "corpus 'mine' is unknown"),
+    ({"corpus": {"name": "bible-en"}}, "for language models"),
+])
+def test_a_run_that_could_not_be_loaded_is_refused(how, words):
+    with pytest.raises(ValueError, match=words):
+        Translator.create(PAIRS, **how)
+
+
+def test_form_of_a_text_made_in_python():
+    """The unit is that of the training text, and its case that of the vocabularies."""
+    capitals = [Pair(("The", "dog"), ("el", "perro"))]
+    characters = Text([[list("ab c")]], "characters")
+    for run, form in ((translator_of(), TextForm("words", True)),
+                      (translator_of(capitals), TextForm("words", False)),
+                      (LanguageModelRun.create(characters), TextForm("characters", True))):
+        assert run.selection().form() == form
+
+
 @pytest.mark.parametrize("flat", [False, True])
 def test_best_parameters_are_saved_by_name(folder, flat):
     """Old checkpoints with one vector can be read too."""
@@ -262,6 +291,14 @@ def test_resuming_is_reported(how, says, tmp_path, capsys):
         made.fit(pairs, None, tmp_path, threads=1, **how)
     assert ("resumed after 2 steps and 1 whole epochs" in capsys.readouterr().out) == says
     assert Translator.load(tmp_path).corpus == made.corpus == {}
+
+
+def test_early_stop_is_reported(tmp_path, capsys):
+    for epochs in (5, 9):
+        made = translator_of(epochs=epochs, patience=1, learning_rate=1e-30)
+        made.fit(PAIRS, PAIRS, tmp_path, 1)
+        assert ("stopped after 2 epochs: the validation perplexity did not improve for 1 epoch\n"
+                in capsys.readouterr().out)
 
 
 # ---- pretrained vectors -------------------------------------------------------------------------

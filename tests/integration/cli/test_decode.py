@@ -200,7 +200,8 @@ def test_unknown_words_and_case_of_a_prompt(capsys):
 
 
 @pytest.mark.parametrize("name, prompt", [
-    ("attentive", "red green"), ("attentive", ""), ("letters", "re"), ("sentences", "")])
+    ("attentive", "red green"), ("attentive", ""), ("letters", "re"), ("sentences", ""),
+    ("single --ensemble single", "red")])
 def test_heatmap_of_generated_text(name, prompt, tmp_path, capsys, monkeypatch):
     calls = []
     draw = plotting.history_heatmap
@@ -211,8 +212,8 @@ def test_heatmap_of_generated_text(name, prompt, tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(plotting, "history_heatmap", seen_drawing)
     picture = tmp_path / "attended.png"
-    command = ["generate", name, "--length", "12", "--prompt", prompt, "--heatmap", str(picture)]
-    assert main(command) == 0
+    command = ["generate", *name.split(), "--length", "12", "--prompt", prompt, "--heatmap"]
+    assert main([*command, str(picture)]) == 0
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert capsys.readouterr().err == f"saved {picture}\n"
     (weights, read, written, visible), = calls
@@ -227,9 +228,9 @@ def test_heatmap_of_generated_text(name, prompt, tmp_path, capsys, monkeypatch):
 
 
 def test_generate_errors(capsys, tmp_path):
-    for name in ("plain", "ngram"):
+    for name in ("plain", "ngram", "single --ensemble plain"):
         assert "no attention weights" in failure(
-            capsys, "generate", name, "--heatmap", tmp_path / "a.png")
+            capsys, "generate", *name.split(), "--heatmap", tmp_path / "a.png")
     assert "--sentences 1 cannot be used with a character model" in failure(
         capsys, "generate", "letters", "--sentences", "1")
     assert not list(tmp_path.iterdir())

@@ -79,7 +79,7 @@ def test_evaluate_without_unknown_words(capsys, tmp_path):
     assert "without unknown words: 2 pairs contain none, and <unk> is not written\n" in out
     assert out.count("  perplexity  ") == 2
     (tmp_path / "a.txt").write_text("77\n78\n79\n")
-    assert "each of these 3 pairs contains a word that is not in" in failure(capsys, *words)
+    assert "every pair contains a word that is not in" in failure(capsys, *words)
 
 
 def test_evaluate_translator_on_another_corpus(capsys, tmp_path):

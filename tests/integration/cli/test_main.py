@@ -23,6 +23,7 @@ REFUSED = [
     (COPY + "--run file", "file is a file; choose a folder with --run"),
     ("translate nowhere hello", "no checkpoint at nowhere"),
     ("evaluate nowhere", "no checkpoint"),
+    ("translate file hello", "no checkpoint at file/checkpoint.npz; pass a run's folder"),
     ("gradcheck Transformatron", "no gradient check is named Transformatron"),
     ("gradcheck GRU --seconds 3", "--seconds has an effect only with a user-defined class"),
     ("corpora show nix", "unknown"),

@@ -83,6 +83,8 @@ def test_a_part_that_the_engine_lacks_is_reported(rng):
     translator.model.attention = Other()
     with pytest.raises(ValueError, match="attention is of class Other, which a page"):
         exported(translator, "it", SPACES)
+    with pytest.raises(ValueError, match="every translator except hard-rnnsearch"):
+        exported(translator_of("hard-rnnsearch", {}, rng), "it", SPACES)
 
 
 def test_a_model_too_large_gets_advice():

@@ -4,13 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from custom_files import written
+from custom_files import CELL, written
 
 from numpy_attention.custom.kinds import custom_class
 from numpy_attention.data.pairs import Pair
+from numpy_attention.data.running_text import Text
+from numpy_attention.data.user_text import UserText
+from numpy_attention.experiments.runs.language_model_run import LanguageModelRun
 from numpy_attention.experiments.runs.translator import Translator
 from numpy_attention.metrics import links_from_weights
 from numpy_attention.page import runs as page
+from numpy_attention.training.settings import LanguageModelTraining
 
 LESSON_06 = Path(__file__).resolve().parents[3] / "lessons" / "checkpoints" / "lesson-06"
 
@@ -37,6 +41,11 @@ def test_examples_are_spread_over_a_split(capsys):
     assert page.examples_of(sentences, None, 0, [run]) == []
     assert page.examples_of(Selection([]), None, 3, [run]) == []
     assert capsys.readouterr().err == "numpy-attention: no examples: gone\n"
+    assert page.examples_of(Selection([["w"] * 20]), None, 3, [run]) == [["w"] * page.LONGEST]
+    run.training = LanguageModelTraining(unit="characters")
+    letters = Selection(Text([[list("a bc def ghi\n\njkl mno\n")]], "characters"))
+    found = page.examples_of(letters, None, 9, [run], 7)
+    assert ["".join(one) for one in found] == ["a bc", "def ghi", "jkl mno"]
 
 
 def test_the_page_opens_with_known_words_that_point_at_their_links():
@@ -108,3 +117,17 @@ def test_page_that_would_show_nothing_is_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot run mine.py:Mine, so without examples .* nothing"):
         page.page_of_runs(tmp_path / "a.html", [tmp_path / "run"], code=str(tmp_path / "mine.py"))
     assert not (tmp_path / "a.html").exists()
+
+
+def test_language_model_without_attention_needs_a_script(tmp_path):
+    (tmp_path / "text").write_text("a b c\n" * 9)
+    (tmp_path / "mgu.js").write_text("Object.assign(KINDS, { MinimalGatedUnit });")
+    corpus = UserText(text=tmp_path / "text")
+    text, = corpus.load("train")
+    settings = {"hidden": 4, "cell": custom_class(str(written(tmp_path, CELL, "mgu.py")))}
+    LanguageModelRun.create(text, "language-model", settings, corpus=corpus.saved()).fit(
+        text, folder=tmp_path / "run", threads=1, progress=False)
+    how = {"path": tmp_path / "a.html", "folders": [tmp_path / "run"], "code": tmp_path / "mgu.py"}
+    with pytest.raises(ValueError, match="without attention weights .* nothing; pass script = "):
+        page.page_of_runs(**how)
+    assert page.page_of_runs(**how, script=tmp_path / "mgu.js") > 0

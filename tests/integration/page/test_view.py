@@ -391,6 +391,15 @@ def test_a_language_model_without_attention_says_so(tab, open_page, seeded):
     assert tab.locator(".word.written").count() == 20
 
 
+def test_characters_of_an_example_have_no_spaces_between_them(tab, open_page, seeded):
+    writer = writer_of("language-model", {"layers": 1}, seeded)
+    writer.training.unit = "characters"
+    open_page(writer, examples=[[*"in the end"]])
+    assert tab.locator("#text").input_value() == "in the"
+    tab.get_by_label("or pick one from the corpus").select_option("in the end")
+    assert tab.locator("#text").input_value() == "in the end"
+
+
 # ---- every kind of model -------------------------------------------------------------------------
 
 KINDS = {
