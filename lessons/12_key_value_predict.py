@@ -344,7 +344,6 @@ class PlainReader(Module):
         # z_ti = k_i W_s + k_t W_q
         grads.W_s += k.T @ dz.sum(0)
         grads.W_q += k.T @ dz.sum(1)
-        # query: the sum over the states that step t looks at; key, value: over later steps
         return dz.sum(1) @ self.W_q.T, dz.sum(0) @ self.W_s.T, alpha.T @ dc, da @ self.W_x.T
 
     def backward(self, dy, dalpha, cache, grads):
