@@ -14,7 +14,7 @@ from numpy_attention.validation.arrays import as_rows, check_ids, check_paramete
 class Embedding(Module):
     """Embedding table.   ids (…) → y (…, E).
 
-        y = E[id]               row id of E
+        y = E[id]               the row of E with index id
 
     The ids are integers in 0 … V − 1. Output can share the table: tied weights (Press & Wolf 2017).
     """

@@ -99,8 +99,8 @@ def excess_loss(curves: Mapping[str, Mapping[int, Bar]], ax: Axes | None = None,
                 title: str | None = None) -> Axes:
     """Plot the extra loss after a disturbance (replaced words), by the distance from it.
 
-    curves: {name: {distance: (mean, low, high)}}, with dicts such as `Recovery.excess`. The scale
-    is linear up to LINEAR nats on either side of 0, then logarithmic. A horizontal line marks 0.
+    curves: {name: {distance: (mean, low, high)}}; each inner dict may be a `Recovery.excess`. The
+    scale is linear up to LINEAR nats on either side of 0, then logarithmic. A line marks 0.
     Raises the errors of `bands`.
     """
     ax = bands(curves, "distance after the disturbance (1 = the next token)",

@@ -132,5 +132,5 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 
 
 def is_doubted(notes: Sequence[str]) -> bool:
-    """Return whether none of the notes on a line proves the line wrong."""
+    """Return whether a line is only doubted: no note on the line proves it wrong."""
     return not any(map(PROOF.match, notes))

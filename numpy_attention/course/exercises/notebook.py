@@ -125,7 +125,7 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Shorten a report to at most `most` lines, followed by warnings about changed functions.
+    """Return at most `most` lines of a report, and then its warnings about changed functions.
 
     named: whether a known mistake has been printed. placed: whether its line has been printed.
     """

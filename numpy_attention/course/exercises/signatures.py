@@ -165,7 +165,7 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
 
 
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
-    """Return the signature of code, or None if the code fails or a number is not finite."""
+    """Return the numbers that identify a mistake, or None if the code fails or gives NaN or ∞."""
     try:
         with at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")

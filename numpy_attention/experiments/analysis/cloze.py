@@ -150,7 +150,7 @@ class Readings(NamedTuple):
 
 
 def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings:
-    """Encode the context and the queries of a question; state "sentence" omits the context."""
+    """Encode context and queries of a question, but no context if `state` is "sentence"."""
     context = [] if state == "sentence" else list(map(list, question.context))
     past = Text([context]).stream(vocabulary)
     filled = [Text([[question.filled(word)]]).stream(vocabulary)[1:]

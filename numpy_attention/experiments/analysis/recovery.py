@@ -96,7 +96,7 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
 
 
 def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
-    """Return the token ids of each stream or document, with the first input and the last target."""
+    """Return all token ids of each stream or document, from first input to last target."""
     if isinstance(batches, DocumentBatches):
         return [list(document) for document in batches.documents]
     streams = np.concatenate([batches.inputs[:1], batches.targets])         # (length + 1, B)

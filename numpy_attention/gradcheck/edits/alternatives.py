@@ -78,7 +78,7 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """Return the names of other arrays with the shape of the value that a statement assigns."""
+        """Return the names of arrays that have the same shape as the value a statement assigns."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):

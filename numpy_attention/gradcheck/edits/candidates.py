@@ -23,7 +23,7 @@ class Written:
 
     others: functions that are not edited, but whose code is also used
     slices: the syntax trees of all indices, such as i + 1 in x[i + 1]
-    indices: the names that are indices, such as "t" in x[t]
+    indices: the variables used alone as an index, such as "t" in x[t]
     entries: code that reads an item of a dict, such as "step['c']"
     """
 

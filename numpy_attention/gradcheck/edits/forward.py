@@ -155,7 +155,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return off() for the unedited code, or [] if code raises or an error is not finite."""
+        """Return off() for the unedited code, or [] if it raises or an entry is not finite."""
         with quiet():
             try:
                 found = self.off()

@@ -135,7 +135,7 @@ class Hypotheses:
         return sorted(fitting, key=distance)
 
     def right_values(self, group, number, times):
-        """Return the correct gradient for each execution of places[number] in `times`, or None."""
+        """Return the correct gradients of places[number] in the executions `times`, or None."""
         made = self.derivatives.times(number)
         shapes = [made[n] for n in times]
         if shapes != [np.shape(one.values[-1]) for one in group.values]:

@@ -128,7 +128,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an Edit if there is one that corrects the same gradients."""
+        """Return the Finding, with an Edit if one corrects all gradients that it explains."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:

@@ -87,7 +87,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Stores the first Place of each event that `happened(frame, line)` returns after a line."""
+    """Calls `happened(frame, line)` after each line; stores where it first returned each event."""
 
     def __init__(self, happened):
         self.happened = happened
