@@ -122,7 +122,7 @@ class Block:
 
 
 class Trace:
-    """The named arrays of a run. `rows` lists them in order, and `text()` formats them as a table."""
+    """The named arrays of a run. `rows` lists them in order; `text()` formats them as a table."""
 
     def __init__(self, title: str, recording: Recording):
         self.title = title
