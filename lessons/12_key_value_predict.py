@@ -185,7 +185,7 @@ assert letters[alpha.argmax()] == "u"
 # The key of *u* does not say that its letter is u: its *now* is 0, as in the key of *s*. Only the
 # value says so. Could one vector serve as both key and value? We shall see.
 #
-# A step may see only the last few states. Their largest number is the *window*. Here are all
+# A step may see only the last few states: at most as many as the *window* says. Here are all
 # symbols of the step. The score's hidden layer x is as long as a key (in the example, it was
 # shorter):
 #
@@ -592,7 +592,8 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # predict disagree, too, but hardly at all from step 500 on. Is that because the vector is longer?
 # Probably not: at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong
 # as in the vector of 8 at the same step. It fades while the right answers rise to over 90 % at step
-# 500. So the conflict looks like a sign of a model that has not learnt the task yet.
+# 500. So the conflict looks like a sign of a model that is still on its way: there is none before
+# training, and little once the task is learnt.
 #
 # ## Which pair should be separated?
 #
@@ -626,7 +627,7 @@ def cut(name, seed, size=8):
 
     model = create("key-value", 2 * size, seed)
     reader = model.reader
-    model.reader = Cut(reader.attention, reader.W_x, reader.W_r, None, 2)
+    model.reader = Cut(reader.attention, reader.W_x, reader.W_r, None, 2)    # no bias, two parts
     return model
 
 
@@ -638,13 +639,14 @@ for name in ("q k v | p", "k v p | q", "q v p | k",
 
 # %% [markdown]
 # With some of the cuts, the three seeds differ widely, so forty seeds must decide. To train them
-# here takes too long, so we have recorded their results (code: answer 3).
+# here takes too long, so we have recorded their results (code: answer 3; on another processor, so
+# single seeds may differ from yours).
 #
 # The next figure also answers the other question: did the parts help because they separate the
 # roles, or because the state has more numbers? For this, it has three rows without a cut. One
 # vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
 # the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
-# two parts of 8 (3,422). Guess: how many of the cuts will it beat?
+# two parts of 8 (3,422). Guess: how many of the cuts will it beat, on average?
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -652,17 +654,17 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# One vector of 13 beats all the cuts. We come back to it, and begin with the suspects.
+# By its mean, one vector of 13 beats all the cuts. We come back to it, and begin with the suspects.
 #
 # *Key and value are guilty:* if they share 8 numbers, 800 steps are often too few to learn both.
 # Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %. (The
 # number after ± is the **standard error** of the mean: about how far luck alone moves it.)
 #
 # *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
-# them even do worse. But that is unfair: two of these four keep key and value together (`q k v | p`
-# and `k v p | q`), and of the other three only one does (`q p | k v`). So we compare only cuts with
-# key and value apart (last two columns of the table). There, separating query and predict makes no
-# difference on average.
+# them even do worse. But that is unfair: of the four, two keep key and value together (`q k v | p`
+# and `k v p | q`), and of the three that do not separate query and predict, only one does
+# (`q p | k v`). So we compare only cuts with key and value apart (last two columns of the table).
+# There, separating query and predict makes no difference on average.
 #
 # *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
 # and ruins others. In the two cuts that do it, `q v | k p` and `q v p | k`, 27 and 23 of forty
@@ -672,26 +674,27 @@ show(draw_recorded(), "12_all_cuts")
 # one vector of 8, so it may have a problem of its own (question 4).
 #
 # Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
-# value both need *now*. Most of their seeds do better than those of any other cut, but each has
-# seven of forty below 70 %. By its mean, the best cut is `q k p | v`, but the order of the two-part
-# cuts with key and value apart is uncertain. (The first three seeds suggested that three parts,
-# `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
+# value both need *now*. More than half of their seeds reach 98 %, and in no other cut do more than
+# a third. But each has seven of forty below 70 %. By its mean, the best cut is `q k p | v`, but the
+# order of the two-part cuts with key and value apart is uncertain. (The first three seeds suggested
+# that three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? The mean hides no strong conflict: at each single state, too, the cosine is small
-# (question 5). But a gradient only says what a small change of h would do now. It says nothing
-# about a very different h, or about how long training takes to get there. So we had to cut.
+# conflict? The mean hides no strong conflict: at single states, the cosines are no larger than
+# between random directions (question 5). But a gradient only says what a small change of h would do
+# now. It says nothing about a very different h, or about how long training takes to get there. So
+# we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
-# Why did the paper's parts help? Not because the state has 16 numbers: all seven cuts have 16, and
-# their means go from 7 to 93 %. They help because they separate key and value. That matters most
-# among the cuts, in which each role reads 8 numbers.
+# Why did the paper's parts help? Not because the state has more numbers: all seven cuts into two
+# parts have 16, and their means go from 7 to 93 %. They help mainly because they separate key and
+# value. Among the cuts, where each role reads only 8 numbers, this matters most.
 #
-# But more numbers *for each role* do as well, without any cut. In one vector of 13, each role reads
-# 13 numbers. Its mean is above that of every cut, with fewer parameters than two parts of 8 and a
-# shorter state. No seed of it is below 70 %, while each cut has at least one such seed. So, on this
-# task and after 800 steps:
+# But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
+# 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters than
+# two parts of 8 and a shorter state. No seed of it is below 70 %, while each cut has at least one
+# such seed. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value.
 #    Question 6 hints at how. So if you cut a state, compare it with an uncut vector that has as
@@ -704,9 +707,9 @@ show(draw_recorded(), "12_all_cuts")
 # looks for an answer.
 #
 # All this is about how fast the models learn (with Adam, and one learning rate for all), not about
-# what they can learn. With four times as many steps, neither is needed: one vector of 8 answers
-# nearly everything (three seeds). So 8 numbers can hold all four roles. In a longer uncut vector,
-# training gets there sooner.
+# what they can learn. With four times as many steps, neither a cut nor a longer vector is needed:
+# one vector of 8 answers nearly everything (three seeds). So 8 numbers can hold all four roles. In
+# a longer uncut vector, training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -792,7 +795,7 @@ show(draw_wikitext(), "12_wikitext")
 # not explain it.
 #
 # Do three parts help? With one, two and three parts, the mean perplexity falls, as in the paper:
-# 227, 222 and 211. With three parts, it is 11 to 25 points below that of the tanh layer. But their
+# 227, 222 and 211. Seed by seed, three parts are 11 to 25 points below the tanh layer. But their
 # state is longer, too: 291 numbers instead of 103. The 4-gram, which has no attention, and the
 # linear layer, which has no past, are about as good. (One model's three seeds lie 11 to 30 points
 # apart, so a few points between means say little.) The paper's text and models were larger, and our
