@@ -31,7 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, recall_model, train_recall, watch_recall, write)
+                             letters, print_closer, recall_model, train_recall, watch_recall,
+                             write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -190,8 +191,8 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # %% [markdown]
 # Compared with lesson 01, two things are new: the factor 1 − h², and the second reader of h_1, the
 # next step, which sends back da_2 Uᵀ. This term is the path back through time: without it, the
-# gradient at step 1 would ignore what h_1 does to step
-# 2. The rest of the lesson is about what becomes of this term over many steps.
+# gradient at step 1 would ignore what h_1 does to the second step. The rest of the lesson is about
+# what becomes of this term over many steps.
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
 # there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
@@ -234,7 +235,7 @@ check_gradient("db", db, loss, b)
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The gradient
 # dh_t has two parts, one from the loss and one from the next step. We call the first dy_t, because
 # h_t is also the network's output, y_t. In our example, dy_t was r_t. If the text goes on after
-# step T, another step reads h_T, and sends a gradient back to it, which we call dlast. If nothing
+# step T, the next step also reads h_T. We call the gradient that it sends back dlast. If nothing
 # follows, dlast is zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
@@ -380,9 +381,9 @@ assert "grads.U += after[t].T @ da" in str(report)
 # by its length at h_T. Here the network reads T = n + 2 symbols, so h_T is the state at the
 # question mark, and h_1, the state after the first symbol, is n + 1 steps before it.
 #
-# Begin with a pencil, and with a network of one unit. Its U is a single number u, and each step
-# back multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20
-# steps if h is always 0.1: is it nearly gone, or has it grown enormously? And if h is always 0.9?
+# First, take a pencil and a network of one unit. Its U is a single number u, and each step back
+# multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20 steps
+# if h is always 0.1: is it nearly gone, or has it grown enormously? And if h is always 0.9?
 
 # %%
 for h in (0.1, 0.9):
@@ -411,7 +412,8 @@ for h in (0.1, 0.9):
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
 # over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for each
 # pair i ≠ k. The cross terms average to 0: for any given v_k, v_i is as often negative as positive.
-# The H squares v_1² … v_H² add up to 1, and none is special, so each averages to 1 / H:
+# The squares v_1² to v_H² add up to 1. There are H of them, and none is special, so each averages
+# to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -569,9 +571,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # share of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
 # orthogonal). Longer tasks may be harder for other reasons.
 #
-# Even at the same n, the gradient may not be the only reason why an orthogonal start helps. A small
-# change δ_1 of h_1, such as another first symbol makes, changes h_T by about the same product of
-# matrices, only transposed:
+# Even at the same n, the gradient may not be the only reason why an orthogonal start helps. Suppose
+# that h_1 changes a little, by δ_1, because the first symbol is another one. On its way to h_T,
+# this change is multiplied by about the same matrices, transposed and in the opposite order:
 #
 #     the gradient, back:    dh_1 = dh_T J_T … J_3 J_2
 #     the symbol, forward:   δ_T ≈ δ_1 J_2ᵀ J_3ᵀ … J_Tᵀ
@@ -596,19 +598,20 @@ watch_recall(share_at_first, gain)
 #    but rms(1 − h²) has fallen to 0.53, because training moves numbers of the state towards −1 and
 #    1, where the tanh is flat. The units *saturate*. Then the share sinks further, although our
 #    estimate does not.
-# 2. **From 800 to 1,000, the share grows twentyfold**, to half of where it began. Our estimate
-#    misses this growth, too: it rises only from 0.29 to 0.31. The answers are still guesses.
+# 2. **From 800 to 1,000, the share grows twentyfold**, to half of where it began. The answers
+#    are still guesses. Our estimate hardly moves, from 0.29 to 0.31, while the measured factor goes
+#    from 0.22 to 0.31. So the two agree now, but is that more than luck? (Question 6.)
 # 3. **By 1,200, share and answers have jumped** together.
 #
-# (On another processor, the numbers may differ. The first line has less than a quarter of right
-# answers, because an untrained network may even answer with a noise symbol.)
+# (On another processor, the numbers may differ. In the first line, fewer than a quarter of the
+# answers are right, because an untrained network may even answer with a noise symbol.)
 #
 # So during training, our estimate is no longer reliable. At step 800, 0.29 instead of 0.22 looks
 # close, but over nine steps back it is a factor of twelve. After the jump, we estimate 0.41 and
-# measure 0.66. The end of the output shows which of the two factors is wrong. The tanh multiplies
-# by 0.34, close to our 0.36. But Uᵀ multiplies the length of this gradient by 1.97, although g is
-# 1.16. We boldly assumed that the gradient points in no special direction. Now its direction is
-# special: Uᵀ lengthens it more than most.
+# measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which of
+# these two is wrong. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the length
+# of this gradient by 1.97, although g is 1.16. We boldly assumed that the gradient points in no
+# special direction. Now its direction is special: Uᵀ lengthens it more than most.
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
@@ -616,6 +619,7 @@ watch_recall(share_at_first, gain)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
+print_closer()
 
 # %% [markdown]
 # (The grey dashed lines mark about the share before training, in the upper plot, and guessing, in
@@ -624,24 +628,23 @@ show(draw_wait(), "02_wait")
 #
 # So a network can recover from a vanished gradient: three learn the task, and the other two, seeds
 # 10 and 13, learn to tell some of the four symbols apart. What comes first? In the figure, the
-# share grows for 200 steps or more before the answers improve; with seed 11, for more than a
-# thousand. With three of them, the last point before the answers improve is still below the dashed
-# line. But the figure looks only every 200 steps. With one look every 20 steps (table and code:
-# answer 6), all five are above it.
+# share grows for 200 steps or more before the answers improve; for seed 11, for more than a
+# thousand. But the figure looks only every 200 steps. The table looks every 20 (code: answer 6). In
+# all five networks, the share rises above its first value before the answers improve.
 #
-# But a larger share is not enough. In the same table, the share is above its first value already
-# after 20 training steps. But then the answers do not improve, and the share sinks below it. And
-# look at seeds 10 and 13 in the figure: once they tell some symbols apart, the share sinks, and the
-# answers stay as they are. What else does it take? Adam has a part in it (question 8). We do not
-# know the rest.
+# But a larger share is not enough. After 20 steps, it was above its first value, too, without any
+# use, and then it sank far below. And look at seeds 10 and 13 in the figure: once they tell some
+# symbols apart, the share sinks, and the answers stay as they are. What else does it take? Adam has
+# a part in it (question 8). We do not know the rest.
 #
 # ## How far back can it learn?
 #
-# Not far: with each step back, the gradient shrinks, and before training we can tell how fast. In
-# 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U orthogonal. Beyond
-# that, learning is slow, and a matter of luck. Lesson 03 builds a path on which the gradient hardly
-# shrinks, and lets the network choose when to write into its state. There, with a good start, all
-# twenty networks learn n = 32 in 400 training steps.
+# Not far. One reason is that the gradient shrinks with each step back, and before training we can
+# tell how fast. At the same n, more networks learn if more of it arrives. In 400 training steps,
+# most networks learnt n = 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is
+# slow, and a matter of luck. Lesson 03 builds a path on which the gradient hardly shrinks, and lets
+# the network choose when to write into its state. There, with a good start, all twenty networks
+# learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -670,8 +673,8 @@ show(plotting.diagram(boxes, arrows, title="The state crosses the border, but th
                                            "(dashed) does not"), "02_truncated")
 
 # %% [markdown]
-# The two colours are the two windows. In the code, `full` has the results of one pass over all six
-# steps, from the section "Check".
+# The two colours are the two windows. In the code, `full` holds the results of one pass over all
+# six steps, from the section "Check".
 
 # %%
 nothing = np.zeros((3, 5))                      # no gradient enters the first window
