@@ -680,7 +680,7 @@ show(draw_recorded(), "12_all_cuts")
 # that three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? The mean hides no strong conflict: at single states, the cosines are no larger than
+# conflict? The mean hides no strong conflict: at single states, the cosines are not larger than
 # between random directions (question 5). But a gradient only says what a small change of h would do
 # now. It says nothing about a very different h, or about how long training takes to get there. So
 # we had to cut.
