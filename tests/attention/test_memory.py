@@ -42,6 +42,14 @@ def test_values_without_a_deferred_step(used, memory):
     assert (dmemory.total_values() == 0).all()              # reset
 
 
+def test_deferred_products_and_values_add_up(memory):
+    B, S, D = memory.values.shape
+    dmemory = memory.gradient()
+    dmemory.defer("values", np.ones((B, S)), np.ones((B, D)))
+    dmemory.values += 2
+    assert (dmemory.total_values() == 3).all()
+
+
 def test_deferred_factors_are_stacked_by_name_in_backward_order(memory, rng):
     dmemory = memory.gradient()
     steps = [(rng.standard_normal((B, S)), rng.standard_normal((B, D))) for _ in range(T)]
