@@ -15,7 +15,8 @@ THREADS = Option("threads", "number of parallel workers: processes on Linux, thr
 SEED = Option("seed", "random seed", values.seed, 0)
 JSON = flag("json", "print the results as one JSON object")
 PLOT = file("output", "plot the results as .png, .pdf or .svg", read=values.picture)
-HOW = (PLOT, SEED, JSON)
+DRAWS = replace(SEED, help="random seed; the same seed gives the same results")
+HOW = (PLOT, DRAWS, JSON)
 
 # ---- texts --------------------------------------------------------------------------------------
 
@@ -24,8 +25,9 @@ JOINED = "join the files first, for example with `cat a b > c`"
 BOTH_JOINED = "join the files of each side first, in the same order, with `cat a b > c`"
 A_NAME = "a corpus listed by `numpy-attention corpora list`"
 CORPUS = Option("corpus", A_NAME, again="use one corpus")
-PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both; multi30k-*: raw",
-              note="clauses for bible-en-es", excludes={"source": (), "target": ()})
+PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both; multi30k-*: raw, "
+              "the files before tokenization", note="clauses for bible-en-es",
+              excludes={"source": (), "target": ()})
 MAX_LENGTH = Option("max_length", "omit pairs in which a sentence has more than N tokens", whole(1),
                     note="for bible-en-es, 12 for clauses and 50 for verses")
 PAIRS = Option("pairs", "maximum number of sentence pairs per split: the first pairs of a corpus, "
@@ -150,7 +152,7 @@ CLOZE: Groups = {
     "how to measure": (
         Option("show", "print the first N questions, with the model's choices", whole(1),
                note="none", excludes={"json": (True,)}),
-        SEED,
+        DRAWS,
         JSON),
 }
 RUNS = positional("runs", "folders of language models with the same vocabulary; the first is the "
@@ -202,7 +204,7 @@ TRACE: Groups = {
                                "(default: the one that the model writes)", "SENTENCE", "+", text)),
     "what to list (default: every array)": (
         Option("step", "only this step of each loop, counted from 0", whole(0)),
-        Option("layer", "only one part of the model, such as decoder, or one function"),
+        Option("layer", "only the part or function with this name in the listing, such as decoder"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
                values.names, again=LISTED),
         Option("depth", "summarize each call nested deeper than N in one line; 0 summarizes every "
@@ -218,7 +220,7 @@ STEP: Groups = {"": (
 GRADCHECK: Groups = {"": (
     positional("names", "names of checks, parts of names, or one user-defined class, "
                "FILE.py:CLASS (default: all checks)", "NAME", "*"),
-    SEED,
+    replace(SEED, help="random seed for inputs and parameters"),
     Option("seconds", "time limit for a user-defined class", values.seconds, 60.0),
     flag("full", "print the wrong gradients next to their central differences"),
 )}

@@ -170,7 +170,7 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
                 one.name, about["help"], values.read, one.default, choices=values.choices,
                 needs=about["of"], kind="flag" if values.kind is bool else "value")
             found.append(replace(option, **changes.get(one.name, {})))
-    run = Option("run", "folder in which to save the run", note=folder, metavar="FOLDER")
+    run = Option("run", "folder for the run, or of a run to resume", note=folder, metavar="FOLDER")
     return (*found, THREADS, run)
 
 

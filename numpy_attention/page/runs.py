@@ -114,7 +114,8 @@ def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None
 def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Array]]:
     """Load checkpoints of a run. Return {"epoch 2, step 400": arrays, …} in the order of `paths`.
 
-    Raises ValueError for a checkpoint of another run, and for two checkpoints of the same step.
+    Raises ValueError for a checkpoint whose vocabularies or parameters differ from those of the
+    run, and for two checkpoints of the same step.
     """
     found = {}
     for name in paths:
