@@ -30,9 +30,9 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
 
     totals (U,): the total of each unit (a sentence or a block), such as its loss in nats.
     counts (U,): the number of tokens of each unit. draws: the number of samples of U units that rng
-    draws with replacement. level: the fraction of the means of these samples that the interval
-    contains; half of the others lie below it, and half above. To compare two models on one text,
-    pass the differences of their totals, which makes the bootstrap paired (Koehn 2004).
+    draws with replacement. level: the interval contains this fraction of the samples' means; half
+    of the others lie below it, and half above. To compare two models on one text, pass the
+    differences of their totals, which makes the bootstrap paired (Koehn 2004).
 
     Raises ValueError if totals and counts differ in length or the sum of counts is not positive,
     and TypeError if rng is not a Generator.

@@ -86,7 +86,7 @@ class GRU(Cell):
         return self.update == "new"
 
     def _blocks(self):
-        """Return [U] or, with reset="before", [U_rz, U_n], which multiply h and s = r ∘ h."""
+        """Return [U] or, with reset="before", [U_rz, U_n], which multiply h and r ∘ h."""
         if self.reset == "after":
             return [self.U]
         H = self.hidden_size

@@ -219,7 +219,7 @@ class UserPairs(UserFiles):
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError(f"valid_{'source' if self.valid_source is None else 'target'} is "
-                             "missing; pass it, or omit both, and training pairs are held out")
+                             "missing; pass both files, or omit both to hold out training pairs")
         super().__post_init__()
 
     def load(self, *splits: str) -> list:

@@ -244,7 +244,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 
 
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table with the recovery of each folder's run, and its difference from the first."""
+    """Yield a table of the recovery of each folder's run, and its difference from the first run."""
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
     head = ["", "undisturbed", f"mean of the next {max(excess)}",

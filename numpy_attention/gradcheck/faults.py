@@ -51,7 +51,7 @@ def way_out(target, name):
 
 
 def check_attention(attention):
-    """Raise TypeError unless an instance has read, step, step_backward and read_backward."""
+    """Raise TypeError unless `attention` is an instance with all four methods of the protocol."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):

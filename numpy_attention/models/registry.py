@@ -64,13 +64,11 @@ def settings_of(name):
 
 
 def create_parameters(model):
-    """Return a dict {name: Parameter} for the `create` of a model and of its base classes.
-
-    Base classes are left out once `create` has no ** arguments or passes them to a config_class.
-    """
+    """Return {name: Parameter} for a model's `create`, and for those that get its ** arguments."""
     asked = {}
     for base in model.__mro__:
-        asked = {**signature(base.create).parameters, **asked}
-        rest = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in asked.values())
+        own = signature(base.create).parameters
+        asked = {**own, **asked}
+        rest = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in own.values())
         if "config_class" in vars(base) or not rest:
             return asked

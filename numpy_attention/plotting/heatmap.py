@@ -82,7 +82,7 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
 
 def check_heatmap(weights: ArrayLike, source_tokens: Sequence[Any],
                   target_tokens: Sequence[Any]) -> Array:
-    """Return weights as an array of floats. Raises ValueError unless they match the tokens."""
+    """Return weights as an array of floats. Raises ValueError unless they fit the tokens."""
     weights = as_numbers("weights", weights)
     S = len(source_tokens)
     T = len(target_tokens)

@@ -88,8 +88,8 @@ def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise ValueError(f"{path} describes a model that does not fit in memory ({error}); "
-                         "use a machine with more memory, another copy of the checkpoint if this "
-                         "one is damaged, or train a smaller model in another folder") from None
+                         "use a machine with more memory, or train a smaller model in another "
+                         "folder; if this checkpoint is damaged, use another copy") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = cut(str(error).partition(". ")[0], REASON)     # without its advice
         advice = versions(about) if about.get("version") != __version__ else "Use another copy"

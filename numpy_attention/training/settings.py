@@ -75,7 +75,7 @@ def option(
     values: the Values that are accepted
     help: the purpose of the setting, for `--help`, which adds the default
     offered: whether the command line has the option
-    of: other settings, each with the choices for which this setting has an effect, such as
+    of: the values of other settings with which this setting has an effect, such as
         schedule=("decay",); without `of`, the setting always has an effect
     """
     about = {"values": values, "help": help, "offered": offered, "of": of}

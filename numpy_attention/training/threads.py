@@ -106,7 +106,7 @@ def can_fork(ranks: SingleProcess = SINGLE_PROCESS) -> bool:
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if ranks of `threads` threads have too few processors, otherwise ""."""
+    """Return a warning if the ranks have too few processors for `threads` each, otherwise ""."""
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]

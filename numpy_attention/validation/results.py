@@ -29,7 +29,7 @@ def check_returned(method, result, name, shape, axes, *others, optional=False):
             raise TypeError(f"{called} returns {describe_array(result)}; expected the {wanted}")
         if result is None and (not optional or drops_result(getattr(method, "__code__", None))):
             raise TypeError(f"{called} returns None; expected the array {name} {axes}. End it with "
-                            f"`return {name}`" + f", or `return None` if {name} is 0" * optional)
+                            f"`return {name}`" + " (or `return None`, if all 0)" * optional)
         if array is not None or not optional:
             check_shape(name, array, shape, axes)
     except (TypeError, ValueError) as error:

@@ -324,7 +324,7 @@ def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
 def check_gradients(case: Case, seed: int, hidden: bool) -> None:
     """Raise Failed if backward is not the derivative of forward, or if a pass breaks a law.
 
-    hidden: whether the message must not name the wrong line.
+    hidden: whether to leave the wrong line out of the message.
     """
     if case.backward is None:
         return

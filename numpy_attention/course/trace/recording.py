@@ -318,7 +318,7 @@ def arrays_in(node):
 
 
 class Listener:
-    """Listener that receives the values of rewritten functions and stores them as Entries."""
+    """Receives the values of rewritten functions and stores them as Entries."""
 
     def __init__(self, places, extents, keep, owners):
         self.places = places

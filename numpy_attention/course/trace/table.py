@@ -143,8 +143,8 @@ class Trace:
 
         step: the value of the loop variable in the selected step. layer: the path of a Module in
         the model, or the name of a function. names: names of arrays, or patterns like d*. depth:
-        calls that are nested this deep are summarized in one line (0: all calls). Raises ValueError
-        if no step, layer or name matches, and TypeError for arguments of the wrong type.
+        summarize each call nested deeper than this in one line. Raises ValueError if no step, layer
+        or name matches, and TypeError for arguments of the wrong type.
         """
         at_least(0, step=step, depth=depth)
         if layer is not None:

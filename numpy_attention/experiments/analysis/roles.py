@@ -26,7 +26,7 @@ PAIRS = tuple(combinations(ROLES, 2))
 
 @dataclass
 class Roles:
-    """Sizes and directions of the gradients ∂L/∂h_t of a state through each of its roles.
+    """The part of ∂L/∂h_t that reaches a state h_t in each role (query, key, value, predict).
 
     norms: {role: interval} for the root mean square of the gradient's norm over the positions t, or
     None if a state does not have the role, such as "query" in the readout `single`. cosines: {pair

@@ -48,8 +48,8 @@ OWN = Kind("names such as mine.py:Bilinear, each with the SHA-256 of its file", 
 def by_name(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, CustomClass]]:
     """Replace the classes in settings with names. Return the new settings and {name: CustomClass}.
 
-    Raises ValueError for a class of the package, a class without a file, and for two different
-    files with the same name.
+    Raises ValueError for a class of the package, for a class without a file, and for two
+    different files with the same name.
     """
     plain = dict(settings)
     own: dict[str, CustomClass] = {}

@@ -69,7 +69,7 @@ class LanguageModelRun(Trained):
         corpus: dict[str, Any] | None = None,
         vectors: str | Path | None = None,
     ) -> "LanguageModelRun":
-        """Build an untrained language model for this Text, or list of sentences (lists of tokens).
+        """Build an untrained language model for a Text or a list of sentences (lists of tokens).
 
         settings: arguments of the model's `create`; a score or a cell may be a user-defined class.
         training: the training settings, and the seed. vectors: a file of pretrained word

@@ -322,7 +322,7 @@ class Translator(Trained):
         known = [pair for pair in pairs if self.knows(pair)]
         if not known:
             raise ValueError("every pair contains a word that is not in the translator's "
-                             "vocabulary; add a pair without unknown words")
+                             "vocabularies; add a pair without unknown words")
         threads = threads or available(ranks)
         sources = [pair.source for pair in known]
         found, plain = (self.translate(sources, width, threads=threads, ranks=ranks, unknown=False)

@@ -31,7 +31,7 @@ A_CASE = ("write a function case(rng) that returns (target, inputs, forward, bac
 
 
 def checks_of(one):
-    """Return {title: check} for `one`, a user's class or function case(rng).
+    """Return {title: check} for `one`: a user's class, or a function that is called with rng.
 
     check(rng) returns a Report, or raises GradientError. Raises ValueError for an unsuitable class.
     """

@@ -143,7 +143,7 @@ def visible(outputs, mask):
 def at_mask(array, mask):
     """Return the values of an array (B, S, …) or (B, …, S, S) where the mask (B, S) is True.
 
-    In (B, …, S, S), the mask selects along the second-to-last axis. Other arrays stay whole.
+    In (B, …, S, S), the mask selects along the second-to-last axis. Other arrays stay as they are.
     """
     if array.shape[:2] == mask.shape:
         return array[mask]

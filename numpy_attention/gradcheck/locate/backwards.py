@@ -217,7 +217,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """Return a copy of `right`, or `value` overwritten with `right` if `kind` is "update"."""
+    """Return a copy of `right`; or `value`, overwritten, for "update" of an array of one shape."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

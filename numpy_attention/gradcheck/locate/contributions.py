@@ -33,7 +33,7 @@ class Contributions:
     def parts(self):
         """Split the gradient among the reads of the value; return (parts, derivatives, directions).
 
-        parts: a list of pairs (index of the reading place, its executions), or [] if there are none
+        parts: a list of pairs (index of a reading place, its executions), or [] if there are none
             or too many. The pair (None, ()) stands for unknown places
         derivatives: of the loss, with a row for each part and a column for each direction
         directions: random arrays of the value's shape
@@ -57,7 +57,7 @@ class Contributions:
         return parts, found, directions
 
     def total(self, directions):
-        """Return the derivatives of the loss with respect to the value along `directions`."""
+        """Return the directional derivatives of the loss along `directions` of the value."""
         return np.array([self.derivatives.along(self.number, self.n, STEP * one) / STEP
                          for one in directions])
 

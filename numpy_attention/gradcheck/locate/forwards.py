@@ -131,9 +131,9 @@ def is_super(node):
 
 
 class Counting:
-    """Copies all values of a run of `forward`.
+    """Listener that copies every value which a run of `forward` computes.
 
-    values: maps the index of a Place to a list of arrays, with None for values without floats.
+    values: maps the index of a Place to a list of arrays, with None for values that are not floats.
     """
 
     def __init__(self, places):

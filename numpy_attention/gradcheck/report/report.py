@@ -48,7 +48,7 @@ class Report:
     kinds: for each Finding, its likely Kinds of mistake, the most likely first
     declined: {function: why the function could not be traced}
     stops: the message of the exception that ended a pass, or ""
-    laws: a Broken for each broken law, which central differences cannot test
+    laws: a Broken for each violated law, a rule that central differences cannot test
     reruns: lines of text about smaller checks that pass
     smallest: a Smallest, the wrong gradient for the smallest inputs that still fail, or None
     letters: {name: letters of the axes} of the wrong gradients, such as {"input[0]": ("B", "S")}
