@@ -55,12 +55,13 @@ np.set_printoptions(precision=4, suppress=True)
 #     it reads      C  x z z y  ?
 #     it answers                C
 #
-# It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
-# into the answer. Guessing is right a quarter of the time. The network's state has 32 numbers,
-# plenty of room for one symbol. For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400
-# training steps. We use Adam, a kind of gradient descent that adapts its steps, and clipping, which
-# shortens gradients that are too long. The network *learns* the task if more than nine in ten
-# answers are right. Guess: what is the largest n at which it does?
+# It reads each symbol as a vector of 16 numbers, its embedding (at the start, numbers between −1
+# and 1), and a softmax turns the last state into the answer. Guessing is right a quarter of the
+# time. The network's state has 32 numbers, plenty of room for one symbol. For n = 1, 2, 4, 8, 16
+# and 32, we train a new network for 400 training steps. We use Adam, a kind of gradient descent
+# that adapts its steps, and clipping, which shortens gradients that are too long. The network
+# *learns* the task if more than nine in ten answers are right. Guess: what is the largest n at
+# which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -83,9 +84,10 @@ print(f"the largest n that it learns is {near}")
 # ## Forward
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
-# input x_t (I numbers) and the previous state h_{t−1} (H numbers). From now on vectors are rows, so
-# we write x W where lesson 01 wrote W h. Two letters change their meaning: the embedding, which was
-# h in lesson 01, is now x, and h is the state.
+# input x_t (I numbers) and the previous state h_{t−1} (H numbers). Two letters change their
+# meaning: x, which was the number of a letter in lesson 01, is now its embedding, and h, which was
+# the embedding, is now the state. And from now on, vectors are rows: lesson 01's product W h
+# becomes x W.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -235,8 +237,8 @@ check_gradient("db", db, loss, b)
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The gradient
 # dh_t has two parts, one from the loss and one from the next step. We call the first dy_t, because
 # h_t is also the network's output, y_t. In our example, dy_t was r_t. If the text goes on after
-# step T, the next step also reads h_T. We call the gradient that it sends back dlast. If nothing
-# follows, dlast is zeros. Then go from the last step to the first:
+# step T, step T + 1 also reads h_T and sends back a gradient. We call it dlast, the gradient of the
+# *last* state. If nothing follows, dlast is zeros. Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -244,9 +246,10 @@ check_gradient("db", db, loss, b)
 #     dW  += x_tᵀ da_t        dx_t = da_t Wᵀ
 #     dU  += h_{t−1}ᵀ da_t    db  += da_t
 #
-# For a *batch*, B sequences at once, x_t has the shape (B, I), h_t the shape (B, H), and db is
-# summed over the batch, too. The backward pass returns every dx_t, and the gradient of the initial
-# state, dh_0 = da_1 Uᵀ.
+# For a *batch*, B sequences at once, x_t has the shape (B, I), and h_t the shape (B, H). The
+# products x_tᵀ da_t and h_{t−1}ᵀ da_t then sum over the batch by themselves; for db, we sum da_t
+# over the batch. The backward pass returns every dx_t, and dh_0 = da_1 Uᵀ, the
+# gradient of the initial state.
 #
 # So a gradient goes back by one step in two operations: a multiplication by 1 − h_t², element by
 # element, and a product with Uᵀ.
@@ -341,9 +344,8 @@ print("the library's RNN gives the same states and gradients")
 # ## A bug
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
-# because both states have the same shape. That is why this is the classic bug of a recurrent
-# network. The gradient of U will be wrong. Guess: will any of the other four gradients (those of W,
-# b, xs and h_0) be wrong, too?
+# because both states have the same shape. That makes this bug easy to miss. The gradient of U will
+# be wrong. Guess: will any of the other four gradients (those of W, b, xs and h_0) be wrong, too?
 
 
 # %%
@@ -368,18 +370,19 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Only dU is wrong, because nothing else is computed from dU. How do we find the line? The other
-# gradients are computed from the same da and are right, so da must be right, too. That leaves the
-# line of dU. Of the two arrays in it, da is right, so `after` is the suspect, and the report names
-# it, too.
+# Only dU is wrong, because nothing else is computed from dU. How could we find the line without the
+# report? The other gradients are computed from the same da and are right, so da must be right, too.
+# That leaves the line of dU. Of the two arrays in it, da is right, so `after` is the suspect, and
+# the report names it, too.
 #
 # ## How much of the gradient arrives
 #
 # Back to the network that failed. Its mistake shows at the question mark, but it could have been
 # prevented n + 1 steps before, when the network read the symbol. How much of the gradient travels
 # that far? The *share* that is left after d steps is the length of the gradient at h_{T−d}, divided
-# by its length at h_T. Here the network reads T = n + 2 symbols, so h_T is the state at the
-# question mark, and h_1, the state after the first symbol, is n + 1 steps before it.
+# by its length at h_T. (If the gradient grows, the share is above 1.) Here the network reads
+# n + 2 symbols, so T is n + 2. Then h_T is the state at the question mark, and h_1, the state after
+# the first symbol, is n + 1 steps before it.
 #
 # First, take a pencil and a network of one unit. Its U is a single number u, and each step back
 # multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20 steps
@@ -392,7 +395,7 @@ for h in (0.1, 0.9):
 
 # %% [markdown]
 # If the factor (without its sign) is above 1, the gradient *explodes*; if it is below 1, the
-# gradient *vanishes*. Here the same u does both, because h decides, too.
+# gradient *vanishes*. Here u is the same both times, and h decides.
 #
 # For H units, the factor becomes a matrix, the **Jacobian** of the step: the derivatives of all
 # numbers of h_t with respect to all numbers of h_{t−1}. It combines the two operations that we
@@ -412,13 +415,14 @@ for h in (0.1, 0.9):
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
 # over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for each
 # pair i ≠ k. The cross terms average to 0: for any given v_k, v_i is as often negative as positive.
-# The squares v_1² to v_H² add up to 1. There are H of them, and none is special, so each averages
-# to 1 / H:
+# The squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is
+# special, so each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
-# The gradient is multiplied by Uᵀ, which has the same gain.
+# The gradient is multiplied by Uᵀ, which has the same gain. We check both with the 3 × 3 matrix U
+# from above.
 
 
 # %%
@@ -430,6 +434,11 @@ def gain(U):
     return np.sqrt((U**2).sum() / len(U))
 
 
+v = np.random.default_rng(12).standard_normal((100_000, 3))
+v /= np.linalg.norm(v, axis=1, keepdims=True)       # random directions, length 1
+print(f"gain of U {gain(U):.3f}; measured with U {rms(np.linalg.norm(v @ U, axis=1)):.3f}, "
+      f"and with Uᵀ {rms(np.linalg.norm(v @ U.T, axis=1)):.3f}")
+
 # %% [markdown]
 # Now the tanh. It multiplies the gradient by the slopes 1 − h². Take the pencil again, and two
 # units, one with h = 0.1 and one with h = 0.9. What becomes of the length of the gradient (1, 1)?
@@ -437,17 +446,22 @@ def gain(U):
 # %%
 slopes = 1 - np.array([0.1, 0.9])**2
 shortened = np.array([1, 1]) * slopes
-before = np.sqrt(2)
-after = np.linalg.norm(shortened)
+length_before = np.sqrt(2)
+length_after = np.linalg.norm(shortened)
 print(f"(1, 1) becomes {shortened}")
-print(f"its length falls from {before:.2f} to {after:.2f}, by a factor of {after / before:.2f}")
+print(f"its length falls from {length_before:.2f} to {length_after:.2f}, "
+      f"by a factor of {length_after / length_before:.2f}")
 print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 
 # %% [markdown]
-# The factor is the rms of the slopes, because the gradient is equally large in both units. The same
-# holds for H units: if the gradient is spread evenly over all of them, the tanh changes its length
-# by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ multiplies its
-# length by about g. We multiply the two. So this is our *estimate* of one step back:
+# The factor is the rms of the slopes s_1 and s_2, because the gradient is equally large in both
+# units:
+#
+#     √(s_1² + s_2²) / √(1 + 1) = √((s_1² + s_2²) / 2)
+#
+# The same holds for H units: if the gradient is spread evenly over all of them, the tanh changes
+# its length by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ
+# multiplies its length by about g. We multiply the two. So this is our *estimate* of one step back:
 #
 #     factor = g · rms(1 − h²)
 #
@@ -464,11 +478,14 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
-small_gain = gain(untrained.cells.cells[0].U)
+small_gain = gain(untrained.cells.cells[0].U)   # the RNN; a model may have several layers
+print(f"with a pencil, g = {np.sqrt(32 * 0.1**2 / 3):.3f}")
 print(f"gain of a small U: {small_gain:.3f}; its powers: "
       + ", ".join(f"{small_gain:.3f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
 
 # %% [markdown]
+# With a pencil, g = √(32 · 0.1² / 3) = 0.327. This U has 0.324, because its numbers are one draw.
+#
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
 # follow it back to the state after the first symbol. (We take the mean length over the sequences.)
@@ -507,7 +524,7 @@ def share_at_first(model, n):
     ignored = model.output.zeros_like()                         # ∂L/∂(the output's parameters)
     _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
     share, by_tanh, hs = gradient_back(cell, xs, start, dlast)
-    slopes = 1 - hs[:0:-1]**2                                   # on the path; h_1 is its end
+    slopes = 1 - hs[:0:-1]**2                                   # on the path, from h_T back to h_2
     estimate = (gain(cell.U) * rms(slopes)) ** (n + 1)
     return estimate, share[n + 1], [rms(one) for one in slopes], by_tanh[:n + 1]
 
@@ -540,11 +557,13 @@ print("U orthogonal   share before training     right answers")
 print("              estimated    measured     after training")
 for n in DISTANCES:
     model, rng = recall_model(n, is_orthogonal=True)
-    estimate, share, *_ = share_at_first(model, n)
+    estimate, share, slopes, _ = share_at_first(model, n)
     arrived["U orthogonal"][n] = share
     assert np.isclose(estimate, share, rtol=0.1)
     orthogonal.append(train_recall(model, n, rng))
     print(f"n = {n:<10} {estimate:8.2f} {share:11.2f} {orthogonal[-1]:18.2f}", flush=True)
+
+print(f"at n = {n}, rms(1 − h²) falls from {slopes[-1]:.2f} for h_2 to {slopes[0]:.2f} for h_T")
 
 # %% tags=["training"]
 far = max(n for n, right in zip(DISTANCES, orthogonal) if right > 0.9)
@@ -559,12 +578,16 @@ show(draw_recall(LEARNT, arrived), "02_recall")
 assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
-# At n = 8, more than half of the gradient arrives, and our estimate now agrees with the measured
-# share: an orthogonal U leaves *every* length unchanged, so only the factor of the tanh is an
-# estimate. But the comparison is not quite fair: the two networks saw different training sequences,
-# because drawing an orthogonal U uses up random numbers. Perhaps one was lucky. The figure shows
-# earlier runs with twenty seeds. At n = 8, 17 of 20 networks learn the task with U orthogonal, and
-# only one does with U small.
+# At n = 8, more than half of the gradient arrives. Why does the share fall at all? An orthogonal U
+# preserves the noise in the state, too. So the state grows while the network reads, and the slopes
+# get smaller, as the line below the table shows for n = 32. Our estimate now agrees with the
+# measured share: this U leaves *every* length unchanged, so only the factor of the tanh is an
+# estimate.
+#
+# But our comparison of the two starts is not quite fair: the two networks saw different training
+# sequences, because drawing an orthogonal U uses up random numbers. Perhaps one was lucky. The
+# figure shows earlier runs with twenty seeds. At n = 8, 17 of 20 networks learn the task with U
+# orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
 # At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
@@ -572,13 +595,14 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # orthogonal). Longer tasks may be harder for other reasons.
 #
 # Even at the same n, the gradient may not be the only reason why an orthogonal start helps. Suppose
-# that h_1 changes a little, by δ_1, because the first symbol is another one. On its way to h_T,
-# this change is multiplied by about the same matrices, transposed and in the opposite order:
+# that another first symbol changes h_1 a little, by δ_1. On its way to h_T, δ_1 is multiplied by
+# nearly the same matrices, but transposed and in the opposite order:
 #
 #     the gradient, back:    dh_1 = dh_T J_T … J_3 J_2
 #     the symbol, forward:   δ_T ≈ δ_1 J_2ᵀ J_3ᵀ … J_Tᵀ
 #
-# So a start that preserves the gradient also preserves the symbol.
+# A matrix and its transpose have the same gain. So a start that preserves the gradient also
+# preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -594,24 +618,24 @@ watch_recall(share_at_first, gain)
 # %% [markdown]
 # In this table, the network *wakes up*: it begins to learn. There are three phases:
 #
-# 1. **By training step 800, the share has sunk.** After 200 steps, g has grown from 0.32 to 0.52,
-#    but rms(1 − h²) has fallen to 0.53, because training moves numbers of the state towards −1 and
-#    1, where the tanh is flat. The units *saturate*. Then the share sinks further, although our
-#    estimate does not.
-# 2. **From 800 to 1,000, the share grows twentyfold**, to half of where it began. The answers
-#    are still guesses. Our estimate hardly moves, from 0.29 to 0.31, while the measured factor goes
-#    from 0.22 to 0.31. So the two agree now, but is that more than luck? (Question 6.)
+# 1. **By training step 800, the share has sunk.** After 200 training steps, g has grown from 0.32
+#    to 0.52, but rms(1 − h²) has fallen to 0.53, because training moves numbers of the state
+#    towards −1 and 1, where the tanh is flat. The units *saturate*. Then the share sinks further,
+#    although our estimate does not.
+# 2. **From 800 to 1,000, the share grows twentyfold**, to more than half of where it began. The
+#    answers are still guesses.
 # 3. **By 1,200, share and answers have jumped** together.
 #
 # (On another processor, the numbers may differ. In the first line, fewer than a quarter of the
 # answers are right, because an untrained network may even answer with a noise symbol.)
 #
-# So during training, our estimate is no longer reliable. At step 800, 0.29 instead of 0.22 looks
-# close, but over nine steps back it is a factor of twelve. After the jump, we estimate 0.41 and
-# measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which of
-# these two is wrong. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the length
+# So during training, our estimate is no longer reliable. After the jump, we estimate 0.41 and
+# measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which of the
+# two factors is wrong. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the length
 # of this gradient by 1.97, although g is 1.16. We boldly assumed that the gradient points in no
-# special direction. Now its direction is special: Uᵀ lengthens it more than most.
+# special direction. Now its direction is special: Uᵀ lengthens this gradient more than it lengthens
+# most vectors. At step 800, the estimate is wrong, too: 0.29 instead of 0.22 looks close, but over
+# nine steps back it is a factor of twelve. (Is it the same factor that is wrong there? Question 6.)
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
@@ -622,29 +646,31 @@ show(draw_wait(), "02_wait")
 print_closer()
 
 # %% [markdown]
-# (The grey dashed lines mark about the share before training, in the upper plot, and guessing, in
-# the lower plot. A curve ends soon after its network has learnt the task. In the lower plot, the
-# widths have no meaning.)
+# So a network can recover from a vanished gradient: three of the five learn the task, and the other
+# two, seeds 10 and 13, learn to tell some of the four symbols apart. (The grey dashed line is
+# roughly the share before training in the upper plot, and guessing in the lower one. A curve ends
+# soon after its network has learnt the task.)
 #
-# So a network can recover from a vanished gradient: three learn the task, and the other two, seeds
-# 10 and 13, learn to tell some of the four symbols apart. What comes first? In the figure, the
-# share grows for 200 steps or more before the answers improve; for seed 11, for more than a
-# thousand. But the figure looks only every 200 steps. The table looks every 20 (code: answer 6). In
-# all five networks, the share rises above its first value before the answers improve.
+# What comes first? In the figure, the share grows for 200 training steps or more before the answers
+# improve; for seed 11, for more than a thousand. But the figure has a point only every 200 training
+# steps. The table below it looks every 20 (code: answer 6). In all five networks, the share is
+# above its first value while the answers are still guesses, and 20 training steps later many more
+# answers are right.
 #
-# But a larger share is not enough. After 20 steps, it was above its first value, too, without any
-# use, and then it sank far below. And look at seeds 10 and 13 in the figure: once they tell some
-# symbols apart, the share sinks, and the answers stay as they are. What else does it take? Adam has
-# a part in it (question 8). We do not know the rest.
+# But a larger share is not enough. In the column *after 20 steps*, it is above its first value,
+# too. Yet the answers do not improve, and the share sinks far below that value. And look at seeds
+# 10 and 13 in the figure: once they tell some symbols apart, the share sinks, and the answers stay
+# as they are. What else does it take? Adam has a part in it (question 8). We do not know the rest.
 #
 # ## How far back can it learn?
 #
 # Not far. One reason is that the gradient shrinks with each step back, and before training we can
-# tell how fast. At the same n, more networks learn if more of it arrives. In 400 training steps,
-# most networks learnt n = 4 with U small, and n = 8 with U orthogonal. Beyond that, learning is
-# slow, and a matter of luck. Lesson 03 builds a path on which the gradient hardly shrinks, and lets
-# the network choose when to write into its state. There, with a good start, all twenty networks
-# learn n = 32 in 400 training steps.
+# tell how fast. At n = 4, 8 and 16, more networks learnt from the start with which more of it
+# arrives. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
+# orthogonal. Beyond that, learning is slow, and a matter of luck: in 4,000 training steps, one of
+# five networks learnt even n = 32, with either start (answer 6). Lesson 03 builds a path on which
+# the gradient hardly shrinks, and lets the network choose when to write into its state. There, with
+# a good start, all twenty networks learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -691,11 +717,12 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # The states are the same, because they are carried across the border. But the gradients of the two
 # windows do not add up to the whole gradient. What is missing is the part that the second window
 # would have sent back through h_3, the state at the border. With it, the sum is exact. Here this
-# part is small. But a network that is trained like this never learns what a symbol does to the loss
-# in a later window.
+# part is small. But no gradient tells a network that is trained like this what a symbol does to the
+# loss in a later window.
 #
-# So the window is a limit to how far back the network can learn: the forward pass can remember
-# further back than the backward pass can reach.
+# So the window limits how far back the gradient can teach. What the network learns inside the
+# windows may still carry further: the forward pass can remember further back than the backward pass
+# can reach.
 #
 # > **Exercise.** Cut the gradient yourself: `numpy-attention exercise start truncated`.
 #
@@ -778,7 +805,7 @@ ignored = model.output.zeros_like()
 _, dlast_true = model.output.loss_and_grad(last, windows[-1], scale=1, grads=ignored)
 
 # %% tags=["training"]
-places = [1, 10, 20, 60]
+places = [10, 20, 60]
 
 
 def measure(cell, dlast):
@@ -795,9 +822,9 @@ print(f"{flat:.0%} of the numbers in the trained model's states are above 0.9 or
 assert trained_share[20] < 0.005
 
 # %% [markdown]
-# Here is one of the hundred stretches, letter by letter. (We chose it for its last words.) The
-# model has read "flowing with mi", and the next letter is "l". The bar above a letter is the share
-# of the gradient that reaches the state after this letter.
+# Here is one of the hundred stretches, letter by letter. (We chose it for its last words.) It ends
+# with "flowing with mi", and the next letter is "l". The bar above a letter is the share of the
+# gradient that reaches the state after this letter.
 
 # %% tags=["training"]
 one = slice(83, 84)
@@ -848,13 +875,13 @@ def compare(name, cell, dlast):
 
 
 # %% [markdown]
-# If the estimate holds, the column *Uᵀ, meas.* in the next table equals the g in the name of the
-# row, and the two columns of the tanh agree. (The first column is the size of the sums a, before
-# the tanh. We need it at the end.)
+# If the estimate holds, the column *Uᵀ per step* in the next table, which is measured, equals the g
+# in the name of the row, and the two columns of the tanh agree. (The first column is the size of
+# the sums a, before the tanh. We need it at the end.)
 
 # %% tags=["training"]
-print("                   rms   Uᵀ,      tanh per step       both per step   share that is left")
-print("                  of a  meas. rms(1 − h²) measured estimated measured ",
+print("                   rms  Uᵀ per    tanh per step       both per step   share that is left")
+print("                  of a   step rms(1 − h²) measured estimated measured ",
       *(f"{f'{d} back':>7}" for d in places))
 for g in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
@@ -888,11 +915,11 @@ show(ax, "02_gradient_flow")
 #
 # ### Clipping
 #
-# A gradient that explodes can be repaired: it is too long, and we can shorten it. Now and then a
-# gradient is many times longer than usual, and a single step along it can spoil what was learnt.
-# **Clipping** (Pascanu et al. 2013) takes the norm of the *whole* gradient, of all parameters
-# together. If the norm is above a limit, the gradient is scaled down until its norm is the limit.
-# Its direction stays the same.
+# A gradient that explodes can be repaired: it is too long, and we can shorten it. It can happen
+# that a gradient is many times longer than usual, and that a single step along it spoils what was
+# learnt. **Clipping** (Pascanu et al. 2013) takes the norm of the *whole* gradient, of all
+# parameters together. If the norm is above a limit, the gradient is scaled down until its norm is
+# the limit. Its direction stays the same.
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
@@ -946,11 +973,12 @@ show(ax, "02_gradient_flow")
 #    estimate g · rms(1 − h²) still hold?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
-# 6. (a) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get them
-#    with `recall_model(16, True, seed)`.) How many training steps does each of them need? (b) Watch
-#    the network that wakes up, with `watch_recall(share_at_first, gain, details=True)`. Which part
-#    of the estimate fails, and at which of the steps back? At training step 1,000, the estimate
-#    agrees with the measured factor. Is that luck?
+# 6. (Long.) (a) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You
+#    get them with `recall_model(16, True, seed)`.) How many training steps does each of them need?
+#    (b) Watch the network of the lesson's table (n = 8, U small) again, with
+#    `watch_recall(share_at_first, gain, details=True)`. Which part of the estimate fails, and at
+#    which of the steps back? At training step 1,000, the estimate agrees with the measured factor.
+#    Is that luck?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
 #    parameters, it keeps m, a running mean of the gradient, and v, a running mean of its square. It
 #    subtracts the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at
@@ -958,11 +986,11 @@ show(ax, "02_gradient_flow")
 #    step. How long is each of the first three steps, as a multiple of the learning rate, with the
 #    correction and without it? (The formulas and the usual numbers are in
 #    `numpy-attention exercise start adam`.)
-# 8. Why does Adam wake networks? Train the five networks of the figure 02_wait (U small, n = 8,
-#    seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U, which
-#    is on every step of the path, or for the embeddings of the four symbols, which receive *only* a
-#    distant gradient? Guess, then train some parameters with Adam and the others with gradient
-#    descent. (b) Adam divides each gradient by its usual size, so its steps are about as long for
-#    tiny gradients as for others. Does waking up depend on this? Let ε be 10⁻³ or 10⁻² instead of
-#    10⁻⁸, so that tiny gradients make only tiny steps. (c) Does momentum help gradient descent?
-#    (Its step is the previous step times the momentum, plus the usual step.)
+# 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small, n
+#    = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
+#    which is on every step of the path, or for the embeddings of the four symbols, which receive
+#    *only* a distant gradient? Guess, then train some parameters with Adam and the others with
+#    gradient descent. (b) Adam divides each gradient by its usual size, so its steps are about as
+#    long for tiny gradients as for others. Does waking up depend on this? Let ε be 10⁻³ or 10⁻²
+#    instead of 10⁻⁸, so that tiny gradients make only tiny steps. (c) Does momentum help gradient
+#    descent? (Its step is the previous step times the momentum, plus the usual step.)
