@@ -12,7 +12,7 @@
 # much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so. They cut the vector
 # into parts: a key, a value and a predict part.
 #
-# You will train their models on a small task, with a control. Then you will split the gradient of
+# You will train their models on a small task, with controls. Then you will split the gradient of
 # h_t into four terms, one for each role, and find out which roles disturb each other.
 
 # %%
@@ -46,11 +46,11 @@ np.set_printoptions(precision=3, suppress=True)
 # numbers each, for example h_t = [k_t; v_t; p_t]. Nothing in the LSTM says what belongs in which
 # part. k_t is a key only because the score reads these n numbers of the state, and no others.
 #
-# A state has four *roles*, and each role reads one part. The paper has models with one, two and
-# three parts. The last three columns say which part each role reads (in brackets: the paper's
-# equations):
+# A state has four *roles*, and each role reads one part. The paper has models with one part
+# (*attention*), two (*key-value*) and three (*key-value-predict*). The last three columns say which
+# part each role reads in them (in brackets: the paper's equations):
 #
-# | role | its name | symbol | attention (eq. 2–6) | key-value (7–9) | key-value-predict (10–12) |
+# | role | its name | symbol | one part (eq. 2–6) | two (7–9) | three (10–12) |
 # |---|---|---|---|---|---|
 # | h_t asks | query | k_t | first | first | first |
 # | h_i, before t, is found | key | k_i | first | first | first |
@@ -174,20 +174,21 @@ assert letters[alpha.argmax()] == "u"
 
 # %% [markdown]
 # The largest weight is on *u*, the letter after the first *d*. The smallest is on *s*: its sum is
-# −1 + 1 = 0, where both units are low. The scores are twice the totals that we printed, because w =
-# (2, 2). The states of *d* and *g* have the sum 1. The state of *u* was *found* by its key, which
-# says "before me was d". What was *fetched* is mostly its value, which says "I am u". So c says: u
-# with 0.65, s with 0.05, and *d* or *g* with 0.30.
+# −1 + 1 = 0, where both units are low. The scores are twice the totals that we printed (before
+# rounding), because w = (2, 2). The states of *d* and *g* have the sum 1. The state of *u* was
+# *found* by its key, which says "before me was d". What was *fetched* is mostly its value, which
+# says "I am u". So c says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
 #
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
 # The key of *u* does not say that its letter is u: its *now* is 0, as in the key of *s*. Only the
-# value says so. Could one vector serve as both key and value? We shall see.
+# value says so. (We could give the key more numbers, but then it would have to hold both letters.)
+# Could one vector serve as both key and value? We shall see.
 #
-# A step may see only the last few states: at most as many as the *window* says. Here are all
-# symbols of the step. The score's hidden layer x is as long as a key (in the example, it was
-# shorter):
+# A step may see only the last few states. The *window* is the largest number that it may see. Here
+# are all symbols of the step. The score's hidden layer x is as long as a key (in the example, it
+# was shorter):
 #
 # | symbol | shape | what it is | lesson 11 | the paper |
 # |---|---|---|---|---|
@@ -200,11 +201,11 @@ assert letters[alpha.argmax()] == "u"
 # | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | y | h*_t |
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W_s, W_q, v | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
-# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w in the example | |
+# | dy | (O,) | the upstream gradient; the example's loss is dy · y | its example called it w | |
 #
-# In lesson 11, k_s and q were states *after* the products with W_s and W_q. Here, k_i and k_t are
-# parts of states, before those products. Two more letters have changed: lesson 11's state h_s is
-# now h_i, and its K, the length of y, is O.
+# In lesson 11, k_s = h_s W_s and q = h_t W_q were already products. Here, k_i and k_t are parts of
+# states, and the products come later. Two more letters have changed. Lesson 11's h_s is now h_i.
+# Its K was the length of y; here, that is O, and K is the matrix of keys.
 #
 # ## Backward
 #
@@ -261,9 +262,9 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*. For it, *before* + *now* was −1 + 1 = 0, so
-# both units were tanh(−1), where the tanh is equally steep. So a larger *before* raises one unit
-# exactly as much as it lowers the other.
+# read it. There is one more 0 in dK, in the row of *s*. Its sum was −1 + 1 = 0, so both units were
+# tanh(−1), with the same slope. So a larger *before* raises one unit exactly as much as it lowers
+# the other.
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -411,7 +412,8 @@ report = caught(check, Misfiled, 3)
 # With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
 # the gradients of W_r and W_x are right, so da is right. The gradient of w is wrong, so de is
 # wrong. The mistake must lie between da and de. The report says that the line's inputs are right,
-# so dc is right, too. But k is the wrong variable to multiply dc with: it should be v.
+# so dc is right, too. But k is the wrong variable to multiply dc with: it should be v. (`input[0]`
+# is h.)
 
 # %% [markdown]
 # ## The same as the library
@@ -434,7 +436,7 @@ print("one, two and three parts: outputs and gradients equal the library's")
 # question repeats the first letter of a pair, and the model must predict the second. Only these
 # three predictions count. The model reads the right answer before the next question. Every sequence
 # has new pairs: they cannot be memorized. We train each model with Adam for 800 steps of 32
-# sequences.
+# sequences. The learning rate falls linearly to a twentieth.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -447,9 +449,9 @@ for row in range(3):
 # %% [markdown]
 # On top of its LSTM, every model has a reader. Here attention has no window: it sees all earlier
 # states. In our versions of the paper's models, every part has 8 numbers. y has 16, like the word
-# vectors, because the output layer uses the same table. We abbreviate the roles by their initials,
-# and a bar separates the parts: in `q k | v p`, query and key read the first part, and value and
-# predict the second.
+# vectors, because the output layer compares it with the same word vectors. We abbreviate the roles
+# by their initials, and a bar separates the parts: in `q k | v p`, query and key read the first
+# part, and value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -464,8 +466,10 @@ for row in range(3):
 #
 # Suppose that a model simply picks one of the five second letters at random, but never one that it
 # has read as an answer. It is right with probability 1/5, 1/4 and 1/3 on the three questions: 26 %
-# on average. One vector of 16 is as long as two parts of 8. Guess before you run: what share of the
-# questions will it answer right?
+# on average.
+#
+# One vector of 16 is as long as two parts of 8. Guess before you run: what share of the questions
+# will it answer right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -523,15 +527,15 @@ show(draw_answers(right, title), "12_roles_or_room")
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
 # vector of 8, which is hardly better than guessing among the letters that are left. (On another
-# processor, single seeds came out up to twenty points different.) The tanh layer does worse than
-# guessing. It would have to keep five pairs in its LSTM, and it does not: fewer than half of its
-# predictions are second letters of the text at all.
+# processor, single seeds may differ.) The tanh layer does worse than guessing. It would have to
+# keep five pairs in its LSTM, and it does not: fewer than half of its predictions are second
+# letters of the text at all.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
 # directions that it needs (question 1). So did the parts help because they separate the roles, or
-# only because the state has more numbers? We begin with the roles. The numbers come at the end,
-# with a fairer control.
+# only because the state has more numbers? We begin with the roles. The length of the state comes at
+# the end, with a fairer control.
 #
 # ## Do the roles pull against each other?
 #
@@ -539,12 +543,13 @@ show(draw_answers(right, title), "12_roles_or_room")
 # directions. `terms_of` runs the library's backward pass on the 500 test sequences and returns the
 # four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
 # take the **cosine** of the angle between their two terms: 1 if both change the state in the same
-# direction, 0 if the changes are at right angles, and −1 if they are opposite. We average it over
-# the states in which neither term is 0. Query and predict act at a state's own step, and only
-# questions have a loss, so at every other state their terms are 0. A pair with query or predict is
-# therefore averaged over the states of questions only. Key and value are averaged over all states
-# that a later question looks at. (Between random directions, a single cosine of 8 numbers is often
-# ±0.3, but the mean over hundreds of states is close to 0.)
+# direction, 0 if the changes are at right angles, and −1 if they are opposite.
+#
+# Only questions have a loss. So a state has a query and a predict term only if it is itself a
+# question. It has a key and a value term if a question comes later, which is true of every state
+# but the last. For each pair, we average over the states that have both terms. (The cosine of two
+# random vectors of 8 numbers is often ±0.3 or beyond, but the mean over hundreds of states is close
+# to 0.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -576,7 +581,7 @@ for name in ("one vector of 8", "one vector of 16"):
     seen[name] = [train_pairs(create(*MODELS[name], seed), seed, look=look) for seed in SEEDS]
 at_the_end = {name: [last_cosines(run) for run in runs] for name, runs in seen.items()}
 print_cosines(at_the_end)
-print_answers("one vector of 16", seen["one vector of 16"], (300, 500))
+print_answers("one vector of 16", seen["one vector of 16"], (300, 400, 500))
 
 # %% tags=["training"]
 mean_of = {pair: np.mean([cosines[pair] for cosines in at_the_end["one vector of 8"]])
@@ -589,11 +594,12 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. On average, key and value
 # come next, with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and
-# predict disagree, too, but hardly at all from step 500 on. Is that because the vector is longer?
-# Probably not: at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong
-# as in the vector of 8 at the same step. It fades while the right answers rise to over 90 % at step
-# 500. So the conflict looks like a sign of a model that is still on its way: there is none before
-# training, and little once the task is learnt.
+# predict disagree, too, but only until about step 500. Is that because the vector is longer?
+# Probably not directly: at step 300, when it still answers only 7 to 10 %, the conflict is nearly
+# as strong as in the vector of 8 at the same step. It fades by step 500, where over 90 % of the
+# answers are right. So the conflict looks like a sign of a model that is still on its way: there is
+# none before training, and little once the task is learnt. (Why just these two roles? Question 4
+# finds a hint.)
 #
 # ## Which pair should be separated?
 #
@@ -607,11 +613,13 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | key and value | the example: the key needs *before*, the value *now* |
 # | query and key | the example: the query needs *now*, the key *before* |
 #
-# To find out, we cut a state of 16 into two parts of 8, in all seven ways. Where a cut separates
-# query and key, a state asks with one part and is found by the other. In the figure below, each row
-# is a cut and each column a pair of suspects. A dot means that the cut separates the pair. If a
-# pair is the reason why one vector of 8 does badly, then the four cuts with a dot in its column
-# should do best. Guess: which pair is guilty? And which cut will be the best?
+# To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Each role reads one of
+# two parts, which makes 2⁴ = 16 ways. It does not matter which part comes first, and both parts
+# must be read: that leaves 16 / 2 − 1 = 7.) If a cut separates query and key, a state asks with one
+# part and is found by the other. In the figure below, each row is a cut and each column a pair of
+# suspects. A dot means that the cut separates the pair. If a pair is the reason why one vector of 8
+# does badly, then the four cuts with a dot in its column should do best. Guess: which pair is
+# guilty? And which cut will be the best?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -633,20 +641,23 @@ def cut(name, seed, size=8):
 
 # %% tags=["training"]
 print("\nthe other six cuts into two parts of 8: right answers")
-for name in ("q k v | p", "k v p | q", "q v p | k",
-             "q k p | v", "q p | k v", "q v | k p"):
+for name in ("q k v | p", "k v p | q", "q p | k v",
+             "q k p | v", "q v | k p", "q v p | k"):
     answers_of(name, partial(cut, name))
+print("the seventh, from above:\n  q k | v p        "
+      + ", ".join(f"{share:.0%}" for share in right["q k | v p"]))
 
 # %% [markdown]
-# With some of the cuts, the three seeds differ widely, so forty seeds must decide. To train them
-# here takes too long, so we have recorded their results (code: answer 3; on another processor, so
-# single seeds may differ from yours).
+# `q p | k v` answers 54, 20 and 99 %: three seeds decide nothing. So forty seeds must decide. To
+# train them here takes too long, so we have recorded their results. (Answer 3 has the code. It ran
+# on another processor, so single seeds may differ from yours.)
 #
 # The next figure also answers the other question: did the parts help because they separate the
 # roles, or because the state has more numbers? For this, it has three rows without a cut. One
 # vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
 # the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
-# two parts of 8 (3,422). Guess: how many of the cuts will it beat, on average?
+# two parts of 8 (3,422). The number after ± is the **standard error** of the mean: about how far
+# luck alone moves it. Guess: how many of the cuts will the vector of 13 beat, on average?
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -657,27 +668,28 @@ show(draw_recorded(), "12_all_cuts")
 # By its mean, one vector of 13 beats all the cuts. We come back to it, and begin with the suspects.
 #
 # *Key and value are guilty:* if they share 8 numbers, 800 steps are often too few to learn both.
-# Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %. (The
-# number after ± is the **standard error** of the mean: about how far luck alone moves it.)
+# Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
 #
 # *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
-# them even do worse. But that is unfair: of the four, two keep key and value together (`q k v | p`
-# and `k v p | q`), and of the three that do not separate query and predict, only one does
-# (`q p | k v`). So we compare only cuts with key and value apart (last two columns of the table).
-# There, separating query and predict makes no difference on average.
+# them even do worse: 56 against 78 %. But this comparison is unfair. Two of these four cuts keep
+# key and value together, and only one of the other three does. So we compare only cuts with key and
+# value apart (last two columns of the printed table). There, it makes no difference: 88 and 88 %.
 #
 # *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
-# and ruins others. In the two cuts that do it, `q v | k p` and `q v p | k`, 27 and 23 of forty
-# seeds reach 98 %, but 7 of each stay below 70 %. In the two that do not, 13 and 8 reach 98 %, and
-# only 1 and 2 stay below 70 %. With key and value together, the two cuts that separate query and
-# key do better (58 and 40 %, against 7 %). But the third is `q k v | p`, which does even worse than
-# one vector of 8, so it may have a problem of its own (question 4).
+# and ruins others. These are the numbers of seeds, of forty:
+#
+# | key and value apart | from 98 % | below 70 % |
+# |---|---|---|
+# | query and key apart: `q v \| k p`, `q v p \| k` | 27, 23 | 7, 7 |
+# | query and key together: `q k p \| v`, `q k \| v p` | 13, 8 | 1, 2 |
+#
+# With key and value together, only `q k v | p` leaves query and key in one part, and it may have a
+# problem of its own (question 4).
 #
 # Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
-# value both need *now*. More than half of their seeds reach 98 %, and in no other cut do more than
-# a third. But each has seven of forty below 70 %. By its mean, the best cut is `q k p | v`, but the
-# order of the two-part cuts with key and value apart is uncertain. (The first three seeds suggested
-# that three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
+# value both need *now*. They reach 98 % most often, but they also fail most often. `q k p | v` has
+# the best mean, but the order of these four is uncertain. (The first three seeds suggested that
+# three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
 # conflict? The mean hides no strong conflict: at single states, the cosines are not larger than
@@ -687,9 +699,10 @@ show(draw_recorded(), "12_all_cuts")
 #
 # ## The verdict: separation, or more numbers?
 #
-# Why did the paper's parts help? Not because the state has more numbers: all seven cuts into two
-# parts have 16, and their means go from 7 to 93 %. They help mainly because they separate key and
-# value. Among the cuts, where each role reads only 8 numbers, this matters most.
+# Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
+# parts have 16, and their means go from 7 to 93 %. Separation is not enough either: cut a state of
+# 8 into two parts of 4, and every cut that we tried does worse than one vector of 8 (question 4).
+# The parts help if each role keeps its 8 numbers *and* key and value do not share them.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters than
@@ -699,17 +712,18 @@ show(draw_recorded(), "12_all_cuts")
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value.
 #    Question 6 hints at how. So if you cut a state, compare it with an uncut vector that has as
 #    many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (In question 4, you
-#    will find that they can share 13, except in one cut.)
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
+#    how many they can share.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? Question 4
 # looks for an answer.
 #
-# All this is about how fast the models learn (with Adam, and one learning rate for all), not about
-# what they can learn. With four times as many steps, neither a cut nor a longer vector is needed:
-# one vector of 8 answers nearly everything (three seeds). So 8 numbers can hold all four roles. In
-# a longer uncut vector, training gets there sooner.
+# All this is about how fast the models learn, with Adam and one schedule of the learning rate, not
+# about what they can learn. With four times as many steps, in which the learning rate falls four
+# times as slowly, neither a cut nor a longer vector is needed: one vector of 8 answers nearly
+# everything (three seeds). So 8 numbers can hold all four roles. In a longer uncut vector, training
+# gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -789,17 +803,18 @@ show(draw_wikitext(), "12_wikitext")
 # %% [markdown]
 # Here the LSTM alone wins on average. Compared seed by seed, it beats every attention model each
 # time. In the paper, it loses to all of them. We do not know why. One suspect is the tanh, in which
-# all attention models end: a tanh layer costs 21 to 35 points of perplexity, and a linear layer
-# only 3 to 11. Two facts speak for its innocence: the paper's models end in a tanh, too, and so
-# does the 4-gram, which is close to the LSTM with two of the three seeds. So the tanh alone does
-# not explain it.
+# all attention models end. Put on the LSTM, a tanh layer costs 21 to 35 points of perplexity, and a
+# linear layer only 3 to 11. But two facts speak for its innocence. The paper's models end in a
+# tanh, too. And the 4-gram also ends in one, but is close to the LSTM with two of the three seeds.
+# So the tanh alone does not explain it.
 #
-# Do three parts help? With one, two and three parts, the mean perplexity falls, as in the paper:
-# 227, 222 and 211. Seed by seed, three parts are 11 to 25 points below the tanh layer. But their
-# state is longer, too: 291 numbers instead of 103. The 4-gram, which has no attention, and the
-# linear layer, which has no past, are about as good. (One model's three seeds lie 11 to 30 points
-# apart, so a few points between means say little.) The paper's text and models were larger, and our
-# runs say nothing about models of that size.
+# Do three parts help? One model's three seeds lie 11 to 30 points apart, so a few points between
+# means say little. With one vector, attention gains nothing over its control, the tanh layer (227
+# against 228). With three parts, it gains 11 to 25 points, seed by seed. But their state is longer,
+# too: 291 numbers instead of 103. And two models without attention are about as good as three
+# parts: the linear layer, which has no past, and the 4-gram. So yes, the 4-gram keeps up, as in the
+# paper. (The paper's text and models were larger, and our runs say nothing about models of that
+# size.)
 
 # %% [markdown]
 # ## What others call it
@@ -840,10 +855,11 @@ show(draw_wikitext(), "12_wikitext")
 # 3. The order of the parts in the state should not matter. Does it? With the seeds 1 and 2, train
 #    `q p | k v` written as `k v | q p`. What does this say about
 #    differences of ten points between cuts?
-# 4. (a) The cut `q k v | p` answers fewer questions than one vector of 8, although it has 8
-#    numbers more. Why? Try two experiments: take predict away from one vector of 8
-#    (`without_predict` in `roles_parts`), and train the cut four times as long. (b) Cut states of 8
-#    and of 26 numbers in half. How long must a part be before key and value can share it?
+# 4. (a) The cut `q k v | p` answers fewer questions than one vector of 8, although it has 8 numbers
+#    more. Why? Try two experiments: take predict away from one vector of 8 (`without_predict` in
+#    `roles_parts`), and train the cut four times as long. What is the cosine of W_x and W_r in one
+#    vector of 8? (b) Cut states of 8 and of 26 numbers in half. How long must a part be before key
+#    and value can share it?
 # 5. Are strong conflicts of key and value hidden behind their mean cosine? Compare the mean *size*
 #    of their cosines, without the signs, with that of two random directions.
 # 6. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,

@@ -120,7 +120,7 @@ def print_cosines(cosines):
     print(f"  {'':<15}", *(f"  {name:<22}" for name in cosines))
     for one, other in next(iter(cosines.values()))[0]:
         print(f"  {one + ' · ' + other:<15}",
-              *("  " + ", ".join(f"{run[one, other]:6.2f}" for run in runs)
+              *("  " + ", ".join(f"{round(run[one, other], 2) + 0.0:6.2f}" for run in runs)
                 for runs in cosines.values()))
 
 
