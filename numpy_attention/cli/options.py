@@ -38,7 +38,7 @@ TARGET = replace(SOURCE, name="target", help="translation of the source text, li
                  needs={"source": ()})
 TEXT = file("text", "your own text, one sentence per line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
-COLUMNS = Option("columns", "source and target columns if the text is tab-separated, such as 1,2; "
+COLUMNS = Option("columns", "columns of source and target, such as 1,2, of tab-separated text; "
                  "without --target, both are in --source", values.columns, needs={"source": ()})
 SKIP_BLANK = flag("skip_blank", "omit pairs in which a line is empty", needs={"source": ()})
 PARALLEL = (
@@ -65,7 +65,7 @@ CASE = Option("lowercase", "lowercase the input first", note="as in training", k
 ENSEMBLE = Option("ensemble", "average the probabilities with other runs trained on the same "
                   "text, such as runs/b,runs/c", values.folders, metavar="RUNS", again=LISTED)
 CODE = Option("code", "Python files with the run's user-defined classes, such as mine.py,other.py; "
-              "only these files are executed", values.files, metavar="FILES", again=LISTED)
+              "other files are never executed", values.files, metavar="FILES", again=LISTED)
 BEAM = Option("beam", "number of hypotheses to keep; 1 is greedy search", whole(1, 1000), 5)
 WEIGHTS = file("heatmap", "plot the attention weights as .png, .pdf or .svg", read=values.picture)
 SAMPLING = (
@@ -88,7 +88,7 @@ TRANSLATE: Groups = {"": (
     Option("length_penalty", "rank hypotheses by log p / ((5 + length) / 6)^X; 0 favours short "
            "translations", values.not_negative, 1.0, excludes={**SAMPLED, "beam": (1,)}),
     flag("all", "print every hypothesis, with its score, log p and length", excludes=SAMPLED),
-    WEIGHTS,
+    replace(WEIGHTS, help="plot the attention weights of one sentence as .png, .pdf or .svg"),
     flag("replace_unknown", "replace each <unk> with the source word that has the largest "
          "attention weight", excludes=SAMPLED),
     flag("sample", "sample the translation instead of searching for the best"),
@@ -100,8 +100,8 @@ GENERATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     Option("prompt", "beginning of the text; write --prompt=TEXT if it starts with a hyphen", text),
-    Option("length", "number of words or characters to write. A model trained without --window "
-           "and --carried sees only the last 64 states", whole(1), 60),
+    Option("length", "number of words or characters to write. Attention of a model trained "
+           "without --window sees 64 states, or --carried if larger", whole(1), 60),
     Option("sentences", "stop after N sentences", whole(1)),
     *SAMPLING,
     flag("unknown", "allow the model to write <unk>"),
@@ -126,14 +126,14 @@ ALIGNMENTS = (
          "'0-0 1p2', where p marks a possible link; NAACL format: a line per link, such as "
          "'1 1 2 S' (pair, source word, target word, Sure or Possible)", **OF_PAIRS),
     Option("count_from", "number of the first word in the links: 0 or 1", whole(0, 1),
-           note="0 for Pharaoh and 1 for NAACL, unless the links fit only the other number",
+           note="0 for Pharaoh and 1 for NAACL, or the other if only that fits the sentences",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "print a second result, for the pairs without unknown words, whose translations "
-         "may not contain <unk>", run="translator"),
+    flag("known", "also measure only the pairs without unknown words, with translations that "
+         "never contain <unk>", run="translator"),
     replace(THREADS, note="all processors; 1 for a language model that carries its state"),
     JSON,
 )}
@@ -201,7 +201,7 @@ PAGE: Groups = {"": (
 )}
 TRACE: Groups = {
     "": (RUN, CODE, positional("sentences", "a sentence and, for a translator, its translation "
-                               "(default: the one that the model writes)", "SENTENCE", "+", text)),
+                               "(if omitted, the model's own)", "SENTENCE", "+", text)),
     "what to list (default: every array)": (
         Option("step", "only this step of each loop, counted from 0", whole(0)),
         Option("layer", "only the part or function with this name in the listing, such as decoder"),

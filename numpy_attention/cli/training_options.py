@@ -52,8 +52,8 @@ TRANSLATOR = (
     of_models("embedding", "size of the word vectors", read=whole(1)),
     of_models("layers", "number of layers in the encoder, and in the decoder", read=LAYERS),
     of_models("dropout", "fraction of values set to 0 in training", read=share),
-    of_models("init", "initial values. paper: as in the model's paper, suitable only for models of "
-              "that size; modern: Glorot, and orthogonal recurrent matrices",
+    of_models("init", "initial values. paper: as in the model's paper, suitable only for models "
+              "as large as the paper's; modern: Glorot, and orthogonal recurrent matrices",
               choices=registry.INITIAL_VALUES),
     of_models("readout", "decoder state that predicts a word. previous: before reading the "
               "context; current: after", choices=registry.READOUTS),
@@ -66,12 +66,12 @@ TRANSLATOR = (
               "no multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
     of_models("window", "source positions that attention sees. global: all; local-m: around "
               "the target word's position; local-p: around a predicted position. "
-              "multi-head attention excludes local-p, and location requires global",
+              "Not local-p with multi-head attention, and only global with location",
               choices=registry.WINDOWS),
     of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads of a transformer, or else of multi-head "
-              "attention", read=whole(1), needs={"attention": ("multi-head",)}),
+    of_models("heads", "number of attention heads, for a transformer or with --attention "
+              "multi-head", read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
     of_models("input_feeding", "feed the previous attentional state into the cell", kind="switch"),
@@ -106,18 +106,18 @@ LANGUAGE_MODEL = (
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "let attention also see the last N states before the current chunk; for "
-           "ngram, any N means order − 2", whole(1), note="none",
+    Option("carried", "also let attention see the last N states before the current chunk (see "
+           "--steps); an N-gram model always carries order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: none", default="tanh",
            choices=registry.ACTIVATIONS, excludes={"attention": ("none",)}),
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked recurrent layers", LAYERS, 1),
-    Option("embedding", "size of the word vectors", whole(1), note="200", excludes=SIZED),
-    Option("hidden", "size of the state; without --embedding, it also sets the size of the word "
-           "vectors", whole(1), excludes=SIZED, note="the size of the word vectors, "
-           "multiplied by 2 for key-value, 3 for key-value-predict and order − 1 for ngram"),
+    Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
+           note="follows from --hidden or --vectors, else 200"),
+    Option("hidden", "size of the state", whole(1), excludes=SIZED, note="--embedding, multiplied "
+           "by 2 for key-value, 3 for key-value-predict and order − 1 for ngram"),
     Option("parameters", "choose the largest --hidden and --embedding with at most N parameters",
            whole(1)),
     Option("tied", "use the same word vectors for input and output; without attention, "
@@ -145,6 +145,7 @@ TRANSLATOR_CHANGES: dict[str, dict[str, Any]] = {
 }
 WRITER_CHANGES: dict[str, dict[str, Any]] = {
     "freeze_vectors": {"needs": {"vectors": ()}},
+    "seed": {"help": "random seed for the initial values, the order of the text, and dropout"},
     "clip": {"default": 5.0},
     "steps": {"needs": {}, "excludes": {"state": ("sentence",)}},
     "min_count": {

@@ -123,8 +123,8 @@ class Training:
         offered=False)
     average_parameters_from: int | None = option(
         None, whole(1),
-        "from epoch N on, keep the mean of the parameters that each epoch ends with, instead of "
-        "the best epoch's (Izmailov et al. 2018)")
+        "keep the mean of the parameters at the ends of epoch N and all later epochs, instead of "
+        "those of the best epoch (Izmailov et al. 2018)")
     save_steps: int | None = option(
         None, whole(1), "also save a checkpoint, from which training can be resumed, every N steps "
         "(default: only after each epoch)")
@@ -136,11 +136,11 @@ class Training:
         False, FLAG, "do not train pretrained word vectors or an output layer that shares them")
     seed: int = option(
         0, SEEDS,
-        "random seed for the initial values, the order of the text, dropout, and the held-out part "
-        "of your own pairs")
+        "random seed for the initial values, the order of the text, dropout, and which of your "
+        "own pairs are used and held out")
     order_seed: int | None = option(
         None, SEEDS,
-        "random seed for the order of the text and dropout (default: the same as seed)")
+        "random seed for the order of the text and dropout (default: the same as --seed)")
 
     def __post_init__(self) -> None:
         for one in fields(self):
