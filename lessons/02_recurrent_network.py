@@ -84,10 +84,9 @@ print(f"the largest n that it learns is {near}")
 # ## Forward
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
-# input x_t (I numbers) and the previous state h_{t−1} (H numbers). Two letters change their
-# meaning: x, which was the number of a letter in lesson 01, is now its embedding, and h, which was
-# the embedding, is now the state. And from now on, vectors are rows: lesson 01's product W h
-# becomes x W.
+# input x_t (I numbers) and the previous state h_{t−1} (H numbers). Two names change their meaning:
+# x was the number of a letter in lesson 01, and is now its embedding; h was the embedding, and is
+# now the state. And from now on, vectors are rows: lesson 01's product W h becomes x W.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -153,9 +152,6 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 # This is lesson 01's rule, with rows: if z = h M, then dh = dz Mᵀ. Here M is U.
 #
-# > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
-# > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
-#
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
 # we cannot simply nudge the array a_1. The loss computes a_1 again from x_1, h_0, W, U and b, so
 # the nudge would be lost. Therefore the function `loss` takes the nudge as an argument, and adds it
@@ -196,10 +192,13 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # gradient at step 1 would ignore what h_1 does to the second step. The rest of the lesson is about
 # what becomes of this term over many steps.
 #
+# > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
+# > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
+#
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
 # there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
-# of the six has a gradient as in lesson 01: what was read, times the gradient of the sum. With
-# rows, what was read comes first (`np.outer(x1, da1)` in the code):
+# of the six has a gradient as in lesson 01: what was read at this step, times the gradient of this
+# step's a. With rows, what was read comes first (`np.outer(x1, da1)` in the code):
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -237,8 +236,9 @@ check_gradient("db", db, loss, b)
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The gradient
 # dh_t has two parts, one from the loss and one from the next step. We call the first dy_t, because
 # h_t is also the network's output, y_t. In our example, dy_t was r_t. If the text goes on after
-# step T, step T + 1 also reads h_T and sends back a gradient. We call it dlast, the gradient of the
-# *last* state. If nothing follows, dlast is zeros. Then go from the last step to the first:
+# step T, step T + 1 also reads h_T and sends back a gradient. We call it dlast: the part of the
+# gradient of the *last* state that comes from what follows. If nothing follows, dlast is zeros.
+# Then go from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -382,7 +382,7 @@ assert "grads.U += after[t].T @ da" in str(report)
 # that far? The *share* that is left after d steps is the length of the gradient at h_{T−d}, divided
 # by its length at h_T. (If the gradient grows, the share is above 1.) Here the network reads
 # n + 2 symbols, so T is n + 2. Then h_T is the state at the question mark, and h_1, the state after
-# the first symbol, is n + 1 steps before it.
+# the first symbol, is n + 1 steps earlier.
 #
 # First, take a pencil and a network of one unit. Its U is a single number u, and each step back
 # multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20 steps
@@ -421,8 +421,8 @@ for h in (0.1, 0.9):
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
-# The gradient is multiplied by Uᵀ, which has the same gain. We check both with the 3 × 3 matrix U
-# from above.
+# The gradient is multiplied by Uᵀ. It has the same gain, because it has the same numbers. We check
+# both with the 3 × 3 matrix U from above.
 
 
 # %%
@@ -449,9 +449,9 @@ shortened = np.array([1, 1]) * slopes
 length_before = np.sqrt(2)
 length_after = np.linalg.norm(shortened)
 print(f"(1, 1) becomes {shortened}")
-print(f"its length falls from {length_before:.2f} to {length_after:.2f}, "
-      f"by a factor of {length_after / length_before:.2f}")
-print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
+print(f"its length falls from {length_before:.3f} to {length_after:.3f}, "
+      f"by a factor of {length_after / length_before:.3f}")
+print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 
 # %% [markdown]
 # The factor is the rms of the slopes s_1 and s_2, because the gradient is equally large in both
@@ -471,10 +471,10 @@ print(f"the rms of the two slopes is {rms(slopes):.2f}, too")
 # the slopes is the same at every step.
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
-# Before training, the states are small, too, so the slopes are nearly 1, and the factor is about g.
-# With a pencil: the mean square of numbers that are spread evenly between −0.1 and 0.1 is 0.1² / 3.
-# How large is g if H = 32? And what share of the gradient is left after the n + 1 steps back to the
-# symbol, for n = 4 and for n = 8?
+# Before training, W is small as well. So the states are small and the slopes are nearly 1, and the
+# factor is about g. With a pencil: the mean square of numbers that are spread evenly between −0.1
+# and 0.1 is 0.1² / 3. How large is g if H = 32? And what share of the gradient is left after n + 1
+# steps back to the symbol, for n = 4 and for n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -484,7 +484,7 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
       + ", ".join(f"{small_gain:.3f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
 
 # %% [markdown]
-# With a pencil, g = √(32 · 0.1² / 3) = 0.327. This U has 0.324, because its numbers are one draw.
+# This U has a gain of 0.324 instead of 0.327, because its numbers are one draw.
 #
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
@@ -540,9 +540,9 @@ for n, right in zip(DISTANCES, small):
     assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
-# So even before training, there is a hint of where the network will fail. At n = 4, where this
-# network learns, a few thousandths of the gradient arrive (0.324⁵ is 3.6e-03). At n = 8, where it
-# fails, less than a ten-thousandth arrives (0.324⁹ is 3.9e-05). Per step, our estimate is right
+# So even before training, there is a hint of where the network will fail. At n = 4, where our
+# network learnt, a few thousandths of the gradient arrive (0.324⁵ is 3.6e-03). At n = 8, where it
+# failed, less than a ten-thousandth arrives (0.324⁹ is 3.9e-05). Per step, our estimate is right
 # within a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.
 #
 # ## A better start
@@ -590,19 +590,21 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
-# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, shares mislead. A
-# share of 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
-# orthogonal). Longer tasks may be harder for other reasons.
+# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, as we compared
+# them in the first table, shares mislead. A share of 0.004 is usually enough at n = 4 (U small),
+# but 0.23 is usually not enough at n = 16 (U orthogonal). Longer tasks may be harder for other
+# reasons.
 #
 # Even at the same n, the gradient may not be the only reason why an orthogonal start helps. Suppose
-# that another first symbol changes h_1 a little, by δ_1. On its way to h_T, δ_1 is multiplied by
-# nearly the same matrices, but transposed and in the opposite order:
+# that the first symbol is replaced by a different one, and that this changes h_1 a little, by δ_1.
+# On its way to h_T, δ_1 is multiplied by the same matrices (as long as the change is small), but
+# transposed and in the opposite order:
 #
 #     the gradient, back:    dh_1 = dh_T J_T … J_3 J_2
 #     the symbol, forward:   δ_T ≈ δ_1 J_2ᵀ J_3ᵀ … J_Tᵀ
 #
-# A matrix and its transpose have the same gain. So a start that preserves the gradient also
-# preserves the symbol.
+# A matrix and its transpose have the same gain, and so have these two products. So a start that
+# preserves the gradient also preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -622,8 +624,8 @@ watch_recall(share_at_first, gain)
 #    to 0.52, but rms(1 − h²) has fallen to 0.53, because training moves numbers of the state
 #    towards −1 and 1, where the tanh is flat. The units *saturate*. Then the share sinks further,
 #    although our estimate does not.
-# 2. **From 800 to 1,000, the share grows twentyfold**, to more than half of where it began. The
-#    answers are still guesses.
+# 2. **From 800 to 1,000, the share grows twentyfold**, to about half of where it began. The answers
+#    are still guesses.
 # 3. **By 1,200, share and answers have jumped** together.
 #
 # (On another processor, the numbers may differ. In the first line, fewer than a quarter of the
@@ -653,20 +655,20 @@ print_closer()
 #
 # What comes first? In the figure, the share grows for 200 training steps or more before the answers
 # improve; for seed 11, for more than a thousand. But the figure has a point only every 200 training
-# steps. The table below it looks every 20 (code: answer 6). In all five networks, the share is
-# above its first value while the answers are still guesses, and 20 training steps later many more
-# answers are right.
+# steps. The table below it looks every 20 (code: answer 6). Its *last guess* is the last look
+# before the answers improve. In all five networks, the share is then already above its value at
+# step 0, and at the next look, many more answers are right.
 #
-# But a larger share is not enough. In the column *after 20 steps*, it is above its first value,
-# too. Yet the answers do not improve, and the share sinks far below that value. And look at seeds
-# 10 and 13 in the figure: once they tell some symbols apart, the share sinks, and the answers stay
-# as they are. What else does it take? Adam has a part in it (question 8). We do not know the rest.
+# But a larger share is not enough. At step 20, it is above its value at step 0, too. Yet the
+# answers stay guesses, and the share then sinks far below that value. And look at seeds 10 and 13
+# in the figure: once they tell some symbols apart, the share sinks, and the answers stay as they
+# are. What else does it take? Adam has a part in it (question 8). We do not know the rest.
 #
 # ## How far back can it learn?
 #
 # Not far. One reason is that the gradient shrinks with each step back, and before training we can
-# tell how fast. At n = 4, 8 and 16, more networks learnt from the start with which more of it
-# arrives. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
+# tell how fast. At n = 4, 8 and 16, more of the gradient arrives with U orthogonal, and more
+# networks learnt. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
 # orthogonal. Beyond that, learning is slow, and a matter of luck: in 4,000 training steps, one of
 # five networks learnt even n = 32, with either start (answer 6). Lesson 03 builds a path on which
 # the gradient hardly shrinks, and lets the network choose when to write into its state. There, with
@@ -717,8 +719,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # The states are the same, because they are carried across the border. But the gradients of the two
 # windows do not add up to the whole gradient. What is missing is the part that the second window
 # would have sent back through h_3, the state at the border. With it, the sum is exact. Here this
-# part is small. But no gradient tells a network that is trained like this what a symbol does to the
-# loss in a later window.
+# part is small. But a network that is trained like this never learns from a gradient what a symbol
+# does to the loss in a later window.
 #
 # So the window limits how far back the gradient can teach. What the network learns inside the
 # windows may still carry further: the forward pass can remember further back than the backward pass
@@ -875,9 +877,9 @@ def compare(name, cell, dlast):
 
 
 # %% [markdown]
-# If the estimate holds, the column *Uᵀ per step* in the next table, which is measured, equals the g
-# in the name of the row, and the two columns of the tanh agree. (The first column is the size of
-# the sums a, before the tanh. We need it at the end.)
+# In the next table, the column *Uᵀ per step* is measured. If the estimate holds, it equals the g at
+# the start of its row, and the two columns of the tanh agree. (The first column is the size of the
+# sums a, before the tanh. We need it at the end.)
 
 # %% tags=["training"]
 print("                   rms  Uᵀ per    tanh per step       both per step   share that is left")
@@ -901,7 +903,8 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
 # estimate is right within a tenth for all five factors *per step*, and so are its two parts, g and
-# rms(1 − h²). In the recall task it failed during training, so check it each time.
+# rms(1 − h²). In the recall task it failed during training, and we do not know why it holds here.
+# So check it each time.
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # *explode*, and yet the gradient of the trained model vanishes. Its units are more saturated,

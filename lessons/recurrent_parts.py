@@ -227,11 +227,11 @@ CLOSER = {8: (3.9e-5, 1.2e-3, 1.1e-6, 1.0e-3, 0.28, 3.0e-1, 0.72),
 def print_closer():
     """Print CLOSER: the share of the gradient at five moments of each network's training."""
     print("share of the gradient, measured every 20 training steps")
-    print("          before    after                still guessing    20 steps later")
-    print("          training  20 steps  lowest     share    right    share    right")
+    print("                                         last guess       20 steps later")
+    print("          step 0    step 20   lowest     share    right   share    right")
     for seed, (start, early, lowest, before, guessed, after, right) in CLOSER.items():
         print(f"  seed {seed:<2} {start:.1e}   {early:.1e}   {lowest:.1e}    {before:.1e}  "
-              f"{guessed:.2f}     {after:.1e}  {right:.2f}")
+              f"{guessed:.2f}    {after:.1e}  {right:.2f}")
 
 
 def draw_wait():
@@ -246,6 +246,6 @@ def draw_wait():
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
               title="Five networks with U small, n = 8")
-    below.set(xlabel="training steps", ylabel="share of right answers", ylim=(-0.04, 1.04))
+    below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(-0.04, 1.04))
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
     return figure
