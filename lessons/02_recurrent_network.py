@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, print_closer, recall_model, train_recall, watch_recall,
+                             letters, recall_model, train_recall, watch_recall,
                              write)
 
 from numpy_attention import plotting
@@ -76,17 +76,18 @@ print(f"the largest n that it learns is {near}")
 # %% [markdown]
 # In this run, a little noise does no harm. A little more, and the network might as well guess.
 #
-# The network *can* do better. Later in this lesson, it gets further, when we give one matrix other
-# starting values. So 32 numbers are room enough. But to *learn* that the symbol is worth keeping,
-# the network needs a gradient that travels back through time, from the step where a mistake is made
-# to the step that could have prevented it. We follow this gradient.
+# Room is not the problem: later in this lesson, the same network gets further, only because one
+# matrix starts from other values. But to *learn* that the symbol is worth keeping, the network
+# needs a gradient that travels back through time, from the step where a mistake is made to the step
+# that could have prevented it. We follow this gradient.
 #
 # ## Forward
 #
 # How does a network keep what it has read? At step t it computes a new state from two vectors: the
 # input x_t (I numbers) and the previous state h_{t−1} (H numbers). Two names change their meaning:
 # x was the number of a letter in lesson 01, and is now its embedding; h was the embedding, and is
-# now the state. And from now on, vectors are rows: lesson 01's product W h becomes x W.
+# now the state. And from now on, a vector is a row and stands to the left of its matrix, so W has
+# one row for each number of x.
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -169,9 +170,9 @@ def loss(a1_more=0, h1_more=0, a2_more=0):
     return r1 @ h1 + r2 @ h2
 
 
-def check_gradient(name, ours, loss, array):
-    """Print our gradient and the measured one, at most 6 numbers; loss() reads the array."""
-    measured = numeric_gradient(loss, array)
+def check_gradient(name, ours, compute, array):
+    """Print our gradient and the measured one, at most 6 numbers; compute() reads the array."""
+    measured = numeric_gradient(compute, array)
     print(f"{name:>4} by hand  {ours.ravel()[:6]}")
     print(f"     measured {measured.ravel()[:6]}")
     assert np.allclose(ours, measured, atol=1e-8)
@@ -197,8 +198,9 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
 # there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. Each
-# of the six has a gradient as in lesson 01: what was read at this step, times the gradient of this
-# step's a. With rows, what was read comes first (`np.outer(x1, da1)` in the code):
+# of the six has a gradient as in lesson 01: the vector that the matrix multiplied at this step (x_t
+# for W, h_{t−1} for U), times da_t. With rows, this vector comes first (`np.outer(x1, da1)` in the
+# code). b multiplies nothing, so its gradient is da_t:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -236,9 +238,9 @@ check_gradient("db", db, loss, b)
 # This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The gradient
 # dh_t has two parts, one from the loss and one from the next step. We call the first dy_t, because
 # h_t is also the network's output, y_t. In our example, dy_t was r_t. If the text goes on after
-# step T, step T + 1 also reads h_T and sends back a gradient. We call it dlast: the part of the
-# gradient of the *last* state that comes from what follows. If nothing follows, dlast is zeros.
-# Then go from the last step to the first:
+# step T, step T + 1 also reads h_T and sends back a gradient. This gradient is called dlast,
+# because it arrives at the *last* state. If nothing follows, it is all zeros. The backward pass
+# goes from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -413,9 +415,9 @@ for h in (0.1, 0.9):
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
-# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for each
-# pair i ≠ k. The cross terms average to 0: for any given v_k, v_i is as often negative as positive.
-# The squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is
+# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for all i
+# ≠ k. The cross terms average to 0: for any given v_k, v_i is as often negative as positive. The
+# squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is
 # special, so each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
@@ -461,7 +463,7 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 #
 # The same holds for H units: if the gradient is spread evenly over all of them, the tanh changes
 # its length by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ
-# multiplies its length by about g. We multiply the two. So this is our *estimate* of one step back:
+# multiplies its length by about g. The product of the two is our *estimate* for one step back:
 #
 #     factor = g · rms(1 − h²)
 #
@@ -541,9 +543,13 @@ for n, right in zip(DISTANCES, small):
 
 # %% [markdown]
 # So even before training, there is a hint of where the network will fail. At n = 4, where our
-# network learnt, a few thousandths of the gradient arrive (0.324⁵ is 3.6e-03). At n = 8, where it
-# failed, less than a ten-thousandth arrives (0.324⁹ is 3.9e-05). Per step, our estimate is right
-# within a tenth. But small errors multiply: after 33 steps, it is off by a factor of five.
+# network learnt, a few thousandths of the gradient arrive. At n = 8, where it failed, less than a
+# ten-thousandth arrives. Per step, our estimate is right within a tenth. But small errors multiply:
+# after 33 steps, it is off by a factor of five.
+#
+# Why does a small share do harm? dU is a sum over all steps. If the share at the first symbol is
+# 4e-5, the terms of the distant steps are a tiny part of this sum, and the near steps decide where
+# U moves. A larger learning rate does not help, because it scales all terms alike.
 #
 # ## A better start
 #
@@ -590,10 +596,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
-# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across n, as we compared
-# them in the first table, shares mislead. A share of 0.004 is usually enough at n = 4 (U small),
-# but 0.23 is usually not enough at n = 16 (U orthogonal). Longer tasks may be harder for other
-# reasons.
+# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Between different n, shares
+# mislead, so our first table was no more than a hint. A share of 0.004 is usually enough at n = 4
+# (U small), but 0.23 is usually not enough at n = 16 (U orthogonal). Longer tasks may be harder for
+# other reasons.
 #
 # Even at the same n, the gradient may not be the only reason why an orthogonal start helps. Suppose
 # that the first symbol is replaced by a different one, and that this changes h_1 a little, by δ_1.
@@ -626,18 +632,19 @@ watch_recall(share_at_first, gain)
 #    although our estimate does not.
 # 2. **From 800 to 1,000, the share grows twentyfold**, to about half of where it began. The answers
 #    are still guesses.
-# 3. **By 1,200, share and answers have jumped** together.
+# 3. **By 1,200, share and answers have jumped** together. U has changed most: g has more than
+#    doubled, and the states are more saturated than before.
 #
-# (On another processor, the numbers may differ. In the first line, fewer than a quarter of the
-# answers are right, because an untrained network may even answer with a noise symbol.)
+# (On another processor, the numbers may differ. In the first line, no answer is right: an untrained
+# network may answer with a noise symbol every time.)
 #
 # So during training, our estimate is no longer reliable. After the jump, we estimate 0.41 and
-# measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which of the
-# two factors is wrong. The tanh multiplies by 0.34, close to our 0.36. But Uᵀ multiplies the length
-# of this gradient by 1.97, although g is 1.16. We boldly assumed that the gradient points in no
-# special direction. Now its direction is special: Uᵀ lengthens this gradient more than it lengthens
-# most vectors. At step 800, the estimate is wrong, too: 0.29 instead of 0.22 looks close, but over
-# nine steps back it is a factor of twelve. (Is it the same factor that is wrong there? Question 6.)
+# measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which part
+# of it is wrong. Per step, the tanh multiplies the length by 0.34 (we estimated 0.36), but Uᵀ
+# multiplies it by 1.97 (g is 1.16). We boldly assumed that the gradient points in no special
+# direction. Now its direction is special: Uᵀ lengthens this gradient more than it lengthens most
+# vectors. At step 800, the estimate is wrong, too: 0.29 instead of 0.22 looks close, but over nine
+# steps back it is twelve times too large. (Is Uᵀ to blame there, too? Question 6.)
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
@@ -645,7 +652,6 @@ watch_recall(share_at_first, gain)
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
-print_closer()
 
 # %% [markdown]
 # So a network can recover from a vanished gradient: three of the five learn the task, and the other
@@ -654,25 +660,25 @@ print_closer()
 # soon after its network has learnt the task.)
 #
 # What comes first? In the figure, the share grows for 200 training steps or more before the answers
-# improve; for seed 11, for more than a thousand. But the figure has a point only every 200 training
-# steps. The table below it looks every 20 (code: answer 6). Its *last guess* is the last look
-# before the answers improve. In all five networks, the share is then already above its value at
-# step 0, and at the next look, many more answers are right.
+# improve; for seed 11, for more than a thousand. Just before they improve, three of the five shares
+# are still below the grey line, their value before training. But the figure has a point only every
+# 200 training steps. Measured every 20 (answer 6), all five are above it by then.
 #
-# But a larger share is not enough. At step 20, it is above its value at step 0, too. Yet the
-# answers stay guesses, and the share then sinks far below that value. And look at seeds 10 and 13
-# in the figure: once they tell some symbols apart, the share sinks, and the answers stay as they
-# are. What else does it take? Adam has a part in it (question 8). We do not know the rest.
+# So a larger share came before better answers, each time. But it did not guarantee them. After 20
+# training steps, all five were above the line, too (answer 6), and then they sank far below it. And
+# look at seeds 10 and 13 in the figure: once they tell some symbols apart, the share sinks, and the
+# answers stay as they are. Adam has a part in it (question 8). We do not know the rest.
 #
 # ## How far back can it learn?
 #
 # Not far. One reason is that the gradient shrinks with each step back, and before training we can
 # tell how fast. At n = 4, 8 and 16, more of the gradient arrives with U orthogonal, and more
-# networks learnt. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
-# orthogonal. Beyond that, learning is slow, and a matter of luck: in 4,000 training steps, one of
-# five networks learnt even n = 32, with either start (answer 6). Lesson 03 builds a path on which
-# the gradient hardly shrinks, and lets the network choose when to write into its state. There, with
-# a good start, all twenty networks learn n = 32 in 400 training steps.
+# networks learn. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
+# orthogonal. Beyond that, learning is slow, and a matter of luck: in 4,000 training steps, n = 32
+# was learnt by one of five networks with U small, and by one of five with U orthogonal (answer 6).
+# Lesson 03 builds a path on which the gradient hardly shrinks, and lets the network choose when to
+# write into its state. There, with a good start, all twenty networks learn n = 32 in 400 training
+# steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -719,7 +725,7 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # The states are the same, because they are carried across the border. But the gradients of the two
 # windows do not add up to the whole gradient. What is missing is the part that the second window
 # would have sent back through h_3, the state at the border. With it, the sum is exact. Here this
-# part is small. But a network that is trained like this never learns from a gradient what a symbol
+# part is small. But in a network that is trained like this, no gradient ever tells what a symbol
 # does to the loss in a later window.
 #
 # So the window limits how far back the gradient can teach. What the network learns inside the
@@ -736,8 +742,9 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
-# in windows of 50. The loss is the mean over all letters (`average="token"`). Clipping (explained
-# below) and Adam (question 7) keep the steps of training at a good length.
+# in windows of 50. The loss is the mean over all letters, which are the *tokens* here
+# (`average="token"`). Clipping (explained below) and Adam (question 7) keep the training steps at a
+# good length.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -824,9 +831,9 @@ print(f"{flat:.0%} of the numbers in the trained model's states are above 0.9 or
 assert trained_share[20] < 0.005
 
 # %% [markdown]
-# Here is one of the hundred stretches, letter by letter. (We chose it for its last words.) It ends
-# with "flowing with mi", and the next letter is "l". The bar above a letter is the share of the
-# gradient that reaches the state after this letter.
+# Here is the end of one of the hundred stretches, letter by letter. (We chose it for its last
+# words.) It ends with "flowing with mi", and the next letter is "l". The bar above a letter is the
+# share of the gradient that reaches the state after this letter.
 
 # %% tags=["training"]
 one = slice(83, 84)
@@ -842,9 +849,9 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 # after 20 letters: it vanishes.
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
-# indeed, as the line before the figure says, most numbers in the states are above 0.9 or below
-# −0.9: many units are nearly *saturated*, and the slope 1 − h² is small. Remember the network of
-# one unit: with u = 1.8 and h = 0.9, the factor was 0.34.
+# indeed, as the line with 71% says, most numbers in the states are above 0.9 or below −0.9: many
+# units are nearly saturated, as in the recall task, and the slope 1 − h² is small. Remember the
+# network of one unit: with u = 1.8 and h = 0.9, the factor was 0.34.
 #
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
@@ -918,18 +925,16 @@ show(ax, "02_gradient_flow")
 #
 # ### Clipping
 #
-# A gradient that explodes can be repaired: it is too long, and we can shorten it. It can happen
-# that a gradient is many times longer than usual, and that a single step along it spoils what was
-# learnt. **Clipping** (Pascanu et al. 2013) takes the norm of the *whole* gradient, of all
-# parameters together. If the norm is above a limit, the gradient is scaled down until its norm is
-# the limit. Its direction stays the same.
+# The length of a gradient that explodes can be repaired: we can shorten it. It can happen that a
+# gradient is many times longer than usual, and a single step of that length spoils what was learnt.
+# **Clipping** (Pascanu et al. 2013) takes the norm of the *whole* gradient, of all parameters
+# together. If the norm is above a limit, the gradient is scaled down until its norm is the limit.
+# Its direction stays the same.
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
-# A gradient that has vanished cannot be repaired by scaling the whole gradient up. Take the recall
-# task, with its one loss at the end: dU is a sum over all steps, and the terms of the distant steps
-# are tiny. Scaling makes all terms grow by the same factor, so the distant ones remain as small a
-# part of dU as before.
+# A gradient that has vanished cannot be repaired by scaling the whole gradient up: the terms of the
+# distant steps remain as small a part of dU as before.
 
 # %% [markdown]
 # ## What others call it

@@ -59,8 +59,9 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
 # shows the model with three parts. It leaves out v_t and p_i, which this step does not use. The
-# equations are lesson 11's *combined*, with three changes: each role reads only its part, there is
-# no bias, and the vector of the score, lesson 11's v, is called w, because v is now a value.
+# equations are lesson 11's *combined*, with three changes (and a window, which comes later): each
+# role reads only its part, there is no bias, and the vector of the score, lesson 11's v, is called
+# w, because v is now a value.
 
 # %%
 boxes = {
@@ -95,12 +96,12 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
 # just before it. Think of each state as knowing two letters: *now*, the one that it has just read,
 # and *before*, the one before that. When a state is found, its key must show *before*. When it
-# asks, its query must show *now*. Query and key are the same part, so this part must hold both. We
-# code them as numbers: d is 1, g is −1, and every other letter is 0. (The letters u and s need no
-# code of their own, because no question asks about them.) The third number, always 1, serves as a
-# bias:
+# asks, its query must show *now*. Query and key read the same part, which is called the key, so
+# this part must hold both. We code them as numbers: d is 1, g is −1, and every other letter is 0.
+# (The letters u and s need no code of their own, because no question asks about them.) The third
+# number, always 1, serves as a bias:
 #
-# | state | before | now | key: (before, now, 1) | value: what a later step needs to know |
+# | state | before | now | key part: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
 # | d | | d | (0, 1, 1) | the first letter of a pair, so never an answer |
 # | u | d | u | (1, 0, 1) | I am u |
@@ -174,10 +175,11 @@ assert letters[alpha.argmax()] == "u"
 
 # %% [markdown]
 # The largest weight is on *u*, the letter after the first *d*. The smallest is on *s*: its sum is
-# −1 + 1 = 0, where both units are low. The scores are twice the totals that we printed (before
-# rounding), because w = (2, 2). The states of *d* and *g* have the sum 1. The state of *u* was
-# *found* by its key, which says "before me was d". What was *fetched* is mostly its value, which
-# says "I am u". So c says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
+# −1 + 1 = 0, where both units are low. Since w = (2, 2), each score is twice the total printed
+# above. (−1.93 is not exactly 2 · −0.96, because the totals are rounded.) The states of *d* and *g*
+# have the sum 1. The state of *u* was *found* by its key, which says "before me was d". What was
+# *fetched* is mostly its value, which says "I am u". So c says: u with 0.65, s with 0.05, and *d*
+# or *g* with 0.30.
 #
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
@@ -186,9 +188,8 @@ assert letters[alpha.argmax()] == "u"
 # value says so. (We could give the key more numbers, but then it would have to hold both letters.)
 # Could one vector serve as both key and value? We shall see.
 #
-# A step may see only the last few states. The *window* is the largest number that it may see. Here
-# are all symbols of the step. The score's hidden layer x is as long as a key (in the example, it
-# was shorter):
+# In the paper, a step sees only the last few states: at most *window* of them. Here are all symbols
+# of the step. The score's hidden layer x is as long as a key (in the example, it was shorter):
 #
 # | symbol | shape | what it is | lesson 11 | the paper |
 # |---|---|---|---|---|
@@ -201,11 +202,11 @@ assert letters[alpha.argmax()] == "u"
 # | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | y | h*_t |
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W_s, W_q, v | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
-# | dy | (O,) | the upstream gradient; the example's loss is dy · y | its example called it w | |
+# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w, in its example | |
 #
 # In lesson 11, k_s = h_s W_s and q = h_t W_q were already products. Here, k_i and k_t are parts of
 # states, and the products come later. Two more letters have changed. Lesson 11's h_s is now h_i.
-# Its K was the length of y; here, that is O, and K is the matrix of keys.
+# Lesson 11's K, the length of y, is now O, because K is the matrix of keys.
 #
 # ## Backward
 #
@@ -215,13 +216,13 @@ assert letters[alpha.argmax()] == "u"
 # for u and less for s.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
-#     a = c W_r + p_t W_x      dc = da W_rᵀ        dp_t = da W_xᵀ                it predicts
-#     c = α V                  dα = V dc           dv_i = α_i dc                 it is fetched
+#     a = c W_r + p_t W_x      dc = da W_rᵀ        dp_t = da W_xᵀ                h_t predicts
+#     c = α V                  dα = V dc           dv_i = α_i dc                 h_i is fetched
 #     α = softmax(e)           de = α ∘ (dα − α · dα)
 #     e = x w                  dx = de wᵀ
 #     x = tanh(z)              dz = dx ∘ (1 − x²)
-#     z = K W_s + k_t W_q      dk_i = dz_i W_sᵀ                                  it is found
-#                              dk_t = Σ_i dz_i W_qᵀ                              it asks
+#     z = K W_s + k_t W_q      dk_i = dz_i W_sᵀ                                  h_i is found
+#                              dk_t = Σ_i dz_i W_qᵀ                              h_t asks
 #
 # (The gradients of the matrices are as in lesson 11: input times gradient of the output.)
 #
@@ -245,10 +246,10 @@ dz = np.outer(de, w) * (1 - x**2)           # (S, 2)
 
 # %%
 gradients = {
-    "it predicts: dp_t": (da @ W_x.T, p_t),             # (n,)
-    "it asks: dk_t": (dz.sum(0) @ W_q.T, k_t),          # (n,)
-    "they are fetched: dV": (np.outer(alpha, dc), V),   # (S, n)
-    "they are found: dK": (dz @ W_s.T, K),              # (S, n)
+    "h_t predicts: dp_t": (da @ W_x.T, p_t),             # (n,)
+    "h_t asks: dk_t": (dz.sum(0) @ W_q.T, k_t),          # (n,)
+    "h_i is fetched: dV": (np.outer(alpha, dc), V),      # (S, n)
+    "h_i is found: dK": (dz @ W_s.T, K),                 # (S, n)
 }
 for name, (ours, array) in gradients.items():
     numeric = numeric_gradient(loss, array)
@@ -265,6 +266,9 @@ print("all four equal their central differences")
 # read it. There is one more 0 in dK, in the row of *s*. Its sum was −1 + 1 = 0, so both units were
 # tanh(−1), with the same slope. So a larger *before* raises one unit exactly as much as it lowers
 # the other.
+#
+# The second number of dk_t is positive, so a larger *now* would raise the loss. It would raise the
+# score of *u*, but those of *d* and *g* even more, because there the tanh is steeper.
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -448,10 +452,10 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has a reader. Here attention has no window: it sees all earlier
-# states. In our versions of the paper's models, every part has 8 numbers. y has 16, like the word
-# vectors, because the output layer compares it with the same word vectors. We abbreviate the roles
-# by their initials, and a bar separates the parts: in `q k | v p`, query and key read the first
-# part, and value and predict the second.
+# states. In our versions of the paper's models, every part has 8 numbers. y has 16 numbers, as many
+# as the vector of a letter, because the output layer compares y with the vectors of all letters. We
+# abbreviate the roles by their initials, and a bar separates the parts: in `q k | v p`, query and
+# key read the first part, and value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -592,20 +596,19 @@ title = f"In the vector of 8, {most[0]} and {most[1]} disagree most"
 show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), "12_conflict")
 
 # %% [markdown]
-# In the vector of 8, only the cosine of query and predict is far below 0. On average, key and value
-# come next, with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and
-# predict disagree, too, but only until about step 500. Is that because the vector is longer?
-# Probably not directly: at step 300, when it still answers only 7 to 10 %, the conflict is nearly
-# as strong as in the vector of 8 at the same step. It fades by step 500, where over 90 % of the
-# answers are right. So the conflict looks like a sign of a model that is still on its way: there is
-# none before training, and little once the task is learnt. (Why just these two roles? Question 4
-# finds a hint.)
+# In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
+# with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
+# disagree, too, but only until about step 500. Is that because the vector is longer? Probably not
+# directly: at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as
+# in the vector of 8 at the same step. It fades by step 500, where over 90 % of the answers are
+# right. So the conflict looks like a sign of a model that is still on its way: there is none before
+# training, and little once the task is learnt. (Why just these two roles? Question 4 finds a hint.)
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses two other pairs. There, a state's key
-# had to hold *before*. Its query and its value had to hold *now*. So if the key shares a part with
-# the query or with the value, this part must hold both letters.
+# The cosines accuse query and predict. The example accuses two other pairs. There, a state needs
+# *before* to be found (key), but *now* to ask (query) and to be fetched (value). So if the key role
+# shares a part with one of the others, this part must hold both letters.
 #
 # | suspects | accused by |
 # |---|---|
@@ -615,11 +618,11 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 #
 # To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Each role reads one of
 # two parts, which makes 2⁴ = 16 ways. It does not matter which part comes first, and both parts
-# must be read: that leaves 16 / 2 − 1 = 7.) If a cut separates query and key, a state asks with one
-# part and is found by the other. In the figure below, each row is a cut and each column a pair of
-# suspects. A dot means that the cut separates the pair. If a pair is the reason why one vector of 8
-# does badly, then the four cuts with a dot in its column should do best. Guess: which pair is
-# guilty? And which cut will be the best?
+# must be read: that leaves 16 / 2 − 1 = 7.) Unlike in the paper, query and key may now be apart.
+# Then a state asks with one part and is found by the other. In the figure below, each row is a cut
+# and each column a pair of suspects. A dot means that the cut separates the pair. If a pair is the
+# reason why one vector of 8 does badly, then the four cuts with a dot in its column should do best.
+# Guess: which pair is guilty? And which cut will be the best?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -673,7 +676,8 @@ show(draw_recorded(), "12_all_cuts")
 # *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
 # them even do worse: 56 against 78 %. But this comparison is unfair. Two of these four cuts keep
 # key and value together, and only one of the other three does. So we compare only cuts with key and
-# value apart (last two columns of the printed table). There, it makes no difference: 88 and 88 %.
+# value apart (last two columns of the table printed last). There, it makes no difference: the mean
+# is 88 % either way.
 #
 # *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
 # and ruins others. These are the numbers of seeds, of forty:
@@ -683,26 +687,26 @@ show(draw_recorded(), "12_all_cuts")
 # | query and key apart: `q v \| k p`, `q v p \| k` | 27, 23 | 7, 7 |
 # | query and key together: `q k p \| v`, `q k \| v p` | 13, 8 | 1, 2 |
 #
-# With key and value together, only `q k v | p` leaves query and key in one part, and it may have a
-# problem of its own (question 4).
+# The cuts with key and value together give no verdict either. Only one of them, `q k v | p`, leaves
+# query and key in one part, and it may have a problem of its own (question 4).
 #
 # Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
 # value both need *now*. They reach 98 % most often, but they also fail most often. `q k p | v` has
 # the best mean, but the order of these four is uncertain. (The first three seeds suggested that
 # three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
-# So the cosines accused the wrong pair. How can the gradients of key and value show hardly any
-# conflict? The mean hides no strong conflict: at single states, the cosines are not larger than
-# between random directions (question 5). But a gradient only says what a small change of h would do
-# now. It says nothing about a very different h, or about how long training takes to get there. So
-# we had to cut.
+# So the cosines accused the wrong pair. Did the mean hide a strong conflict of key and value? No:
+# at single states, their cosines are on average no larger than those of random directions (in the
+# vector of 8: question 5). The reason is another one. A gradient says what a *small* change of h
+# would do *now*. It does not say whether a very different h would be better, or how long training
+# takes to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means go from 7 to 93 %. Separation is not enough either: cut a state of
 # 8 into two parts of 4, and every cut that we tried does worse than one vector of 8 (question 4).
-# The parts help if each role keeps its 8 numbers *and* key and value do not share them.
+# The parts help most if each role keeps its 8 numbers *and* key and value do not share them.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters than
@@ -716,8 +720,9 @@ show(draw_recorded(), "12_all_cuts")
 #    how many they can share.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
-# One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? Question 4
-# looks for an answer.
+# One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? There is a
+# hint. In one vector of 8, predict learns to *subtract* the present letter, which is never the
+# answer. Without predict, one vector of 8 does nearly as badly as `q k v | p`. Question 4 tries it.
 #
 # All this is about how fast the models learn, with Adam and one schedule of the learning rate, not
 # about what they can learn. With four times as many steps, in which the learning rate falls four
@@ -811,10 +816,11 @@ show(draw_wikitext(), "12_wikitext")
 # Do three parts help? One model's three seeds lie 11 to 30 points apart, so a few points between
 # means say little. With one vector, attention gains nothing over its control, the tanh layer (227
 # against 228). With three parts, it gains 11 to 25 points, seed by seed. But their state is longer,
-# too: 291 numbers instead of 103. And two models without attention are about as good as three
-# parts: the linear layer, which has no past, and the 4-gram. So yes, the 4-gram keeps up, as in the
-# paper. (The paper's text and models were larger, and our runs say nothing about models of that
-# size.)
+# too: 291 numbers instead of 103. And two models without attention are, on average, about as good
+# as three parts: the linear layer, which reads only the present state, and the 4-gram, which is
+# better with two seeds and 18 points worse with the third. So on average, the 4-gram keeps up, as
+# in the paper. (The paper's text and models were larger, and our runs say nothing about models of
+# that size.)
 
 # %% [markdown]
 # ## What others call it
@@ -853,8 +859,8 @@ show(draw_wikitext(), "12_wikitext")
 #    than two parts of 8. What does the cut save, and what does it cost? In the WikiText-2 models,
 #    why does three times the state cost so little?
 # 3. The order of the parts in the state should not matter. Does it? With the seeds 1 and 2, train
-#    `q p | k v` written as `k v | q p`. What does this say about
-#    differences of ten points between cuts?
+#    `q p | k v` written as `k v | q p`. What does this say about differences of ten points between
+#    cuts?
 # 4. (a) The cut `q k v | p` answers fewer questions than one vector of 8, although it has 8 numbers
 #    more. Why? Try two experiments: take predict away from one vector of 8 (`without_predict` in
 #    `roles_parts`), and train the cut four times as long. What is the cosine of W_x and W_r in one

@@ -215,24 +215,6 @@ RIGHT = {
     13: (0.00, 0.23, 0.22, 0.27, 0.27, 0.23, 0.22, 0.28, 0.23, 0.51, 0.50, 0.51, 0.50, 0.51,
         0.51, 0.51, 0.50, 0.55, 0.55, 0.50, 0.50),
 }
-# the same networks, measured every 20 steps (code: answer 6): the share before training, after 20
-# steps, at its lowest; then twice the share and the right answers, before and after they improve
-CLOSER = {8: (3.9e-5, 1.2e-3, 1.1e-6, 1.0e-3, 0.28, 3.0e-1, 0.72),
-          10: (3.6e-5, 9.6e-5, 5.1e-8, 3.6e-3, 0.27, 1.4e-1, 0.77),
-          11: (2.7e-5, 6.5e-4, 9.0e-10, 1.1e-4, 0.27, 3.4e-1, 0.73),
-          12: (4.6e-5, 1.4e-3, 5.5e-8, 6.1e-3, 0.28, 3.2e-1, 0.99),
-          13: (4.0e-5, 6.1e-4, 2.7e-7, 5.4e-3, 0.24, 1.1e-2, 0.50)}
-
-
-def print_closer():
-    """Print CLOSER: the share of the gradient at five moments of each network's training."""
-    print("share of the gradient, measured every 20 training steps")
-    print("                                         last guess       20 steps later")
-    print("          step 0    step 20   lowest     share    right   share    right")
-    for seed, (start, early, lowest, before, guessed, after, right) in CLOSER.items():
-        print(f"  seed {seed:<2} {start:.1e}   {early:.1e}   {lowest:.1e}    {before:.1e}  "
-              f"{guessed:.2f}    {after:.1e}  {right:.2f}")
-
 
 def draw_wait():
     """Plot SHARES and RIGHT over the training steps; → Figure."""

@@ -33,7 +33,7 @@ Shapes in comments, docstrings and errors use one table of letters:
     O  outputs of a layer
     H  hidden state of a cell
     G  gates · H, all pre-activations of a cell side by side
-    D  values that attention averages, annotations; the size of a Transformer
+    D  values (annotations) that attention averages; in a Transformer, its size
     Q  query
     A  hidden layer of a score, to which query and key are projected
     P  hidden layer from which local-p predicts a position

@@ -50,9 +50,9 @@ def glorot(rng, shape, dtype=np.float32):
 
 
 def orthogonal(rng, shape, dtype=np.float32):
-    """Draw recurrent weights → W (H, G), orthogonal blocks side by side (Saxe et al. 2014).
+    """Draw recurrent weights W (H, G) as orthogonal blocks (H, H) side by side (Saxe et al. 2014).
 
-    G must be smaller than H, or a multiple of H.
+    G must be a multiple of H, or smaller than H. If it is smaller, W is part of one block.
     """
     H = shape[0]
     blocks = []

@@ -31,7 +31,7 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" for the known names most like `name`, or "" if none is."""
+    """Return "; did you mean X?" for the known names most like `name`, or "" if none is similar."""
     from difflib import get_close_matches
     names = {one.lower(): one for one in known}
     found = [names[one] for one in get_close_matches(name.lower(), names)]

@@ -106,10 +106,7 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
 
 
 def signature(measure: Callable[..., Score], **how: Any) -> str:
-    """Return the sacreBLEU signature for a call measure(…, **how). measure: `bleu` or `chrf`.
-
-    The signature is a text that says how the score is computed.
-    """
+    """Return the sacreBLEU signature for a call measure(…, **how). measure: `bleu` or `chrf`."""
     return measure([["a"]], [["a"]], **how).signature
 
 
@@ -179,7 +176,7 @@ def pointing_accuracy(weights: Iterable[Array], pairs: Iterable[Pair]) -> float:
     """Return the share of sure links (i, j) whose target word j attends most to source word i.
 
     weights: a matrix for each pair. If a target word has two sure links, at most one of them counts
-    as correct. If several weights of a row are the largest, the leftmost counts. The links of a
+    as correct. If the maximum of a row occurs several times, the leftmost counts. The links of a
     row of zeros (a window past the end of the source sentence) count as wrong.
     """
     pairs = _pairs(pairs)
@@ -208,7 +205,7 @@ def diagonal_pointing(pairs: Iterable[Pair], rule: str = "proportional") -> floa
 
 
 def near_pointing(weights: Iterable[Array], pairs: Iterable[Pair], distance: int = 1) -> float:
-    """Return the share of linked target words whose largest weight is near a sure link.
+    """Return the share of linked target words whose most attended source word is near a linked one.
 
     Near means within `distance` source positions. A linked target word has at least one sure link.
     """
@@ -310,7 +307,7 @@ def _some_links(total: int) -> int:
 
 def _lists(hypotheses: Iterable[Sentence],
            references: Iterable[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
-    """Return both arguments as lists. Raises ValueError if the lists differ in length."""
+    """Return both arguments as lists. Raises ValueError if they differ in length or are empty."""
     for name, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
             raise ValueError(f"{name} is one string; expected a list of sentences. "

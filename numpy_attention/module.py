@@ -1,7 +1,7 @@
 """Module: a layer is a dataclass of arrays, and the gradient of a model is a model.
 
-Array fields are parameters. Module fields, also in lists and tuples, are parts. All other fields
-are hyperparameters.
+Fields that hold an array are parameters. Fields that hold a Module, or a list or tuple of Modules,
+are parts. All other fields are hyperparameters.
 
     grads = model.zeros_like()            the gradient model: grads.decoder.attention.W_a is ∂L/∂W_a
     model.vector, grads.vector           all parameters as one flat vector; the fields are its views
@@ -216,7 +216,7 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """Return the fields without `vector`: copied fields are not views of a copied vector."""
+        """Return the fields without `vector`, because copied fields would not be views of it."""
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_vector", "_packed")}
 

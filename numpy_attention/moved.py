@@ -31,10 +31,7 @@ PACKAGE = f"{__package__}."
 
 
 class Moved(MetaPathFinder, Loader):
-    """Finder and loader of old module paths.
-
-    An import of an old path returns the module at its new path, with a DeprecationWarning.
-    """
+    """Finder and loader that import an old path as its new module, with a DeprecationWarning."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         old = fullname.removeprefix(PACKAGE)

@@ -115,7 +115,7 @@ def aligned(array):
 
 
 class Panels:
-    """A matrix W (K, N) as panels of WIDTH columns, for products x @ W with few rows x (B, K).
+    """A matrix W (K, N) as panels of WIDTH columns, for products x @ W if x (B, K) has few rows.
 
     x @ Panels(W, B) is x @ W up to rounding. If a product with a panel needs more
     than SMALL multiplications, the panel is split into blocks of rows, whose products are added.

@@ -92,6 +92,8 @@ def test_load_corpus_returns_pairs_or_text():
     assert na.load_corpus("bible-en", "valid")[0][0]
     with pytest.raises(ValueError, match="is unknown; choose one of"):
         na.load_corpus("bible")
+    with pytest.raises(TypeError, match="'max_length' is an option for pairs .* 'bible-en' is"):
+        na.load_corpus("bible-en", max_length=3)
 
 
 def test_runs_accept_tuples_of_sentences():

@@ -9,8 +9,8 @@
 
 Here dmemory = memory.gradient(). The class `Attention` in `numpy_attention.attention.protocol`
 documents these methods. Most mechanisms define only a score and inherit the rest from
-`SoftmaxAttention`. `AttentionConfig` builds an attention by name. In a language model, all queries
-attend to the past of the text at once: see `HistoryAttention` and `HistoryReadout`.
+`SoftmaxAttention`. `AttentionConfig` builds an attention by name. A language model attends in all
+steps with one call: see `HistoryAttention` and `HistoryReadout`.
 """
 
 from numpy_attention.lazy import exports

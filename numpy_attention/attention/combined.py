@@ -47,7 +47,7 @@ class Combined(HistoryAttention):
         return cls(W_s, W_q, v)
 
     def score(self, queries, keys, visible):
-        """Score keys (B, S, K) for queries (T, B, Q) where visible → scores (T, B, S), cache."""
+        """Score visible pairs of queries (T, B, Q) and keys (B, S, K) → scores (T, B, S), cache."""
         projected = as_rows(queries) @ self.W_q
         projected = projected.reshape(queries.shape[:2] + self.v.shape)         # (T, B, A)
         projected_keys = as_rows(keys) @ self.W_s

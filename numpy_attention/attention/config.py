@@ -26,9 +26,9 @@ REFUSED = {
 class AttentionConfig:
     """Configuration of a decoder's attention; `create` builds the attention.
 
-    attention: a name of `registry.SCORES`, or a class that follows `protocol.Attention`, whose
-        `create` receives only the arguments in its signature
-    window: a name of `registry.WINDOWS`
+    attention: a name in `registry.SCORES` or `registry.ALIASES`, or a class that has `create` and
+        the methods of `protocol.Attention`
+    window: a name in `registry.WINDOWS`
     width: a window has 2 · width + 1 positions
     backwards: whether source sentences are reversed. If so, local-m starts just before </s>
     alignment: the hidden size of the score and of local-p, or the total size of the heads of
@@ -62,10 +62,10 @@ class AttentionConfig:
     def create(self, rng, query_size, value_size, init=glorot, dtype=np.float32, **others):
         """Build an attention for queries (B, query_size) and values (B, S, value_size).
 
-        init: the initializer of the weights. others: more arguments for `create` of the score
-        and `create` of the window. Each receives only those in its signature.
-        Raises ValueError if a size is below 1, if query_size and value_size differ with "dot", or
-        if `heads` does not divide the alignment size.
+        init: the initializer of the weights. others: more arguments for the `create` methods of
+        score and window. Both methods receive only the arguments in their signatures. Raises
+        ValueError if a size is below 1, if "dot" gets different query_size and value_size, or if
+        "multi-head" gets an alignment size that `heads` does not divide.
         """
         score = resolve("attention", self.attention, SCORES)
         window = resolve("window", self.window, WINDOWS)

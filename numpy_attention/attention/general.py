@@ -21,7 +21,7 @@ class GeneralAttention(SoftmaxAttention):
         c   = Σ_j α_j h_j
 
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
-    W_a multiplies the query, one row per step, rather than the values, which have S rows.
+    The code computes (q W_a) · h_j, so W_a multiplies one query per step instead of S values.
     """
 
     W_a: Array  # (Q, D)

@@ -1,4 +1,4 @@
-"""Hard attention: the context is one value, sampled by its weight (Xu et al. 2015, section 4.1)."""
+"""Hard attention: the context is the value at one sampled position (Xu et al. 2015, 4.1)."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ SOFT_STEP = 2**31       # no target word has this number
 
 @dataclass
 class SampledMemory(Memory):
-    """A Memory for training, with random numbers hashed from a key, a sentence's id and the step.
+    """A Memory for training, which makes `HardAttention` sample positions.
 
-    The positions sampled for a sentence do not depend on how a batch is split. key: a random
-    integer. row_ids: the ids of the sentences in the training data. `take`, which decoding calls,
-    returns a plain Memory, from which no positions are sampled.
+    Its random numbers are hashes of key, sentence id and step, so they do not depend on how a batch
+    is split. key: a random integer. row_ids: the ids of the sentences in the training data. `take`,
+    which decoding calls, returns a plain Memory, with which HardAttention does not sample.
     """
 
     key: int = 0
@@ -48,9 +48,9 @@ def hard_weights(scores, visible):
 
 
 def sampled_weights(weights, visible, uniform):
-    """Return 1 at a position sampled by its weight, and 0 elsewhere.   weights, visible (…, S).
+    """Return 1 at a position sampled from the weights, 0 elsewhere.   weights, visible (…, S).
 
-    uniform (…): numbers in [0, 1), which determine the positions.
+    uniform (…): a random number in [0, 1) for each row of weights.
     """
     totals = weights.cumsum(-1)
     below = uniform[..., None] * totals[..., -1:]
@@ -142,5 +142,5 @@ class HardAttention(Module):
         return self.attention.score_backward(dscores, scored, memory, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Return the wrapped attention's gradient of the values → dvalues (B, S, D)."""
+        """Return dvalues (B, S, D); add the gradients of the wrapped attention to grads."""
         return self.attention.read_backward(memory, dmemory, grads.attention)

@@ -17,9 +17,9 @@ from numpy_attention.validation.results import check_returned
 def causal(mask, T, window=None):
     """Return the causal mask of the last T positions: mask (B, S) → visible (T, B, S).
 
-    visible is True where a step may attend. Each of the last T of the S positions may attend to the
-    unmasked positions before it or, with a window, to those at most `window` steps back. S must be
-    at least T. A position may not attend to itself, so the first has nothing to attend to.
+    The queries are the last T of the S positions, with S ≥ T. visible is True at the unmasked
+    positions before a query or, with a window, at those at most `window` steps before it. It is
+    False at the query's own position, so the first query sees nothing if S = T.
     """
     S = mask.shape[1]
     distance = np.arange(S - T, S)[:, None] - np.arange(S)                      # (T, S)
@@ -56,7 +56,7 @@ class HistoryAttention(Module):
     """
 
     def attention_weights(self, scores, visible):
-        """Return softmax(scores) where visible. An ablation (`ablate`) replaces this method."""
+        """Return the masked softmax of the scores. An ablation (`ablate`) replaces this method."""
         return masked_softmax(scores, visible)
 
     def forward(self, queries, keys, values, visible):

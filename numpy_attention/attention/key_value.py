@@ -41,7 +41,7 @@ class KeyValueReadout(HistoryReadout):
         h   = [k; v; p]                     with parts=3
         h   = [k; v],  p = v                with parts=2
         h   = k = v = p                     with parts=1
-        α_t = softmax(score(k_t, k_i))      over the `window` positions before t (None: all)
+        α_t = softmax(score(k_t, k_i))      over i < t or, with a window, t − window ≤ i < t
         r_t = Σ_i α_ti v_i
         y_t = tanh(W_x p_t + W_r r_t + b)            activation "linear": without tanh
 
@@ -51,8 +51,8 @@ class KeyValueReadout(HistoryReadout):
     the attentive model of Salton et al. 2017, whose score is "single" or "combined". Their
     W_c [h_t; c_t] is W_x h_t + W_r r_t here.
 
-    A chunk of text is the steps of one batch. Attention reads the states of the current chunk and
-    up to `carried` states of earlier chunks, which the memory holds.
+    A long text is processed in chunks, one per batch. Attention reads the states of the current
+    chunk and up to `carried` states of earlier chunks, which are in the memory.
     """
 
     attention: HistoryAttention
@@ -74,9 +74,9 @@ class KeyValueReadout(HistoryReadout):
         """Build a readout that maps states (T, B, hidden) to outputs (T, B, outputs).
 
         The class describes parts, window, carried and activation. score: a HistoryAttention class
-        or a name of `registry.HISTORY_SCORES`. The score's hidden layer has the size of a part of a
-        state, hidden / parts. bias: whether to add b. Raises ValueError if parts does not divide
-        hidden, for an unknown score or activation, or for parts, window or carried out of range.
+        or a name in `registry.HISTORY_SCORES`. The hidden layer of the score has size hidden /
+        parts. bias: whether to add b. Raises ValueError if parts does not divide hidden, if score
+        or activation is unknown, or if a number is out of range.
         """
         check_sizes(hidden=hidden, outputs=outputs)
         at_least(1, window=window)
@@ -102,7 +102,7 @@ class KeyValueReadout(HistoryReadout):
 
     @property
     def read_by(self):
-        """A dict from each role to the index of the part of a state that has this role.
+        """A dict {role: index}, which gives the part of a state that has each role.
 
         Query and key share a part. With parts=3, k, v and p are different parts. With parts=2, p is
         the same part as v. With parts=1, the whole state has all roles.

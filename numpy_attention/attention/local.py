@@ -43,13 +43,13 @@ class Window(Module):
 
 @dataclass(eq=False)
 class LocalMonotonic(Window):
-    """Local attention that moves with t, local-m (Luong et al. 2015, section 3.2).
+    """Local attention whose window moves with t (local-m, Luong et al. 2015, section 3.2).
 
         p_t = min(t, S − 1)     the window is [p_t − width, p_t + width]
 
     S is the length of a sentence with </s>. After the end of the source, p_t stays at S − 1, the
     position of </s>. backwards: whether the source is reversed except for </s>. If so, p_t starts
-    at the last position before </s>, moves back to the first position, and then stays at </s>.
+    at S − 2, just before </s>, moves down to 0, then jumps to S − 1 and stays there.
     """
 
     width: int = 10
@@ -73,7 +73,7 @@ class LocalMonotonic(Window):
         return self.attention.step_backward(dcontext, dweights, cache, dmemory, grads.attention)
 
     def read_backward(self, memory, dmemory, grads):
-        """Return the wrapped attention's gradient of the values → dvalues (B, S, D)."""
+        """Return dvalues (B, S, D); add the gradients of the wrapped attention to grads."""
         return self.attention.read_backward(memory, dmemory, grads.attention)
 
 
@@ -91,7 +91,7 @@ class PredictiveCache(NamedTuple):
 
 @dataclass(eq=False)
 class LocalPredictive(Window):
-    """Local attention that predicts its position (local-p, Luong et al. 2015, equations 9 and 10).
+    """Local attention with a predicted window (local-p, Luong et al. 2015, equations 9 and 10).
 
         p   = S sigmoid(v_p · tanh(W_p q))              a position; S is the sentence's length
         a   = the wrapped attention's weights over [p − width, p + width]

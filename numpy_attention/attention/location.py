@@ -28,7 +28,7 @@ class LocationAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, longest, init=glorot, dtype=np.float32):
-        """Draw W_a. longest: S_max, including </s>. Raises ValueError if a size is below 1."""
+        """Draw W_a. longest: S_max, the largest S. Raises ValueError if a size is below 1."""
         check_sizes(query_size=query_size, longest=longest)
         check_initial(rng, dtype, init)
         return cls(init(rng, (query_size, longest), dtype))

@@ -80,9 +80,9 @@ class MemoryGradient:
         """Store the factors of one product of a step, each (B, size), until `read_backward`.
 
         name: "values" or a matrix of the attention, such as "W_a", whose gradient is the sum of all
-        products with this name. Raises TypeError if a factor is not an array, and ValueError if a
-        factor has a wrong shape, or not the size that it had in earlier steps. The factors are
-        checked here, so that the traceback shows the faulty line of a user-defined score.
+        products with this name. Raises TypeError if a factor is not an array, and ValueError if it
+        is not (B, size) or if its size differs from that in earlier steps. The factors are checked
+        here, so that the traceback shows the faulty line of a user-defined score.
         """
         earlier = self.pending.get(name, [()])[0]
         sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)
@@ -97,7 +97,7 @@ class MemoryGradient:
     later = defer       # its name in version 1.0, which users' files may call
 
     def stacked(self, name):
-        """Return the factors deferred N times under `name`, each (N, B, size), last step first."""
+        """Return the factors of the N products deferred under `name`, as arrays (N, B, size)."""
         return tuple(np.stack(arrays) for arrays in zip(*self.pending[name]))
 
 
@@ -125,8 +125,8 @@ def sum_of_values(weights, memory):
 def sum_over_steps(factors, rows):
     """Return Σ_n f_nj x_n for each sentence.   factors f (N, B, S), rows x (N, B, D) → (B, S, D).
 
-    This is ∂L/∂h_j if each n is a step t. For the contexts c_t = Σ_j α_tj h_j, f is α and x is dc.
-    For the scores e_tj = q_t · h_j, f is de and x is q. If contexts and scores defer factors under
-    the same name, N is twice the number of steps, and the result is the sum of the two gradients.
+    If n is the step t, this is a gradient of the values. For contexts c_t = Σ_j α_tj h_j, f is α
+    and x is dc. For scores e_tj = q_t · h_j, f is de and x is q. If both defer their factors under
+    the same name, N is twice the number of steps, and the result is the sum of both gradients.
     """
     return np.matmul(factors.transpose(1, 2, 0), rows.transpose(1, 0, 2))

@@ -27,10 +27,9 @@ class NGramReadout(HistoryReadout):
         y_t = tanh(W^N [h^1_t; h^2_{t−1}; …; h^{N−1}_{t−N+2}])
 
     This is equation 13. N is the field `order`, W^N the field `W`. Every state is split into N − 1
-    parts. Part i of h_t is used at step t + i − 1. A chunk of text is the steps of one batch. The
-    states before it are zeros or, with carried=True, the last states of the previous chunk. There
-    is no tanh if activation is "linear". With order 2, no earlier state is used: y_t = tanh(W h_t)
-    is one layer between state and words. Other readouts have this layer as well as attention.
+    parts. Part i of h_t is used at step t + i − 1. A long text is processed in chunks, one per
+    batch. The states before a chunk are zeros or, with carried=True, the last states of the chunk
+    before. There is no tanh if activation is "linear". With order 2, no earlier state is used.
     """
 
     W: Array  # (H, O), the rows in the order of the parts
@@ -75,8 +74,8 @@ class NGramReadout(HistoryReadout):
     def forward(self, h, mask, memory=None, keep=None):
         """Compute y: h (T, B, H), mask (T, B) → y (T, B, O), new memory, None for weights, cache.
 
-        memory: as in `HistoryReadout`, with N − 2 states. The new memory is None unless `carried`
-        or keep is true. Generation word by word sets keep.
+        memory: as in `HistoryReadout`, with N − 2 states. The new memory has N − 2 states, too, if
+        `carried` or keep is true; otherwise it is None. Generation word by word sets keep.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0
@@ -111,7 +110,7 @@ class NGramReadout(HistoryReadout):
     def _columns(self):
         """Return a list of pairs (steps, columns), one for each part of a state.
 
-        columns: the slice of a state for the part. steps: how many steps later the part is used.
+        The part h[…, columns] of a state h is used `steps` steps later.
         """
         n = len(self.W) // (self.order - 1)
         return [(i, slice(i * n, (i + 1) * n)) for i in range(self.order - 1)]

@@ -31,9 +31,9 @@ class Attention(Protocol):
         """Return ∂L/∂query (B, Q), or None if the weights do not depend on the query.
 
         dcontext (B, D) is the gradient of the context. dweights (B, S) is the gradient of the
-        weights, or None for 0. The gradient of the memory is added to dmemory, or deferred
-        there. `read_backward` then computes one product for all steps.
+        weights, or None for 0. Adds the gradient of the memory to dmemory, or only stores its
+        factors there, with `defer`. `read_backward` then computes one product for all steps.
         """
 
     def read_backward(self, memory: Memory, dmemory: MemoryGradient, grads: Any) -> Array:
-        """Return ∂L/∂values (B, S, D) from the gradients that all steps have stored in dmemory."""
+        """Return ∂L/∂values (B, S, D); add the remaining weight gradients to grads."""

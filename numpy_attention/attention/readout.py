@@ -12,14 +12,14 @@ class HistoryReadout(Module):
         dh                        = readout.backward(dy, dweights, cache, grads)
 
     Shapes: h (T, B, H), mask (T, B) → y (T, B, O), weights (T, B, M + T) or None. The memory is a
-    pair (states (B, M, H), known (B, M)), or None. It holds the last states of earlier chunks of
-    the text; a chunk is the steps of one batch. `known` is False where an entry is only padding.
+    pair (states (B, M, H), known (B, M)), or None. A long text is processed in chunks, one per
+    batch. The memory holds the last M states of earlier chunks; `known` is False at padding.
     `forward` takes the memory before the chunk and returns the memory after the chunk, which has
-    `keep` states, by default `carried`. The gradient stays within a chunk.
+    `keep` states, by default `carried`. No gradient reaches the memory.
 
-    A subclass has four attributes. hidden_size: H. output_size: O. carried: the number of states to
-    keep by default, or whether to keep any. reach: the number of states to keep while a text is
-    generated word by word.
+    A subclass has four attributes. hidden_size: H. output_size: O. reach: the number of states to
+    keep while a text is generated word by word. carried: the number of states to keep otherwise, or
+    True for `reach` states and False for none.
     """
 
     def remember(self, h, mask, memory, size=None):
@@ -51,7 +51,7 @@ def activate_backward(dy, y, activation):
 
 
 def last(states, known, keep):
-    """Return a memory of the last `keep` states and their part of `known`, or None if keep is 0.
+    """Return the last `keep` states and their `known` as a memory, or None if keep is 0.
 
     states, known: from `remember`. If there are fewer than `keep` states, all are returned.
     """

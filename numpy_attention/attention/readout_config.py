@@ -29,11 +29,11 @@ class ReadoutConfig:
         "key-value-predict" or "ngram" (Daniluk et al. 2017); "projection", the N-gram readout with
         order 2, which reads only the current state; or a user-defined HistoryAttention class, for
         which states are not split and the readout has no bias
-    window: the number of earlier states that attention may read; None: all
+    window: the number of earlier states that attention may read, by default all
     carried: the number of states kept from earlier batches. An N-gram model keeps order − 2 states
         unless carried is 0
     order: N of the N-gram model
-    activation: "tanh", or "linear" for none
+    activation: "tanh" or "linear", which is the identity
 
     Raises ValueError for an unknown name, a number out of range, or an N-gram model with a window.
     """

@@ -27,14 +27,14 @@ class ScaledDotProductAttention(Module):
     (footnote 4). scaled=False omits the division.
 
     Shapes: q (B, …, T, d_k), k (B, …, S, d_k), v (B, …, S, d_v), visible boolean, broadcastable
-    to (B, …, T, S) → output (B, …, T, d_v), weights (B, …, T, S). There are no parameters. A query
-    that may attend to no position has weights and output 0.
+    to (B, …, T, S) → output (B, …, T, d_v), weights (B, …, T, S). There are no parameters. If no
+    position is visible to a query, its weights and output are 0.
     """
 
     scaled: bool = True
 
     def attention_weights(self, scores, visible):
-        """Return softmax(scores) where visible. An ablation (`ablate`) replaces this method."""
+        """Return the masked softmax of the scores. An ablation (`ablate`) replaces this method."""
         return masked_softmax(scores, visible)
 
     def forward(self, q, k, v, visible):

@@ -12,7 +12,7 @@ from numpy_attention.validation.arrays import as_rows, check_parameters, check_s
 
 @dataclass(eq=False)
 class Single(HistoryAttention):
-    """Single score: a small network scores each past state, the same for every query.
+    """Single score: a small network scores each past state, independently of the query.
 
         e_ti = e_i = v · tanh(W_s k_i)
 

@@ -28,10 +28,10 @@ class SoftmaxAttention(Module):
     A subclass defines the two methods below, and extends `read` and `read_backward` if it has keys.
 
         scores, cache = score(query, memory)                                    e (B, S)
-        dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q)
+        dquery        = score_backward(dscores, cache, memory, dmemory, grads)   (B, Q) or None
 
-    If a gradient is a sum of products, one for each step, `score_backward` defers the factors of
-    its step, and `read_backward` computes the sum in one product:
+    Gradients of values and matrices are sums over the steps. With `defer`, `score_backward` only
+    stores the factors of its step, and `read_backward` computes the sum in one product:
 
         dmemory.defer("values", f, x)       ∂L/∂h_j += f_j x,   f (B, S), x (B, D)
         dmemory.defer("W_a", x, dy)         ∂L/∂W_a += xᵀ dy,   for y = x W_a with a field W_a
@@ -42,7 +42,7 @@ class SoftmaxAttention(Module):
     def read(self, values, mask):
         """Store the values and the mask in a Memory without keys.   values (B, S, D), mask (B, S).
 
-        Raises ValueError if D is not `value_size`, and TypeError if a parameter has another dtype.
+        Raises ValueError if D is not `value_size`, TypeError if values and weights differ in dtype.
         """
         check_shape("values", values, (None, None, self.value_size), "(B, S, D)",
                     "pass B sequences of S vectors")
@@ -51,7 +51,7 @@ class SoftmaxAttention(Module):
         return Memory(values, None, mask)
 
     def attention_weights(self, scores, visible):
-        """Return softmax(scores) where visible. An ablation (`ablate`) replaces this method."""
+        """Return the masked softmax of the scores. An ablation (`ablate`) replaces this method."""
         return masked_softmax(scores, visible)
 
     def step(self, query, memory, t):
@@ -66,8 +66,8 @@ class SoftmaxAttention(Module):
     def step_backward(self, dcontext, dweights, cache, dmemory, grads):
         """Backpropagate dcontext (B, D), dweights (B, S) or None → dquery (B, Q).
 
-        The gradient of the values is deferred in dmemory. `score_backward` may also defer the
-        gradients of its matrices there.
+        Defers the gradient of the values in dmemory. `score_backward` may also defer gradients of
+        matrices. Returns None if `score_backward` returns None.
         """
         memory, weights, scored = cache
         # c = Σ_j α_j h_j
@@ -84,10 +84,10 @@ class SoftmaxAttention(Module):
         return dquery
 
     def read_backward(self, memory, dmemory, grads):
-        """Return the gradient of the values → dvalues (B, S, D).
+        """Return dvalues (B, S, D); add the deferred gradients of matrices to grads.
 
-        Adds the deferred gradients of matrices to grads. Raises ValueError if a product
-        does not fit the matrix under whose name it was deferred.
+        Raises ValueError if grads has no matrix with the name under which a product was deferred,
+        or if the shape of the product does not fit this matrix.
         """
         for name in dmemory.pending:
             if name != "values":

@@ -49,9 +49,9 @@ class Bidirectional(Module):
     def backward(self, dys, dstate, cache, grads):
         """Backpropagate dys (T, B, D) or None → dxs (T, B, I), dstate.
 
-        The argument dstate is a pair: the gradients of the last state of the forward cell and of
-        the last state of the backward cell. The pair or either gradient may be None, which means 0.
-        The returned dstate is the pair of gradients of the initial states of the two cells.
+        The argument dstate is the gradient of the state (→h_T, ←h_1): a pair of gradients, or None
+        for 0. Each gradient in the pair may be None, too. The returned dstate is the pair of
+        gradients of the initial states.
         """
         dlast, dfirst = (None, None) if dstate is None else dstate
         H = self.forward_cell.hidden_size

@@ -23,7 +23,7 @@ from numpy_attention.validation.results import check_returned, check_written
 class Steps:
     """The arrays of T steps of a cell, which the forward pass writes and the backward pass reads.
 
-    Step t is at index t, and the state after step t is at index t + 1.
+    Step t reads a[t] and computes hs[t + 1].
     """
 
     a: Array        # (T, B, G)         the input's part of the pre-activations
@@ -43,7 +43,7 @@ class Steps:
     def is_guarded(self, t, dy, dh, dc=None):
         """Return whether the kernel of the backward step t should check its arguments.
 
-        The check is needed once, at the last time step, and whenever dy, dh or dc is not (B, H).
+        It should at the last time step, where the loop begins, and if dy, dh or dc is not (B, H).
         """
         alike = dy.shape == dh.shape == (dh if dc is None else dc).shape == self.hs.shape[1:]
         return t == len(self.a) - 1 or not alike
@@ -51,7 +51,7 @@ class Steps:
 
 @dataclass
 class StepGradients:
-    """The gradients of a = x W + b and of u = h U, the parts of the pre-activations, in T steps."""
+    """The gradients of both parts of the pre-activations, a = x W + b and u = h U, in T steps."""
 
     a: Array        # (T, B, G)
     u: Array        # (T, B, G)         the array `a` itself in cells that only read a + u
@@ -132,8 +132,8 @@ class Cell(Module):
         """Allocate the Steps for the pre-activations `a` (T, B, G) from `project`.
 
         state: the initial state; None means zeros. If mask is None, no step is padding. rng and
-        row_ids have no effect. The Steps hold `a` itself, set to 0 at padding. Raises ValueError
-        unless `a` is (T, B, G), mask (T, B) and each array of the state (B, H). Raises TypeError if
+        row_ids have no effect. The Steps use `a` without a copy; its padding is set to 0. Raises
+        ValueError unless `a` is (T, B, G), mask (T, B) and each state array (B, H), TypeError if
         the mask is not boolean, or if `a` or the state does not have the dtype of the weights.
         """
         check_shape("a", a, (None, None, self.gates_size), "(T, B, G)", "pass a = cell.project(xs)")

@@ -45,7 +45,7 @@ class GRU(Cell):
         cuDNN, PyTorch                                  after     old
 
     b holds b_r, b_z and b_n'. b_n is None with reset="before", where it would only add to b_n'.
-    In PyTorch, b_ih holds b_n', b_hh holds b_n, and both have a b_r and a b_z, which are added.
+    In PyTorch, b_n' is in b_ih, and b_n in b_hh. b_r and b_z are the sums of their parts in both.
     `PlainGRU` in lesson 04 is the same cell in plain NumPy.
     """
 
@@ -106,7 +106,7 @@ class GRU(Cell):
             kernels.gru_update.in_loop(t == 0)(a, s @ U_n, h, self._new, gates, steps.hs[t + 1])
 
     def begin_backward(self, steps):
-        """Allocate the StepGradients. If reset="after", ∂L/∂(h U) is separate from ∂L/∂a."""
+        """Allocate the StepGradients. With reset="after", du is not da and has its own array."""
         dsteps = super().begin_backward(steps)
         if self.reset == "after":
             return replace(dsteps, u=np.empty_like(dsteps.a))

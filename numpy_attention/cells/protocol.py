@@ -8,7 +8,7 @@ from numpy_attention.module import Array
 class StepsOfCell(Protocol):
     """The arrays of a cell's steps that a decoder reads or adds to.
 
-    Step t is at index t, and the state after step t is at index t + 1.
+    Step t reads a[t] and computes hs[t + 1].
     """
 
     @property
@@ -21,11 +21,11 @@ class StepsOfCell(Protocol):
 
 
 class GradientsOfSteps(Protocol):
-    """The array of a cell's gradients that a decoder's backward pass reads."""
+    """The gradients of a cell's steps; a decoder's backward pass reads only `a`."""
 
     @property
     def a(self) -> Array:
-        """∂L/∂a (T, B, G), complete at the steps that the backward pass has already reached."""
+        """∂L/∂a (T, B, G). Index t is valid only after step_backward(t, …)."""
 
 
 @runtime_checkable
@@ -49,9 +49,9 @@ class RecurrentCell(Protocol):
         dxs    = cell.project_backward(da, xs, grads)              input weights: one product
 
     A state is an array (B, H). For an LSTM it is a tuple (h, c), and for a stack a tuple of states.
-    In rows where mask (T, B) is False, a step keeps the state, and passes the gradient of the state
-    on unchanged. The pre-activations have G = gates · H columns. In a stack, xs, `a` and G are
-    those of the first cell, while H, ys and the `hs` of the steps are those of the last cell.
+    If mask[t, b] is False, step t changes neither the state of row b nor, in the backward pass, the
+    gradient of this state. The pre-activations have G = gates · H columns. In a stack, xs, `a` and
+    G are those of the first cell, while H, ys and the `hs` of the steps are those of the last cell.
     """
 
     @property
@@ -66,7 +66,7 @@ class RecurrentCell(Protocol):
         """Return zeros as the initial state of B sequences."""
 
     def project(self, xs: Array) -> Array:
-        """Return `a`: for all steps, the part of the pre-activations that depends on inputs xs."""
+        """Return `a` = xs W + b (T, B, G), the pre-activations of all steps without h U."""
 
     def begin(self, a: Array, state: Any = None, mask: Array | None = None, rng: Any = None,
               row_ids: Array | None = None) -> StepsOfCell:
@@ -92,8 +92,7 @@ class RecurrentCell(Protocol):
         """Return the gradient of the state before step t, and write ∂L/∂a_t to dsteps.
 
         dy: the gradient of h_t (B, H) from the layers that read h_t. dstate: the gradient of the
-        state after step t from later steps. The whole gradient of h_t is the sum of dy and the
-        array h in dstate.
+        state after step t from later steps. The whole gradient of h_t is dy + hidden(dstate).
         """
 
     def end_backward(self, steps: Any, dsteps: Any, grads: Any) -> Array:

@@ -104,8 +104,8 @@ class Stacked(Module):
     def begin(self, a, state=None, mask=None, rng=None, row_ids=None):
         """Allocate the steps of all layers, and draw a dropout key for each layer except the first.
 
-        Without rng there is no dropout. row_ids (T, B): integers that dropout hashes, by default 0,
-        1, 2, … Raises the errors of `Cell.begin`, and ValueError for a wrong number of states.
+        Without rng there is no dropout. row_ids (T, B): the ids of the rows for `Dropout`, by
+        default 0, 1, 2, … Raises the errors of `Cell.begin`, and the ValueError of `forward`.
         """
         layers = []
         for cell, before in zip(self.cells, self._states(state)):
@@ -160,7 +160,7 @@ class Stacked(Module):
         return tuple(reversed(dbefore))
 
     def end_backward(self, steps, dsteps, grads):
-        """Return da of the first layer; add to grads what `project_backward` does not add."""
+        """Return da of the first layer; add all gradients to grads except those of its W and b."""
         parts = zip(self.cells, steps.layers, dsteps.layers, grads.cells)
         das = [cell.end_backward(one, done, gradients) for cell, one, done, gradients in parts]
         for i, below in enumerate(steps.belows, 1):
@@ -172,7 +172,8 @@ class Stacked(Module):
     def forward(self, xs, state=None, mask=None, rng=None, row_ids=None):
         """Run all layers: xs (T, B, I) → ys (T, B, H) of the top layer, last states, cache.
 
-        Without rng there is no dropout. Raises ValueError for a wrong number of states.
+        Without rng there is no dropout. Raises ValueError unless `state` is None or a tuple with
+        one state for each layer.
         """
         last = []
         cache = Cache([], [])
@@ -211,6 +212,6 @@ class Stacked(Module):
 
 
 def stack(make, sizes, dropout=0.0):
-    """Return Stacked.create(make, sizes, dropout), or only its layer if there is just one."""
+    """Return Stacked.create(make, sizes, dropout), or its only cell if it has one layer."""
     made = Stacked.create(make, sizes, dropout)
     return made.cells[0] if len(made.cells) == 1 else made

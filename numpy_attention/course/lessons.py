@@ -104,10 +104,7 @@ def copy(folder: Path, numbers: Collection[str] = (), notebooks: bool = False,
 
 
 def notebook_writer() -> Callable[[Path, Path], object]:
-    """Return a function that converts a script to a notebook.
-
-    Raises ImportError if jupytext is not installed.
-    """
+    """Return a converter from scripts to notebooks. Raises ImportError if jupytext is missing."""
     try:
         import jupytext
     except ImportError:

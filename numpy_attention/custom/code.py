@@ -89,7 +89,7 @@ class Code:
         return module
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path and the text. The new Code runs the file when `module` is first read."""
+        """Pickle the path and the text. The unpickled Code runs the file when it needs `module`."""
         return Code, (self.path.resolve(), self.text)
 
     def _check_bytes(self) -> None:
@@ -125,7 +125,7 @@ class CustomClass:
     kind: type
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the class with its file, because other processes cannot import its module."""
+        """Pickle the Code instead of the class if other processes cannot import the class."""
         if self.kind.__module__.startswith(f"{__package__}."):
             return _custom_class, (self.name, self.code)
         return CustomClass, (self.name, self.code, self.kind)
@@ -136,7 +136,7 @@ def _custom_class(name: str, code: Code) -> CustomClass:
 
 
 def _reduced(code: Code, one: Module) -> tuple[Any, ...]:
-    """Return what pickle and copy.deepcopy need to rebuild `one`, whose class `code` defines."""
+    """Return what pickle and copy.deepcopy need to rebuild `one`, an instance of a user class."""
     return _instance, (code, type(one).__name__), one.__getstate__()
 
 
@@ -192,7 +192,7 @@ def custom_class_of(kind: type) -> CustomClass:
 
 
 def place_in_code(error: BaseException) -> str:
-    """Return the innermost line of user code, such as "line 12 of mine.py, in step", or ""."""
+    """Return where user code caused an error, such as "line 12 of mine.py, in step", or ""."""
     places = [f"line {line} of {Path(code.co_filename).name}{within(function)}"
               for code, line, function in frames_of(error) if code.co_filename in RUN]
     return places[-1] if places else ""
@@ -221,7 +221,7 @@ def within(function: str) -> str:
 
 
 def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
-    """Yield (code, line, function) of all frames of a traceback, then of the functions at fault."""
+    """Yield (code, line, function) of traceback frames, then of error.place or places_called."""
     frame: FrameType | None = None
     line = 0
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -233,9 +233,10 @@ def frames_of(error: BaseException) -> Iterator[tuple[CodeType, int, str]]:
 
 def places_called(error: BaseException, frame: FrameType | None,
                   line: int) -> Iterator[tuple[CodeType, int]]:
-    """Yield (code, line) for each function outside this package that a failed line calls.
+    """Yield (code, line) for each function outside this package that the failed line may call.
 
-    frame, line: the line of this package that failed.
+    frame, line: where this package failed. The yielded line is the first one of the function if its
+    arguments were wrong, or else its return. Yield nothing if another package failed.
     """
     if frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
         return

@@ -72,7 +72,7 @@ def lacking(has: dict[str, list[str]]) -> str:
 
 
 def check_part(one: type, kind: str) -> None:
-    """Raise ValueError unless `one` is a hashable dataclass and Module that fits its kind."""
+    """Raise ValueError unless a class is a Module and a hashable dataclass that fits `kind`."""
     if not issubclass(one, Module):
         raise ValueError(f"{one.__name__} is not a Module, so its arrays are not parameters; "
                          "import Module from numpy_attention.module, and write class "

@@ -7,9 +7,9 @@ NAACL         Each line has one link: the number of the pair (from 1), the sourc
               `1 1 2 P` is a possible link (Mihalcea & Pedersen 2003).
 
 Words are counted from 0 or from 1. If `count_from` is None, the content decides. A Pharaoh file
-counts from 0, unless its links fit into their sentences only if counted from 1. A NAACL file counts
-from 1, unless it contains a 0 and its links fit into their sentences if counted from 0. In a NAACL
-file that counts from 1, position 0 is the empty word, and links to the empty word are left out.
+counts from 1 if all links fit into their sentences from 1, but not from 0; otherwise from 0. A
+NAACL file counts from 0 if it contains a position 0 and all links fit from 0; otherwise from 1. In
+a NAACL file that counts from 1, position 0 is the empty word, and links to it are left out.
 """
 
 import re
@@ -41,12 +41,12 @@ class Link(NamedTuple):
 
 def read_alignments(path: str | Path, pairs: Sequence[Pair],
                     count_from: int | None = None) -> tuple[list[Pair], int]:
-    """Read word links from a file; return copies of `pairs` with these links, and `count_from`.
+    """Read word links from a file; return (copies of `pairs` with these links, count_from).
 
-    count_from: the number of a sentence's first word, 0 or 1; None: the content decides. For
-    this rule and the formats, see the module's docstring. Raises ValueError with file and line for
-    a line in neither format, and for a link to a word that does not exist. Also raises ValueError
-    for a file without sure links, and if a Pharaoh file does not have one line per pair.
+    count_from: the number of a sentence's first word, 0 or 1. If it is None, the content decides,
+    as described with the formats in the module's docstring. Raises ValueError with file and line
+    for a malformed line, and for a pair or a word that does not exist. Also raises ValueError for a
+    file without sure links, and if a Pharaoh file does not have one line per pair.
     """
     pairs = as_pairs(pairs)
     if count_from is not None:

@@ -96,13 +96,13 @@ def make_questions(text: Text, vocabulary: Vocabulary, number: int, rng: np.rand
     """Draw `number` different questions from a text of words.
 
     The context of a question is `sentences` consecutive sentences of an article, not counting blank
-    ones. The query is the next sentence. The gap is a word of letters in the vocabulary, but not
-    the numeral `N` or one of the `frequent` most frequent words, which would test grammar. The
-    tokens of the vocabulary must be in the order of their frequency, as in `Vocabulary.build`.
+    ones. The query is the next sentence. The word left out consists of letters, is in the
+    vocabulary, and is neither the numeral `N` nor among the `frequent` most frequent words, which
+    would test grammar. The vocabulary must be sorted by frequency, as by `Vocabulary.build`.
 
     The candidates are words of the same kind that occur in the context, but not in the rest of the
     query. Either all candidates begin with a capital or none does. The candidates are similar in
-    frequency, and the rank of the answer among them is random.
+    frequency, and the answer is equally likely to have any frequency rank among them.
 
     Raises ValueError for a text of characters, sizes out of range, or a text with fewer than
     `number` questions.
@@ -141,7 +141,7 @@ def question_at(context: Sequence[Sentence], query: Sentence, gap: int, ranks: M
                 candidates: int, rng: np.random.Generator) -> Question | None:
     """Return a Question about the word query[gap], or None if the word or context is unsuitable.
 
-    ranks: the rank by frequency of each word that can be a gap.
+    ranks: {word that may be left out: its frequency rank}.
     """
     word = query[gap]
     before, after = tuple(query[:gap]), tuple(query[gap + 1:])
@@ -202,7 +202,7 @@ def _question(where: str, context: list[Tokens], query: Sequence[str], columns: 
               lowercase: bool) -> Question:
     """Build a Question from its context and its last line in a file.
 
-    query: the tokens of the line's first column. columns: the other columns. where: for messages.
+    query: the tokens of the line's first column. columns: the other columns. where: file and line.
     """
     if len(columns) != 3:
         raise ValueError(f"{where} has {len(columns) + 1} tab-separated columns; expected 4: "
@@ -254,7 +254,7 @@ def check_questions(questions: Sequence[Question]) -> None:
 
 
 def _lines_of(question: Question) -> str:
-    """Return the lines of a question in a file, and the blank line after them, as one string."""
+    """Return a question as the text of its lines in a file, with a blank line at the end."""
     query = question.filled(GAP)
     for token in [*query, *question.candidates, *chain.from_iterable(question.context)]:
         check_text("a token", token)

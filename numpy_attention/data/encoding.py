@@ -128,7 +128,7 @@ def check_signature(data: bytes, name: str, but: str = "") -> None:
 
 
 def check_not_markup(lines: list[str], name: str) -> None:
-    """Raise ValueError for lines that begin like HTML, XML, JSON, subtitles or a table."""
+    """Raise ValueError if the lines of file `name` look like HTML, XML, JSON, subtitles or CSV."""
     head = "\n".join(lines[:MOST])[:HEAD].lstrip() + "\n"
     for start, kind, advice in MARKUP:
         if re.match(start, head, re.IGNORECASE):
@@ -253,7 +253,7 @@ def word_at(row: bytes, place: int) -> bytes:
 
 
 def candidates(sample: bytes, word: bytes) -> dict[str, str]:
-    """Guess up to three encodings of a sample. Return a dict from encoding to decoded `word`."""
+    """Guess up to three encodings of a sample. Return {encoding: `word` decoded with it}."""
     from charset_normalizer import from_bytes  # only when it is needed
     matches = from_bytes(sample, cp_isolation=list(ENCODINGS), threshold=0.5)
     likely = [(match.chaos > 0.1 or not HIRAGANA.search(str(match)), round(match.chaos, 2),

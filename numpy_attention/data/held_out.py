@@ -17,7 +17,7 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
                    share: float = SHARE) -> tuple[list[Pair], list[Pair]]:
     """Split pairs at random into training and validation pairs; return (training, validation).
 
-    share: the fraction of pairs for validation, at least one pair. Pairs with the same source
+    share: the fraction of pairs to hold out; at least one is held out. Pairs with the same source
     sentence stay together. Raises ValueError for fewer than two different source sentences.
     """
     pairs = as_pairs(pairs)
@@ -44,8 +44,8 @@ def hold_out_pairs(pairs: list[Pair], rng: np.random.Generator,
 def hold_out_end(text: Text, share: float = SHARE) -> tuple[Text, Text]:
     """Split off the end of a Text for validation; return (training, validation).
 
-    share: the fraction of the sentences to split off, at least one. In a text of characters, it is
-    a fraction of the characters. Raises ValueError for fewer than two sentences or characters.
+    share: the fraction of the sentences to split off, or of the characters in a text of characters.
+    At least one is split off. Raises ValueError for fewer than two sentences or characters.
     """
     text = as_text(text)
     check_number("share", share, 0, 1, "a fraction from 0 to 1")

@@ -22,7 +22,7 @@ class Pair:
 
     source, target: tuples of tokens. sure, possible: frozensets of links, which are tuples (source
     position, target position), counted from 0. `possible` always contains `sure`. Raises ValueError
-    for a position outside a sentence, and TypeError for a sentence that is not a list of tokens.
+    for a position outside a sentence, and TypeError for anything other than tokens and links.
     """
 
     source: tuple[str, ...]
@@ -65,7 +65,7 @@ def as_set(name: str, links: Any) -> frozenset[tuple[int, int]]:
 
 
 def check_links(name: str, links: Iterable[tuple[int, int]], S: int, T: int) -> None:
-    """Raise ValueError for a link outside S source and T target tokens. name: for messages."""
+    """Raise ValueError unless 0 ≤ i < S and 0 ≤ j < T for each link (i, j). name: for messages."""
     for i, j in links:
         if not (0 <= i < S and 0 <= j < T):
             side, place, size = ("target", j, T) if 0 <= i < S else ("source", i, S)

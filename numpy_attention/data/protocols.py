@@ -41,12 +41,12 @@ class Batches(Protocol):
     """A text cut into batches, which a Trainer reads in the order that `order` returns."""
 
     def __len__(self) -> int:
-        """The number of batches in an epoch, if `order` is called without a generator."""
+        """The number of batches in an epoch in the fixed order, which `order()` returns."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
-        """Return the place of each batch of an epoch, in the order of training.
+        """Return a place for each batch of an epoch, in the order of training.
 
-        A place identifies a batch: it is the argument of `batch`. Without rng, the order is fixed.
+        `batch(place)` returns the batch at a place. Without rng, the order is fixed.
         """
 
     def batch(self, place: Any) -> Batch:

@@ -48,7 +48,7 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def sentence_lines(path: str | Path) -> list[str]:
-    """Return the same lines as `read_lines`. Raises ValueError also for lines of markup."""
+    """Return `read_lines(path)`. Raises its errors, and ValueError for markup, subtitles or CSV."""
     lines = read_lines(path)
     check_not_markup(lines, str(path))
     return lines
@@ -64,11 +64,11 @@ def read_pairs(source_path: str | Path, target_path: str | Path, tokens: Tokens 
                columns: Sequence[int] | None = None, skip_blank: bool = False) -> list[Pair]:
     """Return sentence pairs from two files: line k of one file translates line k of the other.
 
-    tokens: a function that splits a line into tokens. columns: the columns of the source and the
-    target, from 1, if lines have tab-separated columns; both columns may be in one file.
+    tokens: a function that splits a line into tokens. columns: for tab-separated files, the column
+    of the source and the column of the target, counted from 1; the paths may then be the same.
     skip_blank: leave out pairs in which a line is empty. Raises ValueError for files of unequal
-    length, empty lines unless `skip_blank` is set, tab-separated columns if `columns` is None, an
-    empty file, or text that is not UTF-8.
+    length, empty lines unless `skip_blank` is set, tab-separated columns if `columns` is None, too
+    few columns, an empty file, or text that is not UTF-8.
     """
     check_flags(skip_blank=skip_blank)
     paths = source_path, target_path
@@ -101,8 +101,8 @@ def columns_of(path: str | Path, lines: list[str], column: int | None,
                advice: str = "pass `columns` to say which to read, or ") -> list[str]:
     """Return one column of tab-separated lines, or the lines themselves if `column` is None.
 
-    column: the number of the column, from 1. path, advice: for messages. Raises ValueError if a
-    line has too few columns, or if nearly every line has several columns but `column` is None.
+    column: the number of the column, counted from 1. path, advice: for messages. Raises ValueError
+    if a line has too few columns, or if `column` is None but nearly every line has several columns.
     """
     if column is None:
         tabs = [line.count("\t") for line in lines if line.strip()]
@@ -144,9 +144,9 @@ def read_text(path: str | Path, tokens: Tokens = str.split,
               blank_lines: bool = False) -> list[list[str]]:
     """Return text for a language model, one sentence per line, as a list of token lists.
 
-    tokens: a function that splits a line into tokens. blank_lines: keep blank lines as empty lists,
-    because WikiText counts their ends as tokens. Raises ValueError for a file without any token, or
-    text that is not UTF-8.
+    tokens: a function that splits a line into tokens. blank_lines: keep blank lines as empty lists;
+    in WikiText, the end of a blank line counts as a token. Raises ValueError for a file without any
+    token, tab-separated columns, or text that is not UTF-8.
     """
     check_flags(blank_lines=blank_lines)
     lines = columns_of(path, sentence_lines(path), None, advice="")

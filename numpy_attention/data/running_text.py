@@ -57,7 +57,7 @@ class Text:
         return sum(map(len, sentences)) + len(sentences) * (self.unit == "words")
 
     def stream(self, vocabulary: AnyVocabulary) -> list[int]:
-        """Return </s> and the ids of the text, so that a model can predict even the first token."""
+        """Return the ids of the text, preceded by </s>, from which the first token is predicted."""
         return [EOS] + self._ids(self.sentences, vocabulary)
 
     def documents(self, vocabulary: AnyVocabulary, state: str,
@@ -65,8 +65,8 @@ class Text:
         """Return lists of ids, each beginning with </s>. No state is carried from list to list.
 
         state: "article" for a list per article, or "sentence" for a list per sentence that is not
-        blank. cut: the maximum number of ids in a list after </s>. Raises ValueError for another
-        state, or if the text is not divided into articles or sentences.
+        blank. cut: the maximum number of ids in a list after the first </s>. Raises ValueError for
+        another state, or if the text is not divided in the way that `state` requires.
         """
         check_name("state", state, STATES[1:])
         at_least(1, cut=cut)
@@ -99,7 +99,7 @@ class Text:
 
 
 def as_text(text: Text | list) -> Text:
-    """Return a Text unchanged; convert a list of sentences or characters, else raise TypeError."""
+    """Return a Text, a list of sentences or a list of characters as a Text, or raise TypeError."""
     if isinstance(text, Text):
         return text
     check_list("text", text, "sentences, or a Text: numpy_attention.Text(articles)")

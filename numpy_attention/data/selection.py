@@ -1,7 +1,7 @@
-"""The training text of a run: a dict in its checkpoint, and the text that the dict describes.
+"""Selections, which describe the training text of a run, and are saved in checkpoints as dicts.
 
-A named corpus contains sentence pairs or running text. For pairs, the dict has arguments of
-`load_parallel`. Running text is read as words or as characters:
+A named corpus contains sentence pairs or running text. The dict of a corpus of pairs holds the
+arguments of `load_parallel`. The dict of running text may ask for characters instead of words:
 
     {"name": "bible-en-es", "part": "clauses", "max_length": 7}       NamedPairs
     {"name": "bible-en", "characters": true}                          NamedText
@@ -12,7 +12,7 @@ The user's own text is given by its files (see `user_text`):
     {"text": "/…/novel.txt", …}                                       UserText
 
 Each class has a `label` and `splits`. `saved()` returns the dict. `form()` returns the TextForm for
-raw text. `load(*splits)` returns a list of Pairs, or a Text, for each split.
+raw text. `load(*splits)` returns a list with one list of Pairs, or one Text, for each split.
 """
 
 from dataclasses import MISSING, dataclass, fields
@@ -30,7 +30,7 @@ from numpy_attention.validation.messages import short_repr
 
 @dataclass
 class NamedPairs:
-    """A named parallel corpus. arguments: a dict for `load_parallel`, without split and rng."""
+    """A named parallel corpus. arguments: those of `load_parallel`, except split and rng."""
 
     splits: ClassVar[tuple[str, ...]] = SPLITS
 
@@ -87,7 +87,7 @@ class NamedText:
 
 @dataclass
 class Unknown:
-    """The selection of a run that does not record its training text. likely: its likely form."""
+    """An unknown training text: the run does not record it. likely: the likely form of the text."""
 
     label: ClassVar[str] = "unknown text"
     splits: ClassVar[tuple[str, ...]] = SPLITS
@@ -112,9 +112,9 @@ def selected(saved: dict[str, Any], kind: str | None = None,
              folder: Path | None = None) -> Selection:
     """Return the Selection that describes a run's training text, or Unknown if none is recorded.
 
-    saved: the dict in the checkpoint of the run. kind: "parallel" or "text", if a named corpus must
-    be of that kind. folder: the folder of the run, near which the user's files are searched for.
-    Raises ValueError for an unknown corpus, a corpus of another kind, or an invalid field.
+    saved: the dict in the checkpoint of the run. kind: the required kind of a named corpus,
+    "parallel" or "text"; None allows both. folder: the folder of the run, near which moved files
+    are searched for. Raises ValueError for an unknown corpus, another kind, or an invalid field.
     """
     check_kind("`saved`", saved, dict, "the dict saved by a selection")
     if "source" in saved:

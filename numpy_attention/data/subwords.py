@@ -1,7 +1,7 @@
 """Subwords: words split into frequent pieces, so that a small vocabulary can spell every word.
 
-Subwords are described by Sennrich et al. 2016. sentencepiece, an optional dependency, learns the
-pieces and splits words: pip install "numpy_attention[subwords]".
+Subwords are described by Sennrich et al. 2016. The optional package sentencepiece learns the pieces
+and splits words. Install it with: pip install "numpy_attention[subwords]"
 """
 
 import base64
@@ -54,9 +54,9 @@ class Subwords:
     def build(cls, sentences: Iterable[Iterable[str]], size: int, whose: str = "") -> "Subwords":
         """Learn pieces by byte-pair encoding from sentences, which are lists of words.
 
-        size: the number of all ids, including the special ones. whose: the owner of the sentences
-        in messages, such as "the source's ". The same text gives the same pieces. Raises ValueError
-        if there is no text or too little for this size, or if sentencepiece is not installed.
+        size: the total number of ids, including the special ones. whose: words for messages, such
+        as "the source's ". The same text gives the same pieces. Raises ValueError if the text is
+        empty, if size is too small or too large for it, or if sentencepiece is not installed.
         """
         library = _sentencepiece()
         check_whole("size", size, len(SPECIAL_TOKENS) + 1, LARGEST)
@@ -156,7 +156,7 @@ class Subwords:
         return [words[n] for n in kept], [new.get(n, max(0, min(n, last))) for n in places]
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the fraction of the words that contain an unknown letter, from 0 to 1.
+        """Return the fraction of words with an unknown letter, from 0 to 1.
 
         Raises ValueError if there are no words.
         """

@@ -1,7 +1,6 @@
 """Check the user's text for likely problems before training.
 
-Each finding is one sentence with its remedy. A text without problems has no findings. Most checks
-read only a sample of the sentences, so that a long text does not take much longer than a short one.
+Most checks read only a sample of the text, so a long text takes little longer than a short one.
 """
 
 import re
@@ -49,8 +48,8 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
              max_vocabulary: int | None = None) -> Iterator[str]:
     """Yield a sentence for each likely problem in the training and validation pairs.
 
-    own_valid: whether the user provided `valid`. tokenized: whether the option `tokenize` is set.
-    max_vocabulary: the limit with which the vocabularies were built.
+    own_valid: whether the user provided `valid`. max_length: if None, overlong sentences are
+    reported. tokenized: whether `tokenize` is set. max_vocabulary: the limit of the vocabularies.
     """
     for side, vocabulary in zip(("source", "target"), vocabularies):
         learned = [getattr(pair, side) for pair in _sample(train)]

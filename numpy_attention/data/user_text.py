@@ -1,7 +1,7 @@
 """The user's own text in a run: its files, how they are tokenized, and their digest.
 
-A text is identified by its digest instead of its path, so a file that was moved can be found near
-the run. A checkpoint keeps the fields of UserPairs or of UserText:
+A text is identified by its digest instead of its path, so a moved file can be found near the folder
+of the run. A checkpoint keeps the fields of UserPairs or of UserText:
 
     {"source": "/…/en.txt", "target": "/…/es.txt", "lowercase": true, "tokenize": true, …}
     {"text": "/…/novel.txt", "valid_text": "/…/last_chapter.txt", "characters": false, …}
@@ -33,12 +33,12 @@ NEWER = ("drawn", "skip_blank")     # saved only if set, because version 1.0 lac
 class UserFiles:
     """The user's files for training and validation: base class of UserPairs and UserText.
 
-    Without validation files, part of the training text is held out. Raises FileNotFoundError for a
-    missing file, and OSError or ValueError for a file that is not a regular file or not readable.
+    Without validation files, part of the training text is held out. If `digest` is empty, raises
+    FileNotFoundError for a missing file, and OSError or ValueError for one that cannot be read.
 
     lowercase: whether the text is lowercased
     tokenize: whether words and punctuation are separated
-    digest: the digest of the files when the run began; computed from the files if empty
+    digest: the digest of the files when the run began; if empty, it is computed from the files
     folder: the folder of the run, near which `load` searches for files that were moved
     """
 
@@ -184,12 +184,12 @@ class UserPairs(UserFiles):
     """Two files of sentence pairs, and optionally two more for validation.
 
     source, target: files in which line k of one translates line k of the other
-    valid_source, valid_target: files for validation; None: some of the pairs are held out
+    valid_source, valid_target: files for validation; if None, some of the pairs are held out
     held_out_seed: the seed that chooses the held-out pairs, and the random pairs if `drawn` is set
-    max_length: the largest number of tokens of either sentence
-    count: the largest number of pairs of a split; None: all
+    max_length: the largest number of tokens of either sentence; None means no limit
+    count: the largest number of pairs of a split; None means all pairs
     drawn: use `count` random pairs instead of the first `count` pairs
-    columns: the columns of source and target in tab-separated files, from 1
+    columns: (column of the source, column of the target) in tab-separated files, counted from 1
     skip_blank: leave out pairs with an empty line
 
     Raises ValueError if there is only one validation file, or if `columns` does not have two items.
@@ -219,7 +219,8 @@ class UserPairs(UserFiles):
         at_least(1, max_length=self.max_length, count=self.count)
         if (self.valid_source is None) != (self.valid_target is None):
             raise ValueError(f"valid_{'source' if self.valid_source is None else 'target'} is "
-                             "missing; pass both files, or omit both to hold out training pairs")
+                             "missing; pass both validation files, or omit both to hold out "
+                             "training pairs")
         super().__post_init__()
 
     def load(self, *splits: str) -> list:

@@ -2,9 +2,9 @@
 
 A line has a word and its numbers, separated by spaces. word2vec and fastText begin with a line of
 two numbers, the number of words and the size of a vector. Real files have some irregularities. A
-word may contain spaces (`. . .` in GloVe 840B), so lines are read from the right. If a word occurs
-twice, the first line counts. A word that is not UTF-8 is skipped. If a file has a word only in
-another case ("London" for "london"), the vector of "London" is used.
+word may contain spaces (`. . .` in GloVe 840B), so the numbers are the last fields of a line. If a
+word occurs twice, the first line counts. A word that is not UTF-8 is skipped. If a file lacks
+"london" but has "London", "london" gets the vector of "London".
 """
 
 import gzip
@@ -33,8 +33,8 @@ BINARY = ("is not UTF-8 text. If this is a binary word2vec file, convert it with
 class Vectors:
     """The vectors of N words.
 
-    array (N, D): float32, with vectors of size D; the row of a word that is not in the file is 0
-    found (N,): whether each word is in the file
+    array (N, D): float32, a vector of size D for each word, or zeros if the word was not found
+    found (N,): whether each word is in the file, in its own or another case
     other_case: how many of the words found are in the file only in another case
     skipped: how many words of the file were skipped because they are not UTF-8
     digest: the first hexadecimal digits of the SHA-256 of the file's lines

@@ -58,12 +58,12 @@ class Vocabulary:
     @classmethod
     def build(cls, sentences: Iterable[Iterable[str]], max_size: int | None = None,
               min_count: int = 1) -> "Vocabulary":
-        """Return the vocabulary of an iterable of token sequences.
+        """Build a vocabulary from sentences, which are sequences of tokens.
 
         The most frequent token comes first; ties are in alphabetical order. max_size: the largest
-        `len(vocabulary)` allowed, special tokens included. min_count: rarer tokens are omitted.
-        Special tokens in the text (`<unk>` in the Penn Treebank) are not counted. Raises ValueError
-        if no token is left.
+        `len(vocabulary)` allowed, special tokens included. min_count: omit tokens with a lower
+        count. Special tokens in the text (`<unk>` in the Penn Treebank) are not counted. Raises
+        ValueError if no token is left.
         """
         at_least(0, max_size=max_size)
         check_whole("min_count", min_count, 1)
@@ -155,7 +155,7 @@ class Vocabulary:
     # ----------------------------------------------------------------------------------------------
 
     def unknown_share(self, sentences: Iterable[Sequence[str]]) -> float:
-        """Return the fraction of the tokens that are not in the vocabulary, from 0 to 1.
+        """Return the fraction of tokens missing from the vocabulary, from 0 to 1.
 
         Raises ValueError if there are no tokens.
         """

@@ -113,9 +113,10 @@ def never_chosen(never: Sequence[int], V: int) -> list[int]:
 
 
 def forbid(log_probs: Array, never: Sequence[int] = (PAD, BOS), dtype: Any = None) -> Array:
-    """Return a copy of log_probs (…, V) with −inf at the ids in `never`. dtype: that of the copy.
+    """Return a copy of log_probs (…, V) with −inf at the ids in `never`.
 
-    Raises ArithmeticError if a log p is not a number, or if a row has nothing left to choose from.
+    dtype: the dtype of the copy; None: that of log_probs. Raises ArithmeticError if the log p of an
+    allowed id is not a number, or if a row has nothing left to choose from.
     """
     log_probs = np.array(log_probs, dtype)
     log_probs[..., list(never)] = -np.inf

@@ -36,5 +36,5 @@ class LanguageModel(Protocol):
 
         tokens: the last token of each text. state: what the previous step returned, or None at the
         first step. The weights are over the S states in memory, oldest first, or None without
-        attention. A translator starts with the state from `start`; its weights are over the source.
+        attention. For a Translator, S is the source length, and the first state is from `start`.
         """

@@ -58,14 +58,14 @@ def sample(model: LanguageModel, start: Reading, rng: np.random.Generator, lengt
            reset: bool = False) -> Iterator[Choice]:
     """Sample tokens after `start`, a Reading. Return an iterator with one Choice per token.
 
-    The next token is drawn from softmax(log p / temperature). The distribution is first cut down to
-    the `top_k` most probable tokens, then to the nucleus: the smallest set of most probable tokens
-    whose probabilities add up to at least `top_p` (Holtzman et al. 2020, section 3.1).
+    The next token is drawn from softmax(log p / temperature), restricted to the `top_k` most
+    probable tokens and then to the nucleus: the smallest set of most probable tokens whose share
+    of the remaining probability is at least `top_p` (Holtzman et al. 2020, section 3.1).
     Temperature 0 takes the most probable token. <pad>, <s> and the ids in `never` are never chosen.
 
-    Sampling ends after `length` tokens, or after the `sentences`-th </s>. reset: clear
-    the state after each </s>, for a model that was trained on single sentences. Each step draws one
-    random number from rng, unless temperature is 0.
+    Sampling ends after `length` tokens, or after the `sentences`-th </s> if it comes first. reset:
+    whether to clear the state after each </s>, for a model that was trained on single sentences.
+    Each step draws one random number from rng, unless temperature is 0.
 
     Raises TypeError if rng is not a Generator, ValueError for settings out of range, and
     ArithmeticError if log p is not a number or nothing is left to choose from.

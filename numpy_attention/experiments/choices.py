@@ -18,9 +18,9 @@ SIZE = 200      # default size of a language model's word vectors
 
 
 def with_classes(settings: Mapping[str, Any], **kinds: str) -> dict[str, Any]:
-    """Return settings in which each value "FILE.py:CLASS" is replaced with this class.
+    """Return a copy of settings in which each string "FILE.py:CLASS" is replaced with the class.
 
-    kinds: for each setting that accepts a class, the kind of class, such as attention=ATTENTION.
+    kinds: {setting: the kind of class that it accepts}. Settings not in `kinds` are unchanged.
     """
     return {name: custom_class(value, kinds[name])
             if name in kinds and registry.is_custom_code(value) else value
@@ -31,7 +31,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
                  parts: Sequence[Sequence[Pair]]) -> dict[str, Any]:
     """Return a translator's settings, plus `longest` if its attention score takes this setting.
 
-    `longest` is the number of ids, including </s>, of the longest source in all `parts`.
+    `longest` is the number of ids, including </s>, of the longest source. parts: lists of Pairs.
     """
     if "attention" in settings:
         score = registry.resolve("attention", settings["attention"], registry.SCORES)
@@ -42,7 +42,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name such as "luong-dot-local-m". Omit "global" and the "additive" of rnnsearch."""
+    """Return a name such as "luong-dot-local-m", without "global" or rnnsearch's "additive"."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])
@@ -53,7 +53,7 @@ def translator_name(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def brief_name(choice: str | type) -> str:
-    """Return the name of a class, or the alias of a string; a string without an alias is kept."""
+    """Return a class's name, a string's alias, or the string itself if it has no alias."""
     if isinstance(choice, type):
         return choice.__name__
     return {old: alias for alias, old in registry.ALIASES.items()}.get(choice, choice)
@@ -67,11 +67,11 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
     attention: the readout of the history, or "none"
     hidden, embedding: the sizes of the model; if only one is given, it determines the other, and if
         neither is given, the embedding has the size SIZE
-    parameters: if given, choose the largest sizes with at most this many parameters; `text` and
-        `training` are used only then, for the size of the vocabulary
+    parameters: if given, ignore `hidden` and `embedding`, and choose the largest sizes with at most
+        this many parameters; only this needs `text` and `training`, for the vocabulary size
     settings: other arguments of the model's `create`
 
-    Raises ValueError if `parameters` is too small, or if tied weights have different sizes.
+    Raises ValueError for an invalid readout, too few `parameters`, or tied weights of unequal size.
     """
     parts = 1
     name = "language-model"
@@ -85,7 +85,8 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
         settings["carried"] = settings["order"] - 2         # all positions that it can see
     if parameters:
         words = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
-        sizes, _ = within_budget(parameters, len(words), **settings)
+        tied = {"tied": attention != "none"}        # the default of `create`
+        sizes, _ = within_budget(parameters, len(words), **tied | settings)
         return name, settings | sizes
     embedding = embedding or (max(hidden // parts, 1) if hidden else SIZE)
     hidden = hidden or parts * embedding

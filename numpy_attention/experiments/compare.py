@@ -76,10 +76,10 @@ class Outcome(NamedTuple):
 
 
 def with_one_budget(recipes: Sequence[Recipe], **budget: Any) -> list[Recipe]:
-    """Return copies of the recipes, all with the same number of epochs and minutes.
+    """Return copies of the recipes with a new budget, and check that they can be compared.
 
-    budget: new values of `epochs` or `minutes`. Raises ValueError for fewer than two recipes, for a
-    recipe of a language model, and for recipes with different corpora or budgets.
+    budget: new values of `epochs` or `minutes`, if any. Raises ValueError for fewer than two
+    recipes, a recipe of a language model, different corpora, or copies with different budgets.
     """
     first = recipes[0]
     if len(recipes) < 2:
@@ -107,7 +107,7 @@ def budget_of(training: Training) -> str:
 
 
 def run_name(recipe: Recipe, seed: int) -> str:
-    """Return a run's folder name: "NAME-seed0", or "NAME-5e-seed0" after a change to 5 epochs."""
+    """Return a run's folder name: "NAME-seed0", or "NAME-5e-seed0" if epochs was set to 5."""
     usual = RECIPES[recipe.name if recipe.name in RECIPES else "clauses-dot"].training
     budget = [f"{getattr(recipe.training, name):g}{name[0]}" for name in BUDGET
               if getattr(recipe.training, name) != getattr(usual, name)]
@@ -185,7 +185,7 @@ def outcome_of(job: Job, texts: Texts, threads: int | None, ranks: SingleProcess
 def table(lines: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     """Format the metrics of recipes as a Markdown table. A missing metric is shown as –.
 
-    lines: a dict from the name of a recipe to its metrics, with one dict per seed.
+    lines: {name of a recipe: list with a dict of metrics for each seed}.
     """
     rows = [["recipe", *(title for title, _ in COLUMNS.values())]]
     for name, seeds in lines.items():

@@ -244,7 +244,7 @@ def lines_of_ablation(found: Ablation) -> Iterator[str]:
 
 
 def lines_of_recovery(found: Mapping[str, Recovery], more: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of the recovery of each folder's run, and its difference from the first run."""
+    """Yield a table with each run's recovery and, if in `more`, its excess over the first run's."""
     excess = next(iter(found.values())).excess
     distances = [distance for distance in COLUMNS if distance in excess]
     head = ["", "undisturbed", f"mean of the next {max(excess)}",

@@ -6,7 +6,7 @@ from numpy_attention.validation.messages import typed_repr
 
 
 def float_arrays(value, name):
-    """Yield (name, array) for a float array, or for each float array in nested lists and tuples."""
+    """Yield (name, array) for each float array in `value`: an array, or nested lists and tuples."""
     if isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             yield from float_arrays(item, f"{name}[{i}]")
@@ -42,7 +42,7 @@ def copy_arrays(value):
 
 
 def combined(function, *trees):
-    """Apply `function` to the corresponding arrays of nested tuples; nest the results alike."""
+    """Apply `function` to corresponding arrays of several trees; return a tree of the results."""
     if isinstance(trees[0], (list, tuple)):
         return type(trees[0])(combined(function, *items) for items in zip(*trees))
     return None if trees[0] is None else function(*trees)

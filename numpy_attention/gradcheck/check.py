@@ -13,7 +13,7 @@ A layer passes when every element of every gradient has a relative error
 
 An absolute error up to the rounding error of the difference, about 1e-15 |L| / ε, is also allowed.
 All gradients are compared. If some are wrong, `locate.search` looks for the line that causes the
-error. `forward` and `backward` must also obey the laws in `laws`, which need other tests.
+error. Both passes must also obey the laws in `laws`, which central differences cannot test.
 """
 
 import contextlib
@@ -77,12 +77,13 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
     Raises GradientError if gradients are wrong. The message lists the correct and the wrong
     gradients, the first wrong line if the source can be traced, and the likely kind of mistake.
-    GradientError is also raised if user code raises an exception. It is also raised if a pass
-    breaks a law that central differences cannot test, such as that no pass changes its inputs. The
-    error's attribute report.laws has the broken laws and their lines.
+    GradientError is also raised if user code raises an exception, or if a pass breaks a law that
+    central differences cannot test, such as that no pass changes its inputs. The error's attribute
+    report.laws has the broken laws and their lines.
     Raises TypeError if `forward` or `backward` is missing, if `forward` computes in float32, or if
     a parameter or float input is not float64. Raises ValueError if a parameter or input is empty or
-    has NaN, if outputs are not finite, or if all numeric gradients are about 0 or lie at kinks.
+    has NaN, or if every element has a numeric gradient of about 0 or is at a kink. Outputs that are
+    not finite raise GradientError if the check finds a correction of `forward`, else ValueError.
     Warns (NotAParameter) if `forward` of a user-defined Module computes with a float field. Warns
     (NotFloat32) if a Module's passes return float64 for float32 parameters and inputs.
     """
@@ -115,7 +116,7 @@ def gradcheck(target, *inputs, rng, forward=None, backward=None, tolerance=TOLER
 
 
 def float32_laws(check, driven):
-    """Return [Broken] if a Module returns float64 for float32 parameters and inputs, otherwise [].
+    """Return [Broken] if the passes of a Module return float64 for float32 arrays, otherwise [].
 
     driven: whether the passes come from `protocol`.
     """
@@ -168,7 +169,7 @@ class Check:
 
     @property
     def flags(self):
-        """The boolean arrays, possibly masks, in the inputs and the closure of `forward`."""
+        """The boolean arrays, which may be masks, among forward's inputs and closure variables."""
         cells = getattr(self.forward, "__closure__", None) or ()
         around = [cell.cell_contents for cell in cells]
         return [one for one in [*self.inputs, *around]
@@ -213,7 +214,7 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Context manager that raises GradientError if user code raises in the pass `what`."""
+        """Context manager that turns exceptions of user code into GradientError. what: the pass."""
         try:
             yield
         except Exception as error:

@@ -51,7 +51,7 @@ def way_out(target, name):
 
 
 def check_attention(attention):
-    """Raise TypeError unless `attention` is an instance with all four methods of the protocol."""
+    """Raise TypeError unless `attention` is an instance with the methods that `protocol` calls."""
     wanted = "read", "step", "step_backward", "read_backward"
     missing = [name for name in wanted if not callable(getattr(attention, name, None))]
     if isinstance(attention, type) or len(missing) == len(wanted):
@@ -73,7 +73,7 @@ def check_elements(arrays):
 
 
 def check_inputs(inputs, variables):
-    """Raise TypeError if an input cannot be checked, or `variables` (arrays to check) is empty."""
+    """Raise TypeError if an input `is_uncheckable`, or if there are no `variables` to check."""
     problems = [problem_of(value, f"input[{i}]") for i, value in enumerate(inputs)]
     if variables:
         problems = [problem for value, problem in zip(inputs, problems) if is_uncheckable(value)]
@@ -166,7 +166,7 @@ def returned(dinputs, inputs):
 
 
 def warn_of_numbers(check, stacklevel):
-    """Warn (NotAParameter) if the loss depends on a float or list of floats in a user's Module."""
+    """Warn (NotAParameter) about each float field of a user's Module that the loss depends on."""
     if check.model is None:
         return
     for name, module, field in numbers_of(check.model):
@@ -188,7 +188,7 @@ def numbers_of(model):
 
 
 def where(module, name):
-    """Return " (line N)" for the line that declares a field, or "" if there is no source code."""
+    """Return " (line N)" for the line that declares the field `name`, or "" if it is not found."""
     try:
         lines, first = inspect.getsourcelines(type(module))
     except (OSError, TypeError):
@@ -205,7 +205,7 @@ def is_number(value):
 
 
 def moves(check, module, name):
-    """Return whether the loss depends smoothly on the number in the field `name` of a module."""
+    """Return whether the loss depends smoothly on the number or numbers in the field `name`."""
     kept = getattr(module, name)
     losses = []
     try:

@@ -82,11 +82,11 @@ def doubtful(report, name, bends):
 
 
 def measured(check, flat, i, analytic, middle, wrong):
-    """Measure one element again with smaller steps; return (gradient, Kink or None), or None.
+    """Measure element i again with smaller steps; return (gradient, kink), or None for no kink.
 
-    The Kink is None if the element is only near a kink. The result is None if the full step is
-    accurate. flat: the variable, flattened. analytic: the gradient from backward. middle: the loss
-    without a step. wrong: whether `analytic` differs from the gradient of the full step.
+    kink is a Kink at the element, or None if the element is near a kink but not at it. flat: the
+    variable, flattened. analytic: the gradient from backward. middle: the loss without a step.
+    wrong: whether `analytic` differs from the gradient of the full step.
     """
     found = []
     for factor in FACTORS:
@@ -104,10 +104,10 @@ def measured(check, flat, i, analytic, middle, wrong):
 
 
 def at_kink(found, analytic, middle):
-    """Return (gradient, Kink) for an element at a kink, or None if the loss is smooth there.
+    """Return (gradient, Kink) for an element at a kink, or None if no kink is recognized.
 
-    The gradient is the number between the one-sided slopes that is closest to `analytic`. found:
-    (step, `losses_around`, `bend`) for three decreasing steps. middle: the loss without a step.
+    The gradient is `analytic`, clipped to lie between the one-sided slopes unless one is infinite.
+    found: [(step, `losses_around`, `bend`)] for decreasing steps. middle: the loss without a step.
     """
     steps, around, bends = zip(*found)
     left, right = zip(*(one_sided(losses, middle, step) for losses, step in zip(around, steps)))
@@ -142,7 +142,7 @@ def at_kink(found, analytic, middle):
 
 
 def among_kinks(check, flat, i, analytic, middle):
-    """Return a Kink if several kinks at element i of `flat` may explain its gradient, or None.
+    """Return a Kink if several kinks at or near flat[i] may explain `analytic`, otherwise None.
 
     A correct gradient may use the left slope of one kink and the right slope of another. analytic:
     the gradient from backward. middle: the loss without a step.
@@ -180,7 +180,7 @@ def one_sided(losses, middle, step):
 
 
 def lines_of_kinks(kinks, variables, wrong=False):
-    """Yield a line of text about each kind of kink of each variable.
+    """Yield one line of text for each variable and each kind of kink that it has.
 
     kinks: {name: {index: Kink}}. wrong: whether the gradients are not between the slopes.
     """
@@ -202,7 +202,7 @@ def lines_of_kinks(kinks, variables, wrong=False):
 
 
 def low_precision(check):
-    """Describe why the loss is too imprecise for differences, or return "" if it is not."""
+    """Describe why differences of the loss are too imprecise. Return "" if they are precise."""
     variables = check.variables.values()
     kept = [array.copy() for array in variables]
     ragged = []             # in such small steps, a float64 loss is linear; a float32 loss jumps

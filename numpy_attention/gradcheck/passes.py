@@ -15,7 +15,7 @@ from numpy_attention.gradcheck.report.notebooks import file_label
 
 @dataclass(frozen=True)
 class Broken:
-    """A broken law: the kind of mistake, such as "cache", a description, and the line, if known."""
+    """A broken law: its kind (such as "cache"), a description, and the line if it is known."""
 
     kind: str
     text: str
@@ -73,7 +73,7 @@ def named_gradients(grads):
 
 
 class First:
-    """A first run of both passes of a Check, with which the laws compare later calls to backward.
+    """The first run of a Check's passes. The laws compare later calls of `backward` with this run.
 
     `backward` runs when a gradient is first read, and adds the gradients of parameters to the
     Module `grad`. All gradients are copies, as {name: array}.
@@ -111,9 +111,9 @@ def copy_values(arrays):
 
 
 def differing(found, wanted, tolerance):
-    """Return the names of the arrays in the dict `found` that differ from those in `wanted`.
+    """Return the names whose arrays differ between `found` and `wanted`, dicts {name: array}.
 
-    tolerance: the largest error, relative to the largest element of the wanted array.
+    tolerance: the largest allowed error, relative to the largest element of the wanted array.
     """
     unlike = [name for name, array in wanted.items() if not np.array_equal(found[name], array)]
     if not unlike:

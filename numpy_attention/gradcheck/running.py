@@ -1,7 +1,7 @@
 """Run named gradient checks and print a line for each; user code runs in a separate process.
 
-An endless loop, a call to sys.exit or a crash of compiled code in user code is reported in one
-line. The process ends with an exit status from 40 to 43, unless user code or a time limit ends it.
+If user code loops endlessly, calls sys.exit or crashes, one line reports it. The process ends
+with an exit status from 40 to 43, unless user code or a time limit ends it.
 """
 
 import faulthandler
@@ -67,9 +67,9 @@ def show_checks(checks: Mapping[str, Callable], seed: int, until_one_fails: bool
 def check_in_process(name: str, seed: int, seconds: float, full: bool = False) -> int:
     """Check `name`, such as "mine.py:Mine", in a separate process; return 0, or 1 if a check fails.
 
-    Raises OSError if the file cannot be read, and ValueError if the user's code raises or calls
-    sys.exit. Raises TimeoutError if the code takes longer than `seconds`, ChildProcessError if it
-    ends the process otherwise, and BrokenPipeError if stdout is closed.
+    Raises OSError if the file cannot be read, and ValueError if it is not a Python file, or if its
+    code raises or calls sys.exit. Raises TimeoutError if the code takes longer than `seconds`,
+    ChildProcessError if it ends the process in another way, or BrokenPipeError if stdout is closed.
     """
     file, _ = parted(name)
     read(file)                                      # raises before a process is started

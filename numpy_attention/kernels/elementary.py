@@ -1,12 +1,12 @@
-"""exp, tanh and σ that LLVM can vectorize, and the two kinds of compiled function.
+"""exp, tanh and σ that LLVM can vectorize, and the decorators `kernel` and `reduction`.
 
 In float32 the functions are short polynomials, which take about 0.3 ns per element; a call to the C
 library takes 16 ns. In float64, which is meant for gradient checks, they call the C library. For
 NaN, all return NaN. In float32 no function overflows. In float64 exp overflows above 709, but
 kernels call exp only for x ≤ 0.
 
-    kernel      may contract a·b + c into one rounding, but never reorders sums, because the
-                rounding trick of exp needs their order
+    kernel      may round a·b + c once instead of twice, but never reorders sums, because exp rounds
+                to an integer by adding and subtracting a large number
     reduction   may reorder sums, so that LLVM can vectorize loops that sum; must not call exp
 """
 

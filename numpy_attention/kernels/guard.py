@@ -1,7 +1,7 @@
 """The guard of a kernel: a check of its arguments, because compiled code does not check bounds.
 
-A kernel would read and write past the end of an array that is too small. The memory order needs no
-check, because a kernel is compiled for the memory order of its arguments.
+Without the check, a kernel would read and write past the end of an array that is too small. The
+memory order is not checked, because a kernel is compiled for the memory order of its arguments.
 """
 
 from functools import update_wrapper

@@ -20,7 +20,7 @@ def any_above(before, row, least):
 @guarded(so_far="N float64", log_p="N V", rows="K int", tokens="K int", totals="K float64")
 @kernel
 def largest(so_far, log_p, rows, tokens, totals):
-    """Find the K largest sums so_far_n + log p_nv, largest first. Equal sums keep their order.
+    """Find the K largest sums so_far_n + log p_nv, largest first; in a tie, first by n, then v.
 
     so_far (N,), log_p (N, V). rows, tokens and totals (K,) receive n, v and the sums. Returns the
     number of sums found, which is less than K if fewer than K sums are finite. Each row is searched

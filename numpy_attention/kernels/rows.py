@@ -26,8 +26,8 @@ def dropout(x, row_ids, key, threshold, scale, y):
     """Set y_nj = scale · x_nj where a hash of (key, row_ids_n, j) is at least threshold, else 0.
 
     x, y (N, D); row_ids (N,) integers. key and threshold are unsigned 32-bit integers; threshold is
-    about rate · 2³². The hash applies `mix` (the finalizer of MurmurHash3, Appleby 2011) to key and
-    row id, then to the result and j. For the backward pass, the same call with dy as x computes dx.
+    about rate · 2³². The hash is mix(mix(row_ids_n ⊕ key) ⊕ j), where `mix` is the finalizer of
+    MurmurHash3 (Appleby 2011). For the backward pass, the same call with dy as x computes dx.
     """
     zero = x.dtype.type(0)
     for n in range(x.shape[0]):
@@ -41,7 +41,7 @@ def dropout(x, row_ids, key, threshold, scale, y):
 
 @kernel
 def mix(h):
-    """Hash a 32-bit integer, one to one: each input bit changes about half of the output bits."""
+    """Hash a 32-bit integer, one to one. Changing one bit changes about half of the output bits."""
     h = np.uint32(h ^ np.uint32(h >> np.uint32(16)))
     # truncate a 64-bit product, because plain Python warns if a 32-bit product overflows
     h = np.uint32(np.uint64(h) * np.uint64(0x85EBCA6B) & np.uint64(0xFFFFFFFF))

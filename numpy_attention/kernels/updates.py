@@ -1,4 +1,4 @@
-"""Kernels over flat vectors: sums of gradients, their norm, and the updates of the optimizers.
+"""Kernels over flat vectors: sums and norms of gradients, and the updates of the optimizers.
 
 Every update multiplies its gradient g by the clipping factor, and then sets g to 0 for the next
 step. All updates are elementwise, so a vector may be updated slice by slice. Most rows of an
@@ -60,10 +60,7 @@ def sum_of_squares(g):
 @guarded(g="N")
 @kernel
 def squared_norm(g, before=0.0):
-    """Return before + Σ g_i² in float64.
-
-    Terms are summed in blocks of length SQUARED, which affects the last bits of the result.
-    """
+    """Return before + Σ g_i² in float64, summed in blocks of SQUARED terms."""
     total = before
     for start in range(0, g.shape[0], SQUARED):
         total += sum_of_squares(g[start:start + SQUARED])
@@ -100,7 +97,8 @@ def sgd(w, g, rate):
 def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
     """Update m = β₁ m + (1 − β₁) g,  v = β₂ v + (1 − β₂) g²,  w −= rate m / (√v / root2 + ε).
 
-    g stands for factor · g. rate includes 1 / (1 − β₁ᵗ), and root2 is √(1 − β₂ᵗ): bias corrections.
+    In these equations, g is the gradient times `factor`. To correct the bias of m and v, `rate`
+    includes 1 / (1 − β₁ᵗ), and root2 is √(1 − β₂ᵗ).
     """
     zero = w.dtype.type(0)
     one = w.dtype.type(1)
@@ -115,7 +113,7 @@ def adam(w, g, m, v, rate, beta1, beta2, root2, epsilon, factor):
 @guarded(w="N", g="N", squares="N", deltas="N")
 @kernel
 def adadelta(w, g, squares, deltas, rate, rho, epsilon, factor):
-    """Update w by Adadelta. `squares` and `deltas` are the running means s and d, g is factor · g.
+    """Update w by Adadelta. s is `squares`, d is `deltas`, and g is the gradient times `factor`.
 
     s = ρ s + (1 − ρ) g²,  δ = g √(d + ε) / √(s + ε),  d = ρ d + (1 − ρ) δ²,  w −= rate δ.
     """

@@ -22,7 +22,7 @@ class Cache(NamedTuple):
 class DeepOutput(Module):
     """A deep output (Pascanu et al. 2014) as in Bahdanau et al. 2015, A.2.2.
 
-        t~ = U_o s + V_o E y + C_o c + b        the paper has no b
+        t~ = U_o s + V_o E y + C_o c + b        the paper omits b
         t  = maxout(t~)
 
     Shapes: state s (N, H), embedding of the previous word Ey (N, E), context c (N, D) → t (N, l).

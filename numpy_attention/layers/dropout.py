@@ -24,9 +24,9 @@ class Dropout(Module):
 
         y = m ∘ x / (1 − rate)          each m_nj is 0 with probability `rate`, otherwise 1
 
-    Each call draws one 32-bit key from the generator. m_nj depends only on a hash of the key, the
-    id of row n, and j. A row therefore has the same mask in a whole batch and in a part of the
-    batch, whatever the padding. The backward pass applies the same mask and scale to dy.
+    Each call draws one 32-bit key from the generator. m_nj is determined by a hash of the key, the
+    id of row n, and j. Splitting a batch or changing its padding therefore does not change the mask
+    of a row. The backward pass applies the same mask and scale to dy.
     """
 
     rate: float = 0.0
@@ -79,8 +79,8 @@ class Dropout(Module):
 
 
 def position_ids(T, rows):
-    """Return an id for each of T positions of each sentence, for Dropout.   rows (B,) → (T, B).
+    """Return row ids for Dropout, one for each of T positions of a sentence.   rows (B,) → (T, B).
 
-    rows: the ids of the sentences. A sentence has the same ids however a batch is split.
+    rows: the ids of the sentences. The ids of a sentence do not depend on how a batch is split.
     """
     return rows.astype(np.int64)[None] * 65536 + np.arange(T)[:, None]           # (T, B)

@@ -9,9 +9,9 @@ from numpy_attention.module import Module
 
 @dataclass(eq=False)
 class Maxout(Module):
-    """Maxout over pairs; x is called t~ in Bahdanau et al. 2015, A.2.2.   x (…, 2l) → t (…, l).
+    """Maxout over pairs of elements.   x (…, 2l) → t (…, l).
 
-        t_j = max(x_{2j}, x_{2j+1})
+        t_j = max(x_{2j}, x_{2j+1})         x is t~ in Bahdanau et al. 2015, A.2.2
     """
 
     def forward(self, x):

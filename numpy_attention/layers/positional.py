@@ -6,7 +6,7 @@ from numpy_attention.validation.arrays import check_floating, check_sizes
 
 
 def positional_encoding(length, size, dtype=np.float32, start=0):
-    """Encode `length` positions p, the first of which is `start` → (length, D). size: D.
+    """Encode the positions p = start, …, start + length − 1 → (length, D). size: D.
 
         PE(p, 2i)     = sin(p / 10000^(2i / D))
         PE(p, 2i + 1) = cos(p / 10000^(2i / D))

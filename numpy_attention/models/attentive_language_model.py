@@ -94,8 +94,8 @@ class AttentiveLanguageModel(LanguageModel):
     def weights(self, batch, state=None):
         """Return the attention weights, and the state to carry.   → weights (T, B, M + T), state.
 
-        The weights are over the M states that earlier batches carried to this one, then over the T
-        states of this batch. An N-gram model has no weights and returns None for them.
+        The first M weights are for states kept from earlier batches, and the last T for the states
+        of this batch. An N-gram model has no weights and returns None for them.
         """
         states, memory = both(state)
         h, states, _ = self.read(batch, states)

@@ -14,9 +14,9 @@ class EncoderDecoder(RNNSearch):
 
         c_i = →h_S,  s_0 = tanh(W_s →h_S + b_s)
 
-    The encoder is one GRU from left to right. The decoder, deep output, training and search are
-    those of RNNSearch, so the two models differ only in the context and in the directions of the
-    encoder. The option `reverse_source` of the batches reverses sources (Sutskever et al. 2014).
+    By default, the encoder is one GRU from left to right. Decoder, deep output, training and search
+    are those of RNNSearch, so the models differ only in the context and the encoder's directions.
+    The option `reverse_source` of the batches reverses sources (Sutskever et al. 2014).
     """
 
     config_class = None

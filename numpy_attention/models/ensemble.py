@@ -10,7 +10,7 @@ from numpy_attention.validation.arguments import check_list, check_methods
 
 
 class EnsembleState(NamedTuple):
-    """The states of all models of an ensemble between two target words."""
+    """The state of each translator in an ensemble, between two target words."""
 
     states: tuple
 
@@ -21,11 +21,11 @@ class EnsembleState(NamedTuple):
 
 @dataclass(eq=False)
 class Ensemble:
-    """Ensemble of K models of the same kind that read the same ids: p(y_t) = Σ_k p_k(y_t) / K.
+    """Ensemble of K models of one kind, with the same vocabularies: p(y_t) = Σ_k p_k(y_t) / K.
 
     An ensemble can be evaluated, searched and sampled like a single model, but not trained. Its
-    attention weights are the mean of the models' weights. The mean is None if a model has no
-    weights, or if the shapes differ. For language models, the state is a list of their states.
+    attention weights are the mean of the models' weights, or None if a model has no weights or the
+    shapes differ. For language models, the state is a list of their states.
     """
 
     models: Sequence[Any]
@@ -39,16 +39,16 @@ class Ensemble:
 
     @property
     def size(self):
-        """The number of parameters of all models."""
+        """The total number of parameters of the K models."""
         return sum(model.size for model in self.models)
 
     @property
     def vector(self):
-        """A copy of all parameters, model after model."""
+        """The parameters of all models, concatenated into one vector."""
         return np.concatenate([model.vector for model in self.models])
 
     def losses(self, batch, state=None):
-        """Return −log p of each target, an array (T, B) that is 0 at padding, and the state."""
+        """Return (losses, state). losses (T, B): −log p of each target, and 0 at padding."""
         found = [model.losses(batch, before) for model, before in zip(self.models, self._of(state))]
         logs = -np.stack([losses for losses, _ in found])                       # (K, T, B)
         together = np.where(logs.any(0), -self._mean(logs), 0)
@@ -60,7 +60,7 @@ class Ensemble:
         return float(losses.sum()), state
 
     def weights(self, batch, *state):
-        """Return the mean attention weights for the batch; for language models, also the state."""
+        """Return the mean attention weights. Language models also take and return a state."""
         if not state:
             return np.mean([model.weights(batch) for model in self.models], axis=0)
         found = [model.weights(batch, before)

@@ -14,12 +14,12 @@ from numpy_attention.validation.arguments import check_number
 class HardRNNSearch(RNNSearch):
     """RNNsearch that reads one annotation per word: sampled in training, otherwise the most likely.
 
-        R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss that follows the choice at t
-        b_t = the mean of R_t over the other sentences of the batch
+        R_t = Σ_{t' ≥ t} discount^{t' − t} (−log p(y_t'))      the loss of word t and later words
+        b_t = the mean of R_t over the other sentences with a word t, or 0 if there are none
 
     `HardAttention` estimates gradients with R_t − b_t. With discount 1 the estimate is unbiased; a
-    smaller discount reduces its variance. A batch of one sentence has b = 0. soft: the fraction of
-    sentences that read the expected annotation in training. Xu et al. (2015, section 4.1) use 0.5.
+    smaller discount reduces its variance. In training, a fraction `soft` of the sentences reads the
+    expected annotation instead of a sampled one. Xu et al. (2015, section 4.1) use soft = 0.5.
     """
 
     discount: float = 0.5
@@ -30,7 +30,7 @@ class HardRNNSearch(RNNSearch):
 
     @classmethod
     def create(cls, rng, *vocabularies, discount=0.5, soft=0.0, **settings):
-        """Build a new model. The class describes discount and soft, RNNSearch.create the rest."""
+        """Build a new model. discount, soft: as in the class. settings: see RNNSearch.create."""
         model = super().create(rng, *vocabularies, **settings)
         model.attention = HardAttention(model.attention, soft)
         model.discount = discount
@@ -45,10 +45,10 @@ class HardRNNSearch(RNNSearch):
         return memory, s_0, cache._replace(memory=memory)
 
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
-        """Return Σ −log p(y_t) for sampled positions, with label smoothing, and None for the state.
+        """Return the loss Σ −log p(y_t), with label smoothing, and None for the state.
 
-        Adds an estimate of ∂(scale · E[loss])/∂parameters to grads. Without rng, every choice is
-        the most likely position, and the gradient added to grads treats the choices as constants.
+        With rng, positions are sampled, and an estimate of ∂(scale · E[loss])/∂parameters is added
+        to grads. Without rng, the most likely position is read, and its choice has no gradient.
         """
         check_step(self, scale, grads, rng)
         x, _, cache = self.forward(batch, rng)

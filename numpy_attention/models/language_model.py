@@ -97,7 +97,7 @@ class LanguageModel(Module):
         return h, state, ReadCache(ids, dropped, cells)
 
     def read_backward(self, dh, dstate, cache, grads):
-        """Backpropagate from h to the embeddings; return the gradient of the initial state.
+        """Backpropagate to the cells and the embeddings; return the gradient of the initial state.
 
         dh (T, B, H) is the gradient of h. dstate is the gradient of the carried state, or None.
         """
@@ -125,7 +125,7 @@ class LanguageModel(Module):
     def loss_and_grad(self, batch, state, scale, grads, rng=None):
         """Return Σ −log p of the batch's targets, and the state to carry.
 
-        Adds ∂(scale · loss)/∂parameters to grads. The gradient stops at the batch's first step.
+        Adds ∂(scale · loss)/∂parameters to grads. No gradient reaches earlier batches.
         """
         check_step(self, scale, grads, rng)
         h, state, cache = self.forward(batch, state, rng)

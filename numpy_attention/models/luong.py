@@ -28,7 +28,7 @@ PAPER = InitialValues(weights=uniform(0.1), recurrent=uniform(0.1), table=unifor
 
 @dataclass
 class DecoderState:
-    """State between two target words: memory, cell states, h̃_{t−1} (`fed`), and the index t."""
+    """State after t target words: the memory, the cell states, h̃_t (`fed`), and t."""
 
     memory: Memory
     cells: tuple
@@ -102,7 +102,7 @@ class LuongTranslator(TeacherForced):
                layers=4, cell="lstm", bidirectional=False, input_feeding=True, bias=False,
                query="current", dropout=0.0, init="paper", dtype=np.float32, attention="dot",
                **attention_settings):
-        """Build a new model; the defaults are the paper's.
+        """Build a new model; the default sizes and initial values are the paper's.
 
         embedding, hidden: the sizes of a word vector and of a state
         layers: the number of layers of encoder and decoder
@@ -173,7 +173,7 @@ class LuongTranslator(TeacherForced):
         return memory, last, Encoded(embedded, cells, memory)
 
     def encode_backward(self, dmemory, dlast, cache, grads):
-        """Backpropagate dmemory and dlast, the gradient of the decoder's first states."""
+        """Backpropagate to the encoder. dlast: the gradient of the decoder's first states."""
         dvalues = self.attention.read_backward(cache.memory, dmemory, grads.attention)   # (B, S, D)
         check_returned(self.attention.read_backward, dvalues, "dvalues", cache.memory.values.shape,
                        "(B, S, D)")
@@ -191,7 +191,7 @@ class LuongTranslator(TeacherForced):
     def forward(self, batch, rng=None):
         """Run the model with teacher forcing → read_out (N, K), weights (T, B, S), cache.
 
-        read_out: the output layer's input, a row for each of the N target words except padding.
+        read_out: the output layer's input, a row for each of the N words that are not padding.
         """
         check_batch(batch, PAIRS)
         memory, first, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

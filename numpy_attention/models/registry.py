@@ -1,4 +1,4 @@
-"""Models by name, for the configuration of a run, which is a plain dict."""
+"""Models by name. The configuration of a run is a plain dict with a name and settings."""
 
 from inspect import Parameter, signature
 
@@ -40,7 +40,7 @@ def build(name, rng, *vocabularies, **settings):
 def check_settings(name, settings):
     """Raise ValueError for a setting that the `create` of the model `name` does not accept.
 
-    The message lists the settings and suggests the most similar one. name may also be the class.
+    The message lists the settings and suggests the most similar one. name: a name or a class.
     """
     known = settings_of(name)
     for setting in settings:
@@ -51,9 +51,10 @@ def check_settings(name, settings):
 
 
 def settings_of(name):
-    """Return a dict from the settings of the model `name` to their defaults.
+    """Return a dict {setting: default} for the model `name`, which may also be a class.
 
-    Settings are arguments of `create`, including those passed to a base class or config_class.
+    Settings are the arguments of `create` and of the base classes and config_class to which it
+    passes its ** arguments, except rng, dtype and the vocabulary sizes.
     """
     model = model_of(name)
     asked = create_parameters(model)
@@ -64,7 +65,7 @@ def settings_of(name):
 
 
 def create_parameters(model):
-    """Return {name: Parameter} for a model's `create`, and for those that get its ** arguments."""
+    """Return {name: Parameter} of `create`, and of the base classes that get its ** arguments."""
     asked = {}
     for base in model.__mro__:
         own = signature(base.create).parameters

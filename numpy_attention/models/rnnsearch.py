@@ -76,11 +76,11 @@ class RNNSearch(TeacherForced):
                                                           readout="current": s = s_i (section 3.1)
         p(y_i) = softmax(W_o t_i)
 
-    W_o is output.words.E. Any `attention.protocol.Attention` can be used. Unlike the paper's model,
-    this one has biases everywhere. Its options also go beyond the paper: dropout (on both
-    embeddings, between layers and on t), label smoothing, other initial values, other GRU
-    conventions, and several layers. With several layers, s is the state of the top layer. The
-    code computes ←h_1 W_s, and the array W_s has a block of columns for s_0 of each layer.
+    W_o is output.words.E. Any `attention.protocol.Attention` can be used. The GRUs, t_i and the
+    softmax also have biases, which the paper's equations omit. Some options go beyond the paper:
+    dropout (on both embeddings, between layers and on t), label smoothing, other initial values,
+    other GRU conventions, and several layers. With several layers, s is the state of the top layer,
+    and W_s has a block of columns for s_0 of each layer. The code computes ←h_1 W_s.
 
     A source is an array (S, B) of ids, in which each sentence ends in </s>. Targets are (T, B).
     """
@@ -119,8 +119,8 @@ class RNNSearch(TeacherForced):
         dropout: the dropout rate
         init: with "paper", weights are from N(0, 0.01²), W_a and U_a from N(0, 0.001²), and v_a = 0
             (appendix B.1). With "modern", for small models and short training runs, weights are
-            drawn by `glorot`, and embeddings and W_o from N(0, 0.1²). With both, recurrent matrices
-            are orthogonal. With a number b, every matrix is from U(−b, b)
+            drawn by `glorot`, and embeddings and W_o from N(0, 0.1²). In both cases, recurrent
+            matrices are orthogonal. With a number b, every matrix is from U(−b, b)
         smoothing: ε of label smoothing in training (Szegedy et al. 2016, section 7)
         attention: a name of `registry.SCORES` (in the paper, "concat"), or a user-defined attention
         attention_settings: `alignment` (the hidden size of the score), and the other settings of

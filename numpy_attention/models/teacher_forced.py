@@ -38,13 +38,13 @@ def check_step(model, scale, grads, rng):
 class TeacherForced(Module):
     """Base class of translators, whose decoders read the reference words in training.
 
-    A translator has `dropout`, `output` and two methods:
+    A subclass has `dropout`, `output` and two methods:
 
         x, weights, cache = model.forward(batch, rng)        x (N, K) is what the output layer reads
         model.backward(dx, dweights, cache, grads)
 
     x has a row for each of the N target words that are not padding; the weights are (T, B, S).
-    A translator carries no state between batches: the argument `state` of its methods is unused.
+    A translator carries no state between batches, so the methods below do not use `state`.
     """
 
     smoothing = 0.0     # of the labels, in training
@@ -88,8 +88,8 @@ class TeacherForced(Module):
     def _source_ids(self, source, mask, rows):
         """Check the source; return its position ids.   source, mask (S, B) → row_ids (S, B).
 
-        Dropout uses the position ids. rows: the ids of the sentences. If rows is None, the result
-        is None. Raises ValueError for an empty sentence.
+        The position ids are for dropout. rows: the ids of the sentences. If rows is None, the
+        result is None. Raises ValueError for a sentence that is empty or begins with padding.
         """
         check_integers("source", source, (None, None), "(S, B)")
         check_mask(mask, source.shape, "(S, B)")

@@ -55,14 +55,13 @@ class Transformer(TeacherForced):
 
         u_j = √D E x_j + PE(j),  N encoder layers → memory             j from 0
         v_t = √D E y_{t−1} + PE(t),  N decoder layers → v'_t           t from 0, y_{−1} = <s>
-        p(y_t) = softmax(W_o v'_t + b)                                 v'_t depends on y_{−1} …
-                                                                       y_{t−1} and the memory
+        p(y_t) = softmax(W_o v'_t + b)
 
-    With pre_norm, layer normalization comes before each sublayer, and again after the last
-    layer (Xiong et al. 2020). As in the paper, dropout applies to the sums of embeddings and
-    positions, and to the output of each sublayer. The weights returned are those of the last
-    decoder layer over the source, averaged over the heads. smoothing: ε of label smoothing in
-    training (section 5.4).
+    v'_t depends on the memory and on y_{−1} … y_{t−1}, not on later words. With pre_norm, layer
+    normalization comes before each sublayer, and again after the last layer (Xiong et al. 2020).
+    As in the paper, dropout applies to the sums of embeddings and positions, and to the output of
+    each sublayer. The weights returned are those of the last decoder layer over the source,
+    averaged over the heads. smoothing: ε of label smoothing in training (section 5.4).
     """
 
     source_embedding: Embedding
@@ -161,7 +160,7 @@ class Transformer(TeacherForced):
     def forward(self, batch, rng=None):
         """Run the model with teacher forcing → read_out (N, D), weights (T, B, S), cache.
 
-        read_out: the output layer's input, a row for each of the N target words except padding.
+        read_out: the output layer's input, a row for each of the N words that are not padding.
         """
         check_batch(batch, PAIRS)
         memory, known, encoded = self.encode(batch.source, batch.source_mask, rng, batch.rows)

@@ -79,8 +79,8 @@ class EncoderLayer(Module):
 class DecoderLayer(Module):
     """Decoder layer: self-attention over the prefix, attention over the source, feed-forward.
 
-    y (B, T, D) → (B, T, D). `next` takes the keys and values of both attentions as arguments, so
-    decoding computes the keys and values only once.
+    y (B, T, D) → (B, T, D). `next` takes the keys and values of the prefix and of the source as
+    arguments, so decoding computes those of each position only once.
     """
 
     attention: MultiHeadAttention
@@ -144,12 +144,12 @@ class DecoderLayer(Module):
         return dy, dmemory
 
     def next(self, y, written, source, source_visible):
-        """Compute one more position, with the same result as `forward` at its last position.
+        """Compute one new position. The result is that of `forward` at the last position.
 
         y (B, 1, D), written (B, t, 2A) or None, source (B, S, 2A), source_visible (B, 1, S) →
         y (B, 1, D), weights (B, 1, S), written (B, t + 1, 2A).
-        written: a key and a value of size A for each earlier position, and in the result also
-        for the new position. source: the keys and values of the source.
+        written: keys and values, each of size A, of the earlier positions; those of the new
+        position are appended in the result. source: the keys and values of the source.
         """
         inside, _ = self.around_attention.pre(y)
         own = self.attention.keys_and_values(inside)                                # (B, 1, 2A)

@@ -206,7 +206,7 @@ def check_small(arrays: Mapping[str, Array], precision: str, times: int,
                 largest: int | None = None) -> None:
     """Raise ValueError if these arrays are too large for a page.
 
-    times: how often the page has the arrays. largest: the limit in bytes, by default LARGEST.
+    times: the number of copies in the page. largest: the limit in bytes, by default LARGEST.
     """
     largest = largest or LARGEST
     sizes = {one: times * characters(arrays, one) for one in PRECISIONS}

@@ -51,7 +51,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
         the examples are recorded
     script: a JavaScript file that adds user-defined classes to the engine of the page
 
-    Raises ValueError for runs of different kinds or corpora, or for checkpoints of several runs.
+    Raises ValueError for runs of different kinds or corpora, or if the page would show nothing.
     """
     if checkpoints and len(folders) > 1:
         raise ValueError(f"checkpoints are given for {len(folders)} runs; expected one run only. "
@@ -89,7 +89,7 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
 
 
 def script_in(path: str | Path) -> str:
-    """Return the text of a JavaScript file. Raises ValueError for </script, <!-- or non-UTF-8."""
+    """Return a JavaScript file's text. Raises ValueError for </script, <!-- or invalid UTF-8."""
     text = existing_file(path).read_bytes()
     if first_wrong(text) >= 0:
         raise ValueError(explain(text, short_path(path)))
@@ -102,7 +102,7 @@ def script_in(path: str | Path) -> str:
 def load(folder: str, first: str, wanted: str, code: Sequence[Any] | None = None) -> Any:
     """Load the run of a folder. Raises ValueError if its kind is not `wanted`.
 
-    first: a folder of this kind, for the message. code: the user-defined code of the run.
+    first: a folder with a run of the kind `wanted`, for the message. code: as in `Trained.load`.
     """
     kind = run_kind(folder)
     if wanted not in KINDS or kind != wanted:
@@ -213,7 +213,7 @@ def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
 
 
 def table_of(trained: Any, title: str, examples: Sequence[Any]) -> str:
-    """Format the weights of the first example as a table, for browsers without JavaScript."""
+    """Return the weights of the first example as a table that needs no JavaScript, or ""."""
     if not examples:
         return ""
     example = examples[0]

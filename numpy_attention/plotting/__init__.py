@@ -4,7 +4,7 @@ A function draws into the Axes that are passed to it, or into a new figure, and 
 `gradient_heatmap` and `heatmap_grid` always draw a new Figure, and return it. `save` writes a
 figure to a file. No display is needed. In a notebook, or if pyplot has been imported, a new figure
 belongs to pyplot, so it shows inline and with `plt.show()`. Otherwise the figure exists as long as
-some variable refers to the figure. Colour-blind readers can distinguish the colours, also in print.
+some variable refers to the figure. Colour-blind readers can distinguish the colours.
 matplotlib is imported when one of these functions is first used.
 """
 
@@ -40,7 +40,7 @@ UNDRAWN: ContextVar[set[str] | None] = ContextVar("undrawn", default=None)
 
 
 class _Plotting(ModuleType):
-    """Class of this package. Importing a module does not hide a function with the module's name."""
+    """Class of this package. Importing module `diagram` does not hide the function `diagram`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _PUBLIC and isinstance(value, ModuleType)):

@@ -47,7 +47,7 @@ UNDATED: dict[str, dict[str, None]] = {
 
 
 def tokens_by_keyword(function: Draw) -> Draw:
-    """Let a function also take keyword-only arguments by position, with a DeprecationWarning."""
+    """Decorator that accepts keyword-only arguments by position, with a DeprecationWarning."""
     parameters = inspect.signature(function).parameters.values()
     first = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters)
     names = [one.name for one in parameters]
@@ -66,10 +66,8 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
     """Write a Figure, or the Figure of Axes, as .png, .pdf or .svg; return the path.
 
     The suffix of `path` determines the format. The file is written completely or not at all, and
-    the same data gives the same bytes.
-
-    Raises ValueError for another suffix or if there is no figure, FileNotFoundError if the folder
-    is missing, and OSError if the file cannot be written.
+    the same data gives the same bytes. Raises ValueError for another suffix or anything but Axes or
+    a Figure, FileNotFoundError if the folder is missing, and OSError if the file cannot be written.
     """
     path = as_path(path)
     suffix = path.suffix.lower()
@@ -103,9 +101,9 @@ def check_axes(ax: Any, title: Any = None) -> None:
 
 
 def named(name: str, values: Any, of: str, empty: bool = False) -> dict[str, Any]:
-    """Return a copy of the dict `values` with string keys. name, of: words for messages.
+    """Return a copy of the dict `values` with its keys as strings. name, of: words for messages.
 
-    Raises TypeError if `values` is not a dict, and ValueError for an empty dict unless `empty`.
+    Raises TypeError if `values` is not a dict, and ValueError if it is empty and `empty` is False.
     """
     check_kind(name, values, Mapping, f"a dict of names and their {of}")
     if not values and not empty:
@@ -152,7 +150,7 @@ def curve_style(n: int) -> dict[str, Any]:
 
 
 def as_written(*texts: str) -> dict[str, Any]:
-    """Return matplotlib settings for these texts: fonts that have the letters, and no markup."""
+    """Return settings that draw these texts literally: fonts that have the letters, no markup."""
     return {"fontfamily": font_families("".join(texts)), "parse_math": False, "usetex": False}
 
 

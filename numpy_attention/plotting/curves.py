@@ -77,12 +77,12 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
                         ax: Axes | None = None) -> Axes:
     """Plot BLEU by sentence length, one curve per system.
 
-    systems: {name: buckets}, with the results of `metrics.bleu_by_length` for the same edges. A
-    bucket without sentences leaves a gap. If buckets have confidence intervals, the intervals are
-    drawn as bars, and the curves are slightly shifted. The number of sentences is printed under a
-    bucket if it is the same for all systems.
+    systems: {name: result of `metrics.bleu_by_length`}, all for the same edges. A bucket without
+    sentences leaves a gap. If buckets have confidence intervals, the intervals are drawn as bars,
+    and the curves are shifted slightly sideways. The number of sentences is printed under a bucket
+    if it is the same for all systems.
 
-    Raises ValueError if there is no system, or if the edges differ.
+    Raises ValueError if there is no system, if a system has no buckets, or if the edges differ.
     """
     check_axes(ax)
     drawn = {name: _buckets(name, buckets)

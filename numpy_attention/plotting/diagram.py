@@ -22,9 +22,9 @@ LEAST = 0.28                    # half a box's width at least
 
 
 class Box(NamedTuple):
-    """A named array or operation: its text, and the column and row of its centre (rows go upwards).
+    """A box for an array or an operation: its text, and the column and row of the box's centre.
 
-    colour: an index into the seven `COLOURS`, or None for white.
+    Rows are numbered from bottom to top. colour: an index into the seven `COLOURS`, None for white.
     """
 
     text: str
@@ -36,8 +36,8 @@ class Box(NamedTuple):
 class Arrow(NamedTuple):
     """An arrow from the box named `start` to the box named `end`, with the label `text`.
 
-    bend: how far the arrow curves to the left of its direction, relative to its length. dashed:
-    draw a dashed line, for the next time step or for an optional connection.
+    bend: how strongly the arrow curves to its left (if negative, to its right), from −2 to 2.
+    dashed: draw a dashed line, for the next time step or for an optional connection.
     """
 
     start: str
@@ -123,7 +123,7 @@ def _draw_box(ax: Axes, box: Box) -> FancyBboxPatch:
 
 
 def _ends(arrow: Arrow, boxes: Mapping[str, Box]) -> Array:
-    """Return an array of the centres (column, row) of the boxes at an arrow's start and end."""
+    """Return the centres (column, row) of an arrow's start and end boxes, as an array (2, 2)."""
     return np.array([boxes[arrow.start][1:3], boxes[arrow.end][1:3]])
 
 

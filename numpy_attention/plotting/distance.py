@@ -25,7 +25,7 @@ def attention_span(curves: Mapping[str, ArrayLike], ax: Axes | None = None,
     """Plot mean attention weight by distance, one curve per model.
 
     curves: {name: mean weights} for the distances 1 (the previous position), 2, 3, … The curves may
-    differ in length. The legend shows how much of a curve's sum is at distances 1 to 5. Raises
+    differ in length. The legend gives the fraction of a curve's sum at distances 1 to 5. Raises
     ValueError for a curve that is empty, not one-dimensional, outside [0, 1], or 0 everywhere.
     """
     check_axes(ax, title)

@@ -27,7 +27,7 @@ def heatmap_grid(weights: Mapping[str, Array], *, source_tokens: Sequence[str],
 
     weights: {name: weights (T, S)}. gold, possible: links (source position, target position), drawn
     as in `attention_heatmap`. columns: the number of heatmaps in a row. By default the grid is
-    about square. Raises the errors of `attention_heatmap`, and ValueError without weights.
+    about square. Raises the errors of `attention_heatmap`, and ValueError for an empty dict.
     """
     weights = named("weights", weights, "weights")
     at_least(1, columns=columns)

@@ -41,12 +41,12 @@ def attention_heatmap(weights: ArrayLike, *, source_tokens: Iterable[str],
                       bar: bool = True) -> Axes:
     """Plot attention weights: source words on top, target words on the left.
 
-    weights (T, S) has a row for each target token and a column for each source token. `</s>` is in
-    both token lists or in neither. gold, possible: links (source position, target position) from 0.
+    weights (T, S) has a row for each target token and a column for each source token. Tokens must
+    include `</s>` if weights do. gold, possible: links (source position, target position) from 0.
     Gold (sure) cells have a solid outline, and cells that are only possible have a dashed one. bar:
     draw a colour bar, and explain the outlines below the heatmap. The colour scale runs from 0 to
-    1, so that figures can be compared. It is wider if weights are outside this range. If the
-    weights are spread over a long sentence, `vmax=weights.max()` makes them visible.
+    1, so that figures can be compared. It is wider if weights are outside this range. vmax: another
+    upper end of the scale. `vmax=weights.max()` makes small weights in long sentences visible.
 
     Tokens are drawn in any script. White space is drawn as ␣, control characters are escaped, and
     tokens of more than 24 characters are shortened. matplotlib < 3.11 does not join Arabic letters.
@@ -103,8 +103,8 @@ def draw_cells(weights: Array, columns: Sequence[Any], rows: Sequence[Any], ax: 
                signed: str = "") -> tuple[Axes, float]:
     """Draw weights as cells with tokens and a colour bar; return (Axes, inches of a cell's side).
 
-    weights (rows, columns) must be finite; masked cells show the background. signed: the label of
-    the colour bar for weights that may be negative, or "".
+    weights (rows, columns) must be finite; masked cells show the background. signed: "" for
+    weights; for values of either sign, the label of a colour bar that is symmetric about 0.
     """
     T, S = weights.shape
     across = inches_of(columns)

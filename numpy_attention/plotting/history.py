@@ -25,9 +25,9 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     tokens that the states predict, usually `tokens[1:] + ["</s>"]`. Without `predicted`, the rows
     are labelled with the tokens read.
 
-    A cell that is not in the memory is hatched; a weight of 0 has a colour. visible: booleans (T,
-    S), False for hatched cells. Without `visible`, the cells with NaN are hatched. If no weight is
-    NaN, row t is hatched from column S − T + t on. Scale and labels are as in `attention_heatmap`.
+    Cells for states that are not in the memory are hatched. visible: booleans (T, S), False for
+    hatched cells. If `visible` is None, cells with NaN are hatched or, if there are none, row t is
+    hatched from column S − T + t on. Scale and labels are as in `attention_heatmap`.
 
     Raises ValueError for shapes that do not match, for a negative or infinite weight, for NaN in a
     visible cell, and for a weight other than 0 in a hatched cell.

@@ -29,10 +29,10 @@ FEW = 4             # curves, among which a legend finds room
 
 def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
           title: str | None = None, xlabel: str = "extra nats per token") -> Axes:
-    """Plot nats per token, in a row for each ablation or group of words, with a mark per model.
+    """Plot costs in nats per token: a row for each ablation or group of words, a mark per model.
 
     models: {name: {ablation or group: Interval}}, where an Interval is (mean, low, high). A model
-    may lack some of the rows. xlabel: what the nats measure. A vertical line marks 0.
+    may lack some rows. xlabel: the label of the x axis, without "(95 % interval)". A line marks 0.
 
     Raises ValueError if there is nothing to draw, or if an interval is not three finite numbers
     with low ≤ mean ≤ high.
@@ -67,8 +67,8 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
     """Plot a line for each curve, with a band for the interval around each point.
 
     curves: {name: {x: Interval}}, where an Interval is (mean, low, high), and x is a number, such
-    as a distance. A curve without points is not drawn but keeps its colour, so that two plots of
-    curves with the same names use the same colours.
+    as a distance. A curve without points is not drawn, but its colour is skipped, so that curves
+    with the same names have the same colours in two plots.
 
     Raises the errors of `costs`, and ValueError for an x that is not a number.
     """

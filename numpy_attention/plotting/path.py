@@ -11,7 +11,7 @@ def course_path(rows: Mapping[str, Sequence[str]], done: Collection[str],
                 ax: Axes | None = None, *, begun: Collection[str] = ()) -> Axes:
     """Plot one row per lesson with one dot per exercise: full if done, half full if begun.
 
-    rows: {lesson: exercises}. done, begun: names of exercises. Raises ValueError without `rows`.
+    rows: {lesson: exercises}. done, begun: names of exercises. Raises ValueError for empty `rows`.
     """
     check_axes(ax)
     rows = named("rows", rows, "exercises")

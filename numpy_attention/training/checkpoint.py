@@ -79,7 +79,7 @@ def versions(about: dict[str, Any]) -> str:
 
 @contextmanager
 def understood(path: Path, about: dict[str, Any]) -> Iterator[None]:
-    """Context manager in which an error that a checkpoint's content causes becomes a ValueError.
+    """Context manager that turns an error caused by the content of a checkpoint into a ValueError.
 
     path: the checkpoint. about: its dict, as returned by `load`. If another version wrote the
     checkpoint, the message names that version and the current version.

@@ -33,7 +33,7 @@ class ProcessGroup:
     shared_zeros: like `np.zeros_like` for flat arrays, but in memory that forked processes share.
     pipes: pipes to other processes. A pipe is readable after its process finished a task or ended.
 
-    Requires an x86 processor, on which writes to memory become visible in their order.
+    Requires an x86 processor, on which other processes see writes to memory in program order.
     """
 
     def __init__(self, count: int, shared_zeros: Callable[[Array], Array],
@@ -84,7 +84,7 @@ class ProcessGroup:
         return not self.is_alone
 
     def _wait(self, numbers: memoryview) -> bool:
-        """Return True once `numbers` reach `barrier`. If a process left, leave and return False."""
+        """Wait until min(numbers) ≥ barrier. Leave and return False if another process has left."""
         spins = 0
         while min(numbers) < self.barrier:
             spins += 1

@@ -1,4 +1,4 @@
-"""Find the first array that is not finite, after a loss or gradient that is not finite."""
+"""Find the first array with NaN or infinity, if the loss or the gradient is not finite."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any, Iterator

@@ -21,7 +21,7 @@ from numpy_attention.validation.arguments import check_methods
 class Evaluation:
     """Total loss in nats, and the number of predicted tokens, which includes ends of sentences.
 
-    rows: the losses and the token counts of all rows, as two arrays; None without by_row.
+    rows: two arrays, the loss and the token count of each row; None unless evaluate(by_row=True).
     """
 
     loss: float

@@ -210,14 +210,14 @@ def workers(count: int, ranks: SingleProcess = SINGLE_PROCESS) -> Threads:
 
 
 def shared_copy(array: Array) -> Array:
-    """Return a copy of a flat array in memory shared with the processes that this one forks."""
+    """Return a copy of a flat array, in memory that this process shares with those it forks."""
     copy = shared_zeros(array)
     copy[...] = array
     return copy
 
 
 def shared_zeros(like: Array) -> Array:
-    """Return zeros like a flat array, in memory shared with the processes that this one forks."""
+    """Return zeros like a flat array, in memory that this process shares with those it forks."""
     try:
         memory = mmap.mmap(-1, max(1, like.nbytes))
     except OSError:

@@ -1,4 +1,4 @@
-"""Methods of models, optimizers and schedules that training calls. No base class is needed.
+"""Methods that training calls on models, optimizers and schedules. No base class is needed.
 
 `numpy_attention.data.protocols.Batches` describes the batches. `optimizers` describes the `slots`
 and `update` of an optimizer. The vectors that are passed to `update` may be slices.
@@ -42,7 +42,7 @@ class Model(Protocol):
 
     def loss_and_grad(self, batch: Any, state: State, scale: float, grads: Any,
                       rng: np.random.Generator | None = None) -> tuple[float, State]:
-        """Return the same as `loss`, with dropout if rng is given.
+        """Return the same as `loss`, but with dropout if rng is given, and with label smoothing.
 
         Adds ∂(scale · loss)/∂parameters to `grads`.
         """

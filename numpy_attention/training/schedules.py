@@ -1,4 +1,4 @@
-"""Schedules: schedule(step, epoch) returns the learning rate's factor. step ≥ 1, epoch ≥ 0."""
+"""Schedules: schedule(step, epoch) returns the factor of the learning rate. step ≥ 1, epoch ≥ 0."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Decay:
-    """Learning-rate factor: 1 for `full_epochs` epochs, then divided by `divisor` in every epoch.
+    """Learning-rate factor: 1 for `full_epochs` epochs, then divided by `divisor` per epoch.
 
     This is the schedule of Zaremba et al. 2014.
     """

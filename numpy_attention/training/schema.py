@@ -10,7 +10,7 @@ A schema is made of
 Two more arguments of Fields describe names that the dict may have. `optional` is a dict {name:
 schema}. `others` is one schema for the values of all other names, or None to accept any value.
 
-HEADER is the schema of every checkpoint, and TRAINING that of the part that a trainer writes.
+The dict `about` of every checkpoint fits HEADER. If a trainer wrote it, it also fits TRAINING.
 """
 
 import json
@@ -46,7 +46,7 @@ Schema = Union[Values, Maybe, Every, Fields]
 
 
 def Kind(expected: str, holds: Callable[[Any], bool]) -> Values:
-    """Return the Values of any type that `holds` accepts. expected: a description, for messages."""
+    """Return the Values, of any type, for which holds(value) is true. expected: for messages."""
     return Values(object, expected, holds)
 
 

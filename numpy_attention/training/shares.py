@@ -32,8 +32,8 @@ SMALL = 1 << 18     # numbers that one thread adds or moves before another one w
 def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[list[Any], States]:
     """Divide a batch among the threads, and call work(k, part, state) in each thread k.
 
-    Return lists of the losses of all ranks and of the new states of this rank. work: a function
-    that returns (loss, new state). states: the state for each thread of this rank, or None.
+    Return two lists: the losses of all ranks' threads, and the new states of this rank's threads.
+    work: a function that returns (loss, new state). states: this rank's states before, or None.
     """
     mine = shares_here(pool.ranks, pool.count, batch.size)
     n = min(pool.shares, batch.size)
@@ -51,7 +51,7 @@ def shared(pool: Threads, batch: Batch, states: States, work: Work) -> tuple[lis
 
 
 def shares_here(ranks: SingleProcess, threads: int, rows: int) -> range:
-    """Return the indices of a batch's parts that this rank computes, at most one per thread."""
+    """Return the indices of the batch parts that this rank computes, at most one per thread."""
     end = min(threads * (ranks.rank + 1), rows)
     return range(min(threads * ranks.rank, end), end)
 

@@ -36,7 +36,7 @@ class Signals:
             raise Stopped("interrupted" if name == "SIGINT" else f"ended by {name}", number)
 
     def _repeat(self, ignored: Any) -> None:
-        """Replacement of sys.unraisablehook that sends the signal of an ignored Stopped again."""
+        """Replace sys.unraisablehook: if the ignored error is a Stopped, send its signal again."""
         if not isinstance(ignored.exc_value, Stopped):
             self._hook(ignored)
             return

@@ -37,9 +37,9 @@ def write(trainer: Any, path: str | Path) -> None:
 def read(trainer: Any, path: str | Path) -> None:
     """Restore a trainer to the place in the run where the checkpoint `path` was written.
 
-    Every rank calls this function, and rank 0 reads. Raises ValueError if the model, optimizer,
-    schedule, `average` or `clip` is not that of the checkpoint, or if the total number of threads
-    in the checkpoint is not divisible by the number of ranks.
+    All ranks must call this; rank 0 reads. Raises ValueError if the checkpoint is invalid, if its
+    model, optimizer, schedule, `average`, `clip` or `average_parameters_from` differs from the
+    trainer's, or if its number of threads is not divisible by the number of ranks.
     """
     arrays, about = trainer.ranks.first(lambda: checkpoint.load(path))
     with checkpoint.understood(Path(path), about):

@@ -34,9 +34,9 @@ SWITCH = 1e-4       # seconds until a thread asks for the interpreter lock; Pyth
 class Threads:
     """Context manager: a pool of threads, in which BLAS does not start threads of its own.
 
-    ranks: the processes that share the work; each has `count` threads. shares: the number of
-    threads of all ranks. first: the number of the first thread of this rank. Raises ValueError if
-    count is not in 1 … MOST_THREADS, and MemoryError if threads cannot be started.
+    ranks: the processes that share the work, with `count` threads each. The attribute `shares` is
+    the number of threads of all ranks, and `first` is the index of this rank's first thread. Raises
+    ValueError if count is not in 1 … MOST_THREADS, and MemoryError if a thread cannot be started.
     """
 
     group: ProcessGroup | None = None       # in a pool of processes
@@ -67,7 +67,7 @@ class Threads:
     def map(self, f: Callable[[int], Any], to_all: bool = True) -> list[Any]:
         """Call f(k) in each worker k; return the results in the order of k.
 
-        to_all: if False, only the first process of a pool returns results; the others return [].
+        to_all: if False, only the first of several Processes returns results; the others return [].
         """
         try:
             others = [self._pool.submit(copy_context().run, f, k) for k in range(1, self.count)]
@@ -106,7 +106,7 @@ def can_fork(ranks: SingleProcess = SINGLE_PROCESS) -> bool:
 
 
 def crowded(ranks: SingleProcess, threads: int) -> str:
-    """Return a warning if the ranks have too few processors for `threads` each, otherwise ""."""
+    """Return a warning if a host has too few processors for `threads` threads per rank, else ""."""
     known = ranks.allgather((host(), processors()))
     for place in dict.fromkeys(place for place, _ in known):
         here = [cores for where, cores in known if where == place]
@@ -116,7 +116,7 @@ def crowded(ranks: SingleProcess, threads: int) -> str:
                     "processors, and wait for each other")
         if threads > min(map(len, here)):
             return (f"on host {place}, each rank is bound to {min(map(len, here))} of {cores} "
-                    f"processors, for which its {threads} threads wait; start with mpirun "
+                    f"processors but runs {threads} threads; start with mpirun "
                     "--bind-to none")
     return ""
 

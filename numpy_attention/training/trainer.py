@@ -52,23 +52,22 @@ class Trainer:
         (Zaremba et al. 2014); "token": it is averaged over the tokens of the batch
     clip: the largest norm of the gradient; a gradient with a larger norm is scaled down to it
     patience: stop after this many epochs without a better validation loss; None: never stop
-    average_parameters_from: from this epoch on, keep the mean of the parameters after each epoch
-        (Izmailov et al. 2018) instead of the best epoch; None: keep the best epoch
+    average_parameters_from: average the parameters at the end of this epoch and of each later one
+        (Izmailov et al. 2018), and keep the mean; None: keep the parameters of the best epoch
     path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
     about: a JSON-serializable dict, stored in the checkpoint
-    threads: the total number of threads of all ranks, or the number of processes that share memory
-        instead (on Linux, with one rank); None: chosen from the size of a step
+    threads: the total number of threads of all ranks; on Linux with one rank, the trainer uses this
+        many processes with shared memory instead; None: chosen from the size of a step
     ranks: the processes that train this model together; the first one reads and writes `path`
     progress: show a progress bar, and print one line per epoch
     frozen: names of parameters that are not trained; their gradients are set to 0 before clipping
 
     For the same model, data and settings, the result depends only on the seed and the number of
-    threads. Unless `distributed.ranks.adds_as_one` returns True, the result also depends on how the
-    threads are distributed over ranks. A run that is killed and resumed gives results that are
-    bit-identical to those of an uninterrupted run. Raises TypeError if rng is not a Generator, and
-    ValueError for an unknown average, a clip not above 0, or a number of threads that is not
-    divisible by the number of ranks.
+    threads. With several ranks, it also depends on the number of threads per rank, unless that is a
+    power of two. A run that is killed and resumed gives results that are bit-identical to those of
+    an uninterrupted run. Raises TypeError or ValueError for an invalid field, for instance if
+    `threads` is not divisible by the number of ranks, and IsADirectoryError if `path` is a folder.
     """
 
     model: Model
@@ -191,12 +190,12 @@ class Trainer:
 
     @contextmanager
     def workers(self) -> Iterator[tuple[Threads, list[Model]]]:
-        """Context manager that yields the worker pool, and models of zeros that collect gradients.
+        """Context manager that yields the worker pool, and a gradient model for each worker.
 
-        In a pool of processes, only the first process runs the training loop. Before each step it
-        sends the arguments epoch, place and rate of `train_on` to the others; before each
-        validation it sends an empty message. The others then take part in every `pool.map`. A model
-        without `move_to` is trained in threads.
+        In a pool of processes, only the first process runs the training loop. Before each step, it
+        sends epoch, place and rate to the others, which then call `train_on` with them. Before each
+        validation, it sends an empty message, and the others call `validate`. A model without
+        `move_to` is trained in threads.
         """
         pool = workers(self.threads_here(), self.ranks)
         if not hasattr(self.model, "move_to"):
@@ -219,16 +218,17 @@ class Trainer:
         return sum(len(self.order(self.seed, epoch)) for epoch in range(epochs))
 
     def order(self, seed: int, epoch: int) -> Sequence[Any]:
-        """Return the arguments with which an epoch calls `train.batch`, in the order for `seed`."""
+        """Return the place of each batch of an epoch (see `Batches.order`), in order for `seed`."""
         return self.train.order(np.random.default_rng([seed, epoch]))
 
     def _out_of_time(self, minutes: float | None) -> bool:
         return minutes is not None and self.seconds >= 60 * minutes
 
     def _leave_if_interrupted(self, interrupt: Interrupt, saved: bool = False) -> None:
-        """Save and raise Stopped if a rank has a signal. After SIGCONT, save and wait for a signal.
+        """Save and raise Stopped if a rank has received a signal.
 
-        saved: whether the checkpoint of this step is already written.
+        If a rank has received only SIGCONT, save and wait for the signal that may follow. saved:
+        whether the checkpoint of this step is already written.
         """
         asked, warned = map(max, zip(*self.ranks.allgather((interrupt.asked, interrupt.warned))))
         if not asked and not warned:
@@ -293,7 +293,7 @@ class Trainer:
 
     def train_step(self, batch: Batch, pool: Threads, grads: Sequence[Model],
                    rate: float | None = None) -> tuple[float, int]:
-        """Update the model from one batch; return its loss and its number of tokens.
+        """Update the model from one batch; return the loss and the number of tokens of the batch.
 
         grads: for each thread of `pool`, a model of zeros that collects the gradients. rate: the
         schedule's factor of the learning rate; None: `self.rate()`. Raises NonFiniteError if the
@@ -382,12 +382,12 @@ class Trainer:
         return False
 
     def _average(self, n: float) -> None:
-        """Update the mean of the parameters with those of its n-th epoch: θ̄ ← θ̄ + (θ − θ̄) / n."""
+        """Update the mean θ̄ with the n-th epoch's parameters θ: θ̄ ← θ̄ + (θ − θ̄) / n."""
         for name, now in checkpoint.parameters(self.model, "best").items():
             self.best[name] += (now - self.best[name]) / n
 
     def use_best(self) -> Model:
-        """Load the mean of the parameters or those of the best epoch, if any; return the model."""
+        """Load the best epoch's parameters, or the averaged ones, if any; return the model."""
         if self.best:
             checkpoint.restore(self.model, self.best, "best")
         return self.model

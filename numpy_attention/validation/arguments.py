@@ -138,13 +138,13 @@ def as_integers(name: str, values: Any) -> np.ndarray:
         raise TypeError(f"{name} has {array.ndim} dimensions; expected a list of integers")
     if array.dtype.kind not in "iu" and len(values):
         bad = [one for one in values if not isinstance(one, (int, np.integer))] or [array.max()]
-        raise TypeError(f"{name} contains {short_repr(bad[0])}; expected 64-bit integers. Round "
-                        "floats, and use np.array(…, np.int64), or vocabulary.encode(…) for tokens")
+        raise TypeError(f"{name} contains {short_repr(bad[0])}; expected 64-bit integers. For "
+                        "tokens, use vocabulary.encode(…); for floats, np.rint(…).astype(np.int64)")
     return array
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:
-    """Return real numbers in nested lists or an array as floats. Raises TypeError for others."""
+    """Convert nested lists or an array of real numbers to floats. Raises TypeError for others."""
     try:
         array = np.asarray(values)
     except ValueError:                      # lists of unequal length
@@ -173,7 +173,7 @@ def check_tokens(name: str, tokens: Any) -> None:
 
 
 def check_all(name: str, values: Collection, kind: type, expected: str) -> None:
-    """Raise TypeError, with the index, unless all items of `values` are instances of `kind`."""
+    """Raise TypeError with the index of the first item of `values` that is not of type `kind`."""
     for n, value in enumerate(values):
         if not isinstance(value, kind):
             raise TypeError(f"{name}[{n}] is {typed_repr(value)}; expected {expected}")

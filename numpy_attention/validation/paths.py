@@ -114,7 +114,8 @@ def make_folder(path: str | Path) -> Path:
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """Context manager that yields an open, new file. At the end, the file replaces `path`.
 
-    Missing folders are created. After an error, an existing file is unchanged. Raises OSError.
+    Missing folders are created. After an error, an existing file is unchanged. A device or pipe is
+    opened and written directly. Raises OSError if the file cannot be written.
     """
     path = as_path(path)
     make_folder(path.parent)

@@ -16,9 +16,10 @@ from numpy_attention.validation.arrays import check_shape, describe_array
 
 
 def check_returned(method, result, name, shape, axes, *others, optional=False):
-    """Raise TypeError or ValueError unless a method returned an array, or a tuple (array, *others).
+    """Raise TypeError or ValueError unless `result` is an array of this shape.
 
-    optional: whether None is allowed, in place of an array of zeros.
+    others: names of further results; `result` is then a tuple that begins with the array. optional:
+    whether None is allowed, in place of an array of zeros.
     """
     many = isinstance(result, (tuple, list))
     array = result[0] if many and result else result
@@ -98,9 +99,13 @@ def check_deferred(dmemory, name, grads):
 
 
 def place_of_return(method):
-    """Return a method's code object and the line of its return, or None if it is not Python."""
+    """Return (code object, line of the return) of a method, or None if it is not Python code.
+
+    If a method has several returns, the line is the first line of the method.
+    """
     code = getattr(method, "__code__", None)
     if code is None:
         return None
-    early = code.co_code[::2].count(opmap["RETURN_VALUE"]) > 1      # several returns
+    returns = [opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in opmap]
+    early = sum(map(code.co_code[::2].count, returns)) > 1          # several returns
     return code, code.co_firstlineno if early else max(line for *_, line in code.co_lines() if line)

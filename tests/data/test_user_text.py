@@ -66,7 +66,8 @@ def test_validation_files(tmp_path):
     b.write_text("1 2\n")
     with pytest.raises(ValueError, match="has changed since"):
         own.load("train")
-    message = "^valid_target is missing; pass both files, or omit both to hold out training pairs$"
+    message = ("^valid_target is missing; pass both validation files, or omit both to hold out "
+               "training pairs$")
     with pytest.raises(ValueError, match=message):
         UserPairs(a, a, b)
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):

@@ -42,7 +42,7 @@ class Verdict:
     stage: the stage that failed, or "" if everything is correct
     message: why the stage failed
     mistakes: sentences about the mistakes that explain the wrong outputs and gradients
-    place: a description of the place of these mistakes in the code, or "" if unknown
+    place: where these mistakes are in the code, in words, or "" if unknown
     proven: whether the message proves which line causes all the errors
     blank: whether a function that the user has to write is not implemented yet
     """
@@ -131,7 +131,7 @@ def not_added(report: Any, names: Set[str]) -> list[str]:
 
 
 def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
-    """Return the signature of a user's module, or {} if a function raises."""
+    """Return the result of `signature` for a user's module, or {} if a function raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -143,7 +143,8 @@ def numbers_of(exercise: Exercise, its: Any) -> dict[str, float]:
 def described(place: int | str | None, code: Code, certain: bool, is_left_out: bool) -> str:
     """Describe where a mistake is: "it is in line 9 of softmax.py", then the code of the line.
 
-    place: a line number or a function's name. is_left_out: whether the mistake is an omission.
+    place: a line number, a function's name or None. certain: whether the place is certain.
+    is_left_out: whether the mistake is an omission.
     """
     if not isinstance(place, int):
         return f"something is missing in {place}" if place else ""
@@ -157,7 +158,7 @@ def described(place: int | str | None, code: Code, certain: bool, is_left_out: b
 
 
 def tree_of(exercise: Exercise, code: Code) -> ast.Module:
-    """Parse a user's file. Raises Failed if it is invalid, incomplete or imports a framework."""
+    """Parse a user's file. Raises Failed if it is invalid, is incomplete or imports a framework."""
     text = code.text.decode("utf-8", errors="replace")
     try:
         tree = ast.parse(text)
@@ -194,7 +195,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def check_names(exercise: Exercise, tree: ast.Module, text: str) -> None:
-    """Raise Failed if the code `text` is empty, or if a function to write is missing or blank."""
+    """Raise Failed if the file is empty, or if a function is missing or not implemented."""
     if not text.strip():
         raise Failed("runs", "the file is empty; restore it with `numpy-attention exercise reset "
                      f"{exercise.name}`")
@@ -221,7 +222,7 @@ def stopped(error: Exception) -> str:
 
 
 def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
-    """Raise Failed if the user's forward pass raises, changes an argument or is wrong."""
+    """Raise Failed if the user's forward pass fails, changes an argument or gives wrong outputs."""
     inputs = [gradcheck.copy_arrays(one) for one in mine.inputs]
     watch = gradcheck.Watch(dict(gradcheck.arrays_within(inputs, "input")))
     try:
@@ -249,7 +250,7 @@ def check_outputs(exercise: Exercise, mine: Case, right: Case) -> None:
 
 
 def called(exercise: Exercise, case: Case) -> dict[str, str]:
-    """Return a dict with the call that a test case checks, such as {"output": "turn(-2, 8)"}."""
+    """Return {"output": "turn(-2, 8)"} if a case checks a function of the solution, else {}."""
     name = case.forward.__name__
     if getattr(exercise.right, name, None) is not case.forward:
         return {}
@@ -304,7 +305,7 @@ def check_like(found: Any, wanted: Any, name: str = "the returned value") -> Non
 
 
 def check_values(found: Any, wanted: Any, labels: dict[str, str]) -> None:
-    """Raise Failed if an output has wrong values. labels: names of outputs for the message."""
+    """Raise Failed if an output is wrong. labels: {"output[0]": its name in the message, …}."""
     wrong, right = [], []
     for (name, one), (_, other) in zip(named(found, "output"), named(wanted, "output")):
         name = labels.get(name, name)

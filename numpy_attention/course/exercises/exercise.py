@@ -119,7 +119,7 @@ class Case(NamedTuple):
     forward: the function of the forward pass
     inputs: the arguments of `forward`
     backward: called as backward(doutput, …, cache, grads). If it is None, `forward` returns no
-        cache, and only the values of the outputs are checked.
+        cache, and only the outputs are checked.
     target: the Module with the parameters, or None
     causal: the time axis if the mechanism must not read the future, otherwise None
     differ: a function differ(found, right) that describes the error in the output `found`, or None
@@ -183,7 +183,8 @@ class Exercise:
     def changed(self, right: str, wrong: str) -> str:
         """Return the code of the reference implementation with `wrong` instead of `right`.
 
-        Parts of `right` are separated by " … ". Raises LookupError unless each part occurs once.
+        Both may have parts, separated by " … ". Raises LookupError unless each part of `right`
+        occurs once in the code.
         """
         text = self.source.text()
         for before, after in zip(right.split(APART), wrong.split(APART), strict=True):
@@ -211,6 +212,6 @@ class Exercise:
         return run(self.solution, self.name)
 
     def pairs(self, its: Any, seed: int) -> Iterator[tuple[Case, Case]]:
-        """Yield each test case twice, as a pair: with functions of `its` and of the solution."""
+        """Yield test cases in pairs: with functions of the module `its`, and of the solution."""
         return zip(self.cases(np.random.default_rng(seed), its),
                    self.cases(np.random.default_rng(seed), self.right), strict=True)

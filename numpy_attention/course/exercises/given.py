@@ -80,7 +80,7 @@ def statements(tree: ast.Module, blanks: Sequence[str]) -> Iterator[ast.stmt]:
 
 
 def text_of(statement: ast.stmt) -> str:
-    """Return a statement's code in one line without comments. For a loop, return its first line."""
+    """Return a statement's code without comments. For a loop or an if, return the first line."""
     return ast.unparse(statement).splitlines()[0]
 
 
@@ -103,7 +103,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
-    """Remove notes on lines that may be correct from a message about a known mistake.
+    """Return a message about a known mistake without the notes on lines that may be correct.
 
     place: the line or the function that contains the mistake, or None if unknown.
     """
@@ -132,5 +132,5 @@ def guesses(exercise: Exercise, text: str) -> Iterator[str]:
 
 
 def is_doubted(notes: Sequence[str]) -> bool:
-    """Return whether a line is only doubted: no note on the line proves it wrong."""
+    """Return whether none of the notes on a line proves that the line is wrong."""
     return not any(map(PROOF.match, notes))

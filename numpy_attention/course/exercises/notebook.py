@@ -59,7 +59,7 @@ def source_of(one: Callable) -> str:
 
 
 def of_cell(kind: type) -> str:
-    """Return the source of a class defined in a notebook cell, or "" if there is no source."""
+    """Return the source of a class defined in a notebook cell, or "" if it is not found."""
     for method in filter(inspect.isfunction, vars(kind).values()):
         try:
             lines, last = inspect.findsource(method)
@@ -125,7 +125,7 @@ def known_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def essential(lines: list[str], most: int, named: bool, placed: bool) -> list[str]:
-    """Return at most `most` lines of a report, and then its warnings about changed functions.
+    """Return the main lines of a report (at most `most`), then warnings about changed functions.
 
     named: whether a known mistake has been printed. placed: whether its line has been printed.
     """

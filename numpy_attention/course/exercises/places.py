@@ -21,8 +21,8 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
            first_wrong: int | None = None) -> tuple[list[str], int | str | None, bool]:
     """Find known mistakes in a user's file; return (mistakes, place, is_certain).
 
-    The place is a line number, the name of a function that lacks a line, or None. If the place is
-    certain, only the mistake there is returned. mistakes: descriptions from `recognized`. tree: the
+    The place is a line number, the name of a function that lacks a line, or None. If it is certain,
+    only the mistake at this place is returned. mistakes: descriptions from `recognized`. tree: the
     parsed file. first_wrong: the line that is proven to be wrong, or None.
     """
     mine = list(statements(tree, exercise.blanks))
@@ -58,7 +58,7 @@ def placed(exercise: Exercise, mistakes: list[str], tree: ast.Module,
 
 
 def own_parts(solved: list[ast.stmt], others: list[ast.stmt], line: ast.stmt) -> set[str]:
-    """Return the variables that `others` (without `line`) assign and that `solved` lacks."""
+    """Return the variables that `others`, except `line`, assign and that `solved` does not use."""
     # such a variable may hold a part of what one line of the solution computes
     stored = [names(target) for node in others if node is not line
               for target in getattr(node, "targets", ())]
@@ -75,7 +75,7 @@ def value_of(node: ast.stmt) -> str:
 
 
 def of_curated(exercise: Exercise, mistake: str) -> list[ast.stmt]:
-    """Return the wrong statements of the curated mistake with the description `mistake`."""
+    """Return the wrong statements of the curated mistakes with the description `mistake`."""
     return [node for changed in changed_texts(exercise, mistake)
             for node in added(exercise.solution, changed, exercise.blanks)]
 
@@ -87,7 +87,7 @@ def lacks(exercise: Exercise, mistake: str, blank: str) -> bool:
 
 
 def changed_texts(exercise: Exercise, mistake: str) -> list[str]:
-    """Return the solution's code with a curated mistake, in a list (empty for other mistakes)."""
+    """Return the solution's code with each curated mistake that has the description `mistake`."""
     return [exercise.changed(right, wrong) for right, wrong, description in exercise.mistakes
             if description == mistake]
 

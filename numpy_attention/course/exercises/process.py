@@ -33,7 +33,8 @@ START = ("import os, sys; sys.path[:] = sys.argv.pop().split(os.pathsep); "
 def checked(exercise: Exercise, path: str | Path, seconds: float = SECONDS) -> tuple[Verdict, str]:
     """Check a file in a separate process; return the Verdict and what the user's code printed.
 
-    seconds: the time limit. Raises OSError if the file cannot be read, or if the disk is full.
+    seconds: the time limit. Raises OSError if the file cannot be read or the disk is full, and
+    ValueError if the path is a pipe or a device.
     """
     file = existing_file(path)
     with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +81,7 @@ def beginning_of(path: Path) -> str:
 def child(name: str, path: str, seconds: str, result: str, place: str, *added: str) -> int:
     """Check a file within the separate process, and write the Verdict to the file `result` as JSON.
 
-    place: a file for the traceback at the time limit. added: files that define further exercises.
+    place: a file for a traceback, if time runs out. added: files that define further exercises.
     """
     for file_added in added:
         add(file_added)

@@ -47,7 +47,7 @@ def user_file(folder: Folder, exercise: Exercise) -> Path:
 
 
 def start(exercise: Exercise, folder: Folder) -> Path:
-    """Write the user's initial file; return its path. Raises FileExistsError if the file exists."""
+    """Write an exercise's initial file; return its path. Raises FileExistsError if it exists."""
     make_folder(folder.path)
     file = folder.of(exercise)
     if exists(file):
@@ -67,7 +67,7 @@ def create(exercise: Exercise, folder: Folder) -> None:
 
 
 def reset(exercise: Exercise, folder: Folder) -> Path | None:
-    """Restore the initial file; return the path to which the user's version was moved, or None."""
+    """Restore the initial file; return the path to which a changed file was moved, or None."""
     file = folder.of(exercise)
     if not exists(file) or existing_file(file).read_bytes() == exercise.start.encode("utf-8"):
         create(exercise, folder)
@@ -84,7 +84,7 @@ def reset(exercise: Exercise, folder: Folder) -> Path | None:
 
 
 def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[str]]:
-    """Reveal the next hint; return {title: text} of all revealed hints, and the hidden titles."""
+    """Reveal the next hint; return {title: text} of revealed hints, and titles of the others."""
     code = exercise.planted[0] if exercise.planted else "\n" + "\n\n".join(
         f"# {blank}\n{exercise.source.body(blank)}" for blank in exercise.blanks)
     hints = dict(zip(TITLES, [*exercise.hints, code]))
@@ -95,7 +95,10 @@ def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[
 
 
 def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
-    """Record a request for the solution; return whether the user has passed or asked before."""
+    """Record that the user asks for the solution; return whether to show it.
+
+    It is shown if the user has passed the exercise, or has asked before.
+    """
     with folder.changed(exercise) as record:
         confirmed = record.passed or record.asked
         record.asked = True

@@ -36,7 +36,7 @@ SENTENCES = (
 def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[str]:
     """Describe at most three known mistakes, or pairs of mistakes, with the signature `numbers`.
 
-    names: the names in the user's code. The descriptions contain no other names.
+    names: the names in the user's code. Descriptions of mutations contain no other names.
     """
     mistakes = known_mistakes(exercise)
     found = [one for one in mistakes if agree(numbers, one.numbers)]
@@ -108,10 +108,7 @@ def sentence(exercise: Exercise, description: str) -> str:
 
 
 def without_others(description: str, names: Set[str]) -> str:
-    """Remove names that are not in `names` from a description such as "`dh` instead of `dc`".
-
-    Return "" if nothing is left.
-    """
+    """Remove all names except `names` from a description. Return "" if nothing is left."""
     place = ELSEWHERE.search(description)
     if place and place[1] not in names:
         description = description[:place.start()]

@@ -75,7 +75,8 @@ class Folder:
     def changed(self, exercise: Exercise) -> Iterator[Record]:
         """Context manager that yields the Record of an exercise, and saves the Record on exit.
 
-        Raises BlockingIOError if another command is using this folder.
+        Raises BlockingIOError if another command is using this folder, and ValueError if the
+        progress file is not valid. Nothing is saved if the body of the `with` statement raises.
         """
         with held(self.file, "command"):
             records = self.records()
@@ -88,7 +89,7 @@ class Folder:
 
 
 def understood(found: Any) -> dict[str, Record]:
-    """Return the Records in a parsed progress file. Raises ValueError for another format."""
+    """Return the Records in a parsed progress file. Raises ValueError if the file is not valid."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT}")
     exercises = found.get("exercises")

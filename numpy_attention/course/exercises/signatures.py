@@ -165,7 +165,7 @@ def mistaken(exercise: Exercise) -> Iterator[tuple[str, bool, str]]:
 
 
 def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
-    """Return the numbers that identify a mistake, or None if the code fails or gives NaN or ∞."""
+    """Return the signature of the code `text`, or None if the code fails or gives NaN or ∞."""
     try:
         with at_most(SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -180,7 +180,7 @@ def numbers_of(exercise: Exercise, text: str) -> Numbers | None:
 
 @cache
 def known_mistakes(exercise: Exercise) -> list[Mistake]:
-    """Return an exercise's known mistakes; if they are not in a file, compute and cache them."""
+    """Read an exercise's known mistakes, or compute and save them. Return [] if neither works."""
     folders = [PACKAGED, *cache_folders()]
     for folder in folders:
         kept = read(exercise, folder)

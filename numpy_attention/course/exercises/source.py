@@ -42,8 +42,8 @@ class Source:
         Raises FileNotFoundError if the file is missing, and LookupError if it lacks one of `names`.
         """
         if not self.path.exists():
-            raise FileNotFoundError(f"{self.path} does not exist: exercises are taken from the "
-                                    "lessons, so run this where the lessons are")
+            raise FileNotFoundError(f"{self.path} does not exist; restore this file, which "
+                                    "contains the reference implementation of the exercise")
         text = self.path.read_text(encoding="utf-8")
         body = ast.parse(text).body
         taken = {}
@@ -113,7 +113,7 @@ def function_in(text: str, name: str) -> ast.FunctionDef:
 
 
 def lines_of_body(text: str, name: str) -> tuple[int, int]:
-    """Return the slice bounds of the lines of a function's body, without the docstring."""
+    """Return (first, last): text.splitlines()[first:last] is the body without the docstring."""
     function = function_in(text, name)
     body = function.body
     if ast.get_docstring(function) is not None and len(body) > 1:

@@ -15,7 +15,7 @@ MOST_ROWS = 12      # largest number of positions that are reported
 
 
 def of_values(name: str, one: np.ndarray, other: np.ndarray, differs: np.ndarray) -> Iterator[str]:
-    """Yield lines on how an output `one` differs from the correct output `other`.
+    """Yield lines of text that compare a wrong output `one` with the correct output `other`.
 
     differs: a boolean array, True where a value is wrong.
     """
@@ -43,7 +43,10 @@ def labels_of(exercise: Exercise, forward: Callable) -> dict[str, str]:
 
 
 def rows_of(wrong: np.ndarray) -> str:
-    """Return the positions of wrong rows as the end of a sentence: ", all in [1, 0], [2, 0]"."""
+    """Return the positions of wrong rows, such as ", all in [1, 0], [2, 0]".
+
+    Return "" if all rows or more than 12 rows are wrong, or if `wrong` has one axis.
+    """
     rows = wrong.any(-1) if wrong.ndim > 1 else np.ones(1, bool)
     if rows.all() or rows.sum() > MOST_ROWS:
         return ""

@@ -21,7 +21,7 @@ def traced(model: Any, *sentence: Any, forward: Any = None, backward: Any = None
     and `backward`, as for `gradcheck`. sentence: the inputs. A Translator takes a sentence and,
     optionally, a translation to use instead of its own. A LanguageModelRun takes a sentence. A
     model of the package takes token ids or a batch. Otherwise, pass the arguments of `forward`.
-    forward, backward: functions to use instead of the model's methods.
+    forward, backward: functions to use instead of the model's methods. `model` may then be None.
 
     For a sentence or a batch, the loss L is Σ −log p of its words, without dropout. For any other
     input, L is the output of `forward` if this is one number. Otherwise L is ½ Σ y² over the

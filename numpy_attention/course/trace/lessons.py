@@ -30,7 +30,7 @@ MOST_CALLS = 2000       # calls before the backward pass that are kept
 
 
 class Cell(NamedTuple):
-    """A code cell of a lesson, with its tag, such as "plain" or "", and the line of its `# %%`."""
+    """A code cell of a lesson. tag: its tag, such as "plain", or "". line: where its `# %%` is."""
 
     tag: str
     body: str
@@ -63,7 +63,7 @@ class RecordedCall(NamedTuple):
 class Reference:
     """A lesson's reference implementation, with the recorded calls of its two passes, in order.
 
-    name: the name of the implementation's class or, without one, of the first function called.
+    name: the class of the implementation or, if it has none, the function that is called first.
     """
 
     lesson: Lesson
@@ -78,8 +78,8 @@ class Reference:
 def lesson_named(name: str, folder: str | Path | None = None) -> Lesson:
     """Return the Lesson that has this number or name, or whose name contains `name`.
 
-    folder: by default `lessons` in the working directory or, if it has none, the course's folder.
-    Raises ValueError if no lesson or several lessons match, and FileNotFoundError without lessons.
+    folder: by default ./lessons or, if this contains no lessons, the folder of the course. Raises
+    ValueError unless exactly one lesson matches, and FileNotFoundError if no lessons are found.
     """
     files = lessons_in(folder)
     wanted = Path(name).stem.lower()
@@ -121,10 +121,7 @@ def cells_of(text: str) -> Iterator[Cell]:
 
 
 def reference_cell(lesson: Lesson) -> int:
-    """Return the index of the cell with the reference implementation.
-
-    Raises ValueError if there is no such cell.
-    """
+    """Return the index of the cell with the reference implementation, or raise ValueError."""
     for test in (lambda cell: cell.tag == "plain", has_backward):
         for number, cell in enumerate(lesson.cells):
             if test(cell):
@@ -208,7 +205,7 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def quietly(folder: Path) -> Iterator[None]:
-    """Context manager that silences a lesson's output and plots, and finds modules in `folder`."""
+    """Context manager that hides a lesson's output and plots, and lets it import from `folder`."""
     import matplotlib
     backend = matplotlib.get_backend()
     matplotlib.use("Agg")

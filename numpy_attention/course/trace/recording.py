@@ -75,8 +75,8 @@ class Call:
     parent: the Call of the caller, or None
     at: the line number of the call in the caller
     around: the current Step of each loop that is around the call in the caller
-    given: a dict from the name of each array argument to its shape
-    turns: a dict from the first line number of each loop in this function to the current Step
+    given: {name of an array argument: its shape}
+    turns: {line number of a loop in this function: the current Step of the loop}
     """
 
     function: str
@@ -89,7 +89,7 @@ class Call:
     turns: dict[int, Step] = field(default_factory=dict)
 
     def steps(self, loops):
-        """Return the current Step of each loop that has begun. loops: their first line numbers."""
+        """Return the current Step of each loop that has begun. loops: the loops' first lines."""
         return tuple(self.turns[head] for head in loops if head in self.turns)
 
     @property
@@ -118,7 +118,7 @@ class Entry(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """The record of a run. unfollowed: the reason for each function that could not be recorded."""
+    """The record of a run. unfollowed: {function that could not be recorded: the reason}."""
 
     entries: list[Entry]
     result: Any
@@ -128,9 +128,9 @@ class Recording(NamedTuple):
 def recorded(work, keep, model=None, is_followed=lambda code: True):
     """Run work() three times, and return the Recording of the last run.
 
-    All runs must compute the same values. keep(array) returns what to store for an array, and
-    is_followed(code) whether to record the function with this code object. model: the Module whose
-    submodules are named by their paths.
+    All runs must compute the same values. keep(array) returns what to store for an array.
+    is_followed(code) returns whether to record the function with this code object. model: the
+    Module whose paths, such as "encoder.forward", name the layers.
     """
     work()                              # compile and import what the first use does
     functions, _ = called(work)
@@ -170,7 +170,7 @@ PERHAPS = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 class Lines(Backward):
     """BackwardRewriter that also reports loops, filled arrays, and assignments to x[i].
 
-    extents: a dict to which the rewriter adds the last line of each loop, by (file, first line).
+    extents: the dict {(file, first line of a loop): its last line}, which the rewriter fills.
     """
 
     def __init__(self, function, places, extents):
@@ -318,7 +318,7 @@ def arrays_in(node):
 
 
 class Listener:
-    """Receives the values of rewritten functions and stores them as Entries."""
+    """Listener that receives the values of rewritten functions, and stores them as Entries."""
 
     def __init__(self, places, extents, keep, owners):
         self.places = places

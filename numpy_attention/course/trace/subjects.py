@@ -39,8 +39,7 @@ def subject_of(model: Any, inputs: Sequence[Any], forward: Any = None,
                backward: Any = None) -> Subject:
     """Return the Subject (the run to trace) for a model or for two functions.
 
-    The arguments are those of `traced`, where `inputs` are called `sentence`. Raises TypeError if a
-    pass is missing, or if the inputs do not fit the model.
+    The arguments and errors are those of `traced`, where `inputs` are called `sentence`.
     """
     if forward is not None or backward is not None:
         return passes(model, inputs, forward, backward)

@@ -96,7 +96,7 @@ class Row:
 class Block:
     """A call or a loop in a trace, with the rows and the Blocks inside it, in order.
 
-    head: the line of text above the rows. call: None for a loop. labels: the steps of a loop.
+    head: the text above the rows. call: the Call, or None for a loop. labels: the loop's steps.
     """
 
     head: str = ""
@@ -141,10 +141,10 @@ class Trace:
              names: str | Sequence[str] | None = None, depth: int | None = None) -> str:
         """Return the table, or the part of the table that the arguments select.
 
-        step: the value of the loop variable in the selected step. layer: the path of a Module in
-        the model, or the name of a function. names: names of arrays, or patterns like d*. depth:
-        summarize each call nested deeper than this in one line. Raises ValueError if no step, layer
-        or name matches, and TypeError for arguments of the wrong type.
+        step: the number of a loop step, as printed. layer: the path of a Module in the model, or
+        the name of a function. names: names of arrays, or patterns like d*. depth: summarize each
+        call inside `depth` other calls in one line. Raises ValueError if the step, the layer or a
+        name matches nothing, and TypeError for arguments of the wrong type.
         """
         at_least(0, step=step, depth=depth)
         if layer is not None:

@@ -116,7 +116,7 @@ def gradients_of(run: Any, sentence: tuple, weights: Array) -> Array:
 
 
 def by_owner(entries: Iterable[Entry], names: tuple[str, ...]) -> dict[str, list[Entry]]:
-    """Return the last array that each call assigns to one of `names`, grouped by Module path."""
+    """Return {Module path: Entries}: the last array in each call that has one of these names."""
     last: dict[tuple, Entry] = {}
     for one in entries:
         owner = one.call.owner

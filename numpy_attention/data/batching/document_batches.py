@@ -18,8 +18,8 @@ class DocumentBatches:
     """Batches of documents, such as sentences. The state is carried within each document.
 
     documents: lists of ids; every id except the first is predicted. steps: the number of ids read
-    at a time; None reads a whole document at once. Documents of similar length share a batch of
-    batch_size rows. block: how many batches form a block, in which documents are sorted by length.
+    at a time; None reads a whole document at once. A batch has up to batch_size documents. They are
+    of similar length, because documents are sorted by length within blocks of `block` batches.
     """
 
     documents: Sequence[Sequence[int]]

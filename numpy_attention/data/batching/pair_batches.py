@@ -129,9 +129,9 @@ class PairBatches:
         return -(-len(self.sources) // self.batch_size)
 
     def order(self, rng: np.random.Generator | None = None) -> list[Array]:
-        """Return the indices of each batch's pairs. Without rng, pairs are sorted by length."""
+        """Return an array of pair indices per batch. Without rng, pairs are sorted by length."""
         # by the length of the target, then by the length of the source
-        keys = [len(t) * 1000 + len(s) for s, t in zip(self.sources, self.targets)]
+        keys = [len(t) * 10**6 + len(s) for s, t in zip(self.sources, self.targets)]
         return grouped(np.array(keys), self.batch_size, self.block, rng)
 
     def batch(self, indices: Sequence[int] | Array) -> PairBatch:

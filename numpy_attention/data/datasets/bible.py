@@ -8,8 +8,8 @@ bible-en-es has one pair of verses per line, with five fields separated by tabs:
     Gen 1:3   and god said , let there ...  y dijo dios : sea ...   1-2 2p0 2p1 ...   4-4! 9-8 14-13
 
 The fields are the reference, the English tokens, the Spanish tokens, the links, and the ends of the
-clauses. A link has a source and a target position, with "-" if it is sure and "p" if it is
-possible. The last field has the two positions (source-target) at which each clause ends. "!" marks
+clauses. A link joins a source and a target position by "-" if it is sure and by "p" if it is
+possible. For each clause, the last field has its end in both languages, as source-target. "!" marks
 a clause that part "clauses" omits, because its English words are also a clause in another split.
 
 bible-en has one verse per line, with spaces between tokens and an empty line between chapters.
@@ -45,7 +45,7 @@ End = tuple[int, int, bool]  # source end, target end, whether the clause is off
 
 @functools.cache  # few texts are parsed many times
 def link_of(text: str) -> Link:
-    """Return source and target position, and whether the link is sure: "3-4" is, "3p4" is not."""
+    """Parse a link: "3-4" (sure) gives (3, 4, True), and "3p4" (possible) gives (3, 4, False)."""
     sure = "-" in text
     i, j = text.split("-" if sure else "p")
     return int(i), int(j), sure
@@ -53,7 +53,7 @@ def link_of(text: str) -> Link:
 
 @functools.cache
 def end_of(text: str) -> End:
-    """Return source and target end, and whether part "clauses" has the clause: "5-4!" means no."""
+    """Parse a clause end: "5-4" gives (5, 4, True), and "5-4!" (omitted) gives (5, 4, False)."""
     i, j = text.removesuffix("!").split("-")
     return int(i), int(j), not text.endswith("!")
 
@@ -92,7 +92,7 @@ def load_both(split: str = "train", min_length: int | None = None,
 
 
 def load_bible_en(split: str = "train") -> list[list[list[str]]]:
-    """Return running English text as chapters: lists of verses, which are lists of tokens."""
+    """Return bible-en as chapters, which are lists of verses, which are lists of tokens."""
     chapters = read_shipped("bible-en", split).rstrip("\n").split("\n\n")
     return [[verse.split(" ") for verse in chapter.split("\n")] for chapter in chapters]
 
@@ -135,9 +135,9 @@ def parse_pairs(text: str, part: str, low: int, high: int) -> list[Pair]:
 
 def clause_pairs(source: Tokens, target: Tokens, linked: list[Link], ends: list[End], low: int,
                  high: int) -> list[Pair]:
-    """Return the clauses of a verse with `low` to `high` tokens in each language, as Pairs.
+    """Return Pairs for those clauses of a verse that have `low` to `high` tokens in each language.
 
-    linked: the links of the verse, ordered by source position. ends: the ends of the clauses.
+    linked: the links of the verse, ordered by source position. ends: the results of `end_of`.
     """
     pairs = []
     a = b = k = 0

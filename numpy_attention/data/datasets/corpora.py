@@ -1,7 +1,7 @@
 """The table of all corpora, and functions that load them by name.
 
 To add a corpus, add an entry here and the function that reads the corpus. A downloaded corpus has
-its entry in `public`, next to the addresses of its files. The kinds of entries are in
+its entry in `public`, next to the addresses of its files. The classes of entries are in
 `datasets.corpus`.
 """
 
@@ -131,7 +131,7 @@ def load_parallel(name: str, split: str, rng: np.random.Generator | None = None,
     part: for bible-en-es, "clauses" (the default), "verses" or "both". For Multi30k, "raw": the
     original text, split by `word_tokens`, instead of the lowercased tokens of the corpus.
     rng: a random generator for generated corpora, by default with seed 0.
-    options: only for generated corpora, arguments of the function that generates the pairs.
+    options: further arguments of a generated corpus, for the function that generates the pairs.
 
     In a generated corpus, `split_of` assigns each source sentence (in "dates", each date) to one
     split, the same for every seed. For copy and reverse, min_length and max_length limit the
@@ -152,7 +152,7 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
     """Return a split of running text: a list of token lists, or a string for a text of characters.
 
     There is one token list per sentence or line. wikitext-2 keeps blank lines as empty lists,
-    because their ends count as tokens. bible-en has one list per verse, and its chapters are
+    because line ends count as tokens. bible-en has one list per verse, and its chapters are
     joined; `running_text.load` keeps them apart. Raises ValueError for an unknown name or split.
     """
     corpus = text_corpus(name)
@@ -165,9 +165,12 @@ def load_text(name: str, split: str) -> list[list[str]] | str:
 def load_corpus(name: str, split: str = "train", **options: Any) -> list:
     """Return a split of a corpus as a list of Pairs, of sentences, or of characters.
 
-    options: for Pairs, as in `load_parallel`, such as max_length; running text has no options.
-    Raises ValueError for an unknown name or split.
+    options: arguments of `load_parallel`, such as max_length. Raises ValueError for an unknown
+    name, split or option, and TypeError for any option with running text.
     """
     if find_corpus(name).kind == "parallel":
         return load_parallel(name, split, **options)
-    return list(load_text(name, split, **options))
+    if options:
+        raise TypeError(f"{short_repr(next(iter(options)))} is an option for pairs of sentences, "
+                        f"but {name!r} is running text; omit it")
+    return list(load_text(name, split))

@@ -28,7 +28,7 @@ class Corpus:
     read: the function that reads the corpus; each subclass documents its arguments
     tokenizer, lowercase: the fields of the TextForm that turned the raw text into tokens
     files: the files of a downloaded corpus
-    parts: a dict from the name of a part to the fields in which the part differs from the corpus
+    parts: {name of a part: {field: value}}, for the fields that differ from the corpus
     """
 
     kind: ClassVar[str]
@@ -46,7 +46,7 @@ class Corpus:
 
     @property
     def form(self) -> TextForm:
-        """How the raw text is tokenized."""
+        """The TextForm that tokenizes raw text like the text of this corpus."""
         return TextForm(self.tokenizer, self.lowercase)
 
     def part(self: AnyCorpus, name: str | None) -> AnyCorpus:
@@ -88,7 +88,7 @@ class ParallelCorpus(Corpus):
 
     read(split) returns a list of Pairs. If `read` has parameters min_length and max_length, these
     limits are passed to `read`, where None means the default limits of the corpus. split_aliases:
-    a dict from another name of a split to "train", "valid" or "test".
+    {alias: split}, other names for "train", "valid" or "test".
     """
 
     kind: ClassVar[str] = "parallel"
@@ -117,8 +117,8 @@ class ParallelCorpus(Corpus):
 class GeneratedCorpus(ParallelCorpus):
     """A corpus of randomly generated sentence pairs.
 
-    read(rng, count, …, keep) is one of the functions in `generators`, or a similar function. The
-    parameters in place of … are the options of the corpus. split_by: the side, "source" or
+    read(rng, count, …, keep) is one of the functions in `generators`, or a similar function. Its
+    other parameters (…) are the options of the corpus. split_by: the side, "source" or
     "target", whose words determine the split.
     """
 

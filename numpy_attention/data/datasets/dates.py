@@ -44,22 +44,22 @@ FORMATS = (
 
 def dates(rng: np.random.Generator, count: int, first_year: int = 1900, last_year: int = 2099,
           sure_months: bool = True, keep: Keep | None = None) -> list[Pair]:
-    """Draw Pairs of a date in one of 18 spellings (`FORMATS`) and the same date in ISO 8601.
+    """Draw Pairs: a date in one of 18 spellings (`FORMATS`), and the same date in ISO 8601.
 
     Tokens are characters. The day (of first_year … last_year) and the spelling are drawn uniformly.
-    A random quarter of the sources are in lowercase. The characters of the target, at positions 0
-    to 9, have these links:
+    A random quarter of the sources are in lowercase. The digits of the target's year, month and day
+    have links to the same part of the source:
 
-        year 0–3              each digit: sure link to the same digit
-        day 8–9, and month    if the source has two digits, each: sure link to the same digit
-          5–6, if a number    if the source has one digit: a sure link from position 9 or 6, and a
-                              possible link from position 8 or 5
-        month 5–6, if a name  each: sure link to the first letter, possible links to all letters
+        if the source has   links
+        two or four digits  each digit has a sure link to the same digit
+        one digit           the second digit has a sure link to it, the first (0) a possible link
+        a month's name      both digits have a sure link to its first letter, and possible links to
+                            all its letters
 
     Other characters have no links. January, June and July share their first letter, so the sure
-    link to it is a convention. With `sure_months=False`, links to the letters of names are only
-    possible. Raises ValueError for years outside 1000 … 9999 or in the wrong order, or if there are
-    fewer than `count` sources.
+    link to it is a convention. With `sure_months=False`, all links to names are only possible.
+    Raises ValueError for years outside 1000 … 9999 or in the wrong order, or if `count` different
+    sources cannot be found.
     """
     check_flags(sure_months=sure_months)
     check_whole("first_year", first_year, 1000, 9999)

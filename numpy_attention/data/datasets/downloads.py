@@ -39,11 +39,11 @@ def folder() -> Path:
 
 
 def fetch_file(file: RemoteFile, cache: str | Path | None = None, progress: bool = True) -> Path:
-    """Return the local Path of a `RemoteFile` after it has been downloaded and checked.
+    """Download a `RemoteFile` if necessary, check it, and return its local Path.
 
-    cache: a folder to use instead of pooch's. Raises NotADirectoryError if NUMPY_ATTENTION_DATA is
-    not a folder, FileNotFoundError if this folder lacks the file, ValueError for a wrong checksum
-    or a damaged archive, and ConnectionError if a download fails. No error leaves a partial file.
+    cache: a folder to use instead of pooch's if NUMPY_ATTENTION_DATA is not set. Raises ValueError
+    for a wrong checksum or a damaged archive, and ConnectionError if a download fails. Raises
+    NotADirectoryError if this variable is not a folder, FileNotFoundError if the file is not in it.
     """
     if os.environ.get(ENVIRONMENT):
         return _local_file(file)

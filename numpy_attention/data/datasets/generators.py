@@ -55,7 +55,7 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
 
 def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
          max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
-    """Draw random sequences whose target equals the source.
+    """Draw Pairs whose source is a random sequence and whose target is the same sequence.
 
     Tokens are the numbers 0 … vocabulary_size − 1 as strings. The length is drawn uniformly from
     min_length … max_length, and then every token uniformly. The sure links are (k, k). Raises
@@ -84,7 +84,7 @@ def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_le
 
 def reverse(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
             max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
-    """Draw random sequences as in `copy`, with the target in reverse order.
+    """Draw Pairs as `copy` does, but with the target in reverse order.
 
     The sure links are (k, S − 1 − k), where S is the length.
     """

@@ -2,14 +2,14 @@
 
     S      → Subject Verb' Object [Place] .  |  Subject be [not] [Adverb] Adjective .
     Verb'  → [Adverb] verb  |  does not [Adverb] verb
-    NP     → determiner [adjective before] [adjective after] noun
-             (French: determiner before noun after)
+    NP     → determiner [Before] [After] noun
     Object → NP | him | her | them
 
-The French side follows these rules. Articles, possessives and adjectives agree in gender and
-number. Before a vowel, le, la, de, ne and je become the tokens l', d', n' and j'. Also before a
-vowel, ce, beau, nouveau and vieux become cet, bel, nouvel and vieil, and ma becomes mon. After a
-negated verb, un, une and des become de; des also becomes de before an adjective.
+Before and After are adjectives that French puts before or after the noun. The French side follows
+these rules. Articles, possessives and adjectives agree in gender and number. Before a vowel, le,
+la, de, ne and je become the tokens l', d', n' and j'. Also before a vowel, ce, beau, nouveau and
+vieux become cet, bel, nouvel and vieil, and ma becomes mon. After a negated verb, un, une and des
+become de; des also becomes de before an adjective.
 """
 
 import unicodedata
@@ -79,10 +79,10 @@ def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None
 
 
 def phenomena(pair: Pair) -> dict[str, list[tuple[int, int]]]:
-    """Return a dict from each phenomenon of the grammar to the links of a pair that show it.
+    """Return, for each phenomenon of the grammar, the links of a pair that show it.
 
     A link is (English position, French position). All links are sure. The lists are sorted, and
-    may be empty. Each phenomenon has the links of
+    may be empty. The phenomena, and the words whose links are returned:
 
         swapped adjective   an adjective and its noun, if French puts the noun first
         negation            "not", which is linked to "ne" and "pas"
@@ -190,7 +190,7 @@ def _sentence(rng: np.random.Generator) -> Pair:
 
 
 def _around(verb: str, negated: bool, clitic: Words | None = None) -> Words:
-    """Return a French verb with the pronoun `clitic` before it; if negated, inside "ne" … "pas"."""
+    """Return the pronoun `clitic` (if any) and the verb, between "ne" and "pas" if negated."""
     words = [*(clitic or []), (verb, "verb")]
     return [("ne", "not"), *words, ("pas", "not")] if negated else words
 
@@ -245,8 +245,8 @@ def _doing(rng: np.random.Generator, subject: Phrase, negated: bool, adverb: Phr
 def _pair(english: Words, french: Words) -> Pair:
     """Build a Pair from words of both languages, and apply elision to the French words.
 
-    Each word is given as (word, key). Words with the same key have a sure link, and words whose
-    keys are a pair in DO have a possible link.
+    Each word is given as (word, key). Two words have a sure link if their keys are equal, and a
+    possible link if (English key, French key) is in DO.
     """
     words = [word for word, _ in french]
     for k in range(len(words) - 1):

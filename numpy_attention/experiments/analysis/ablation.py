@@ -124,7 +124,7 @@ def _exchange_rows(attention: Any) -> None:
 
 
 class Cost(NamedTuple):
-    """Cost of a change of the attention: the increase `more` of the loss on a group of words."""
+    """How much a change of the attention increases the loss on a group of words (`more`)."""
 
     change: str
     words: str          # the group of words: "all", or how long ago the words last occurred
@@ -159,7 +159,7 @@ class Ablation:
                          f"words measured: {sorted({one.words for one in self.costs})}")
 
     def verdict(self) -> str:
-        """Return a line that says whether the attention is used, and the cost that decides this."""
+        """Return "attention is used" or "attention is unused", with the cost that decides this."""
         return (f"attention is {'used' if self.used else 'unused'}: equal weights cost "
                 f"{self.cost('equal weights').more} nats per token; the lower end must be at "
                 f"least {USED:g}")

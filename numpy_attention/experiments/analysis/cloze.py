@@ -150,7 +150,7 @@ class Readings(NamedTuple):
 
 
 def readings(vocabulary: Vocabulary, question: Question, state: str) -> Readings:
-    """Encode context and queries of a question, but no context if `state` is "sentence"."""
+    """Encode the queries of a question and, unless `state` is "sentence", its context."""
     context = [] if state == "sentence" else list(map(list, question.context))
     past = Text([context]).stream(vocabulary)
     filled = [Text([[question.filled(word)]]).stream(vocabulary)[1:]

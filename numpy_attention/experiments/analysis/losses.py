@@ -55,7 +55,7 @@ def groups_of(batches: Any) -> dict[str, list[Array]]:
     """Group targets by how many tokens ago they last occurred.
 
     Return {group: masks}, with a mask (T, B) of the group's targets for each batch. The groups are
-    "all" and, for a language model, "1 to 5 ago", …, "not since" (more than RECENT[-1] ago).
+    "all" and, for a language model, "1 to 5 ago", …, "not since" (earlier, or never).
     """
     everything = []
     ago = []

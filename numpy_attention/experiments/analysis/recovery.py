@@ -25,8 +25,8 @@ ROWS = 50       # passages in a batch
 class Passages:
     """N passages of a text, and copies in which some words are replaced with random words.
 
-    own, disturbed: batches of the unchanged and of the changed passages; each passage is read at
-    once from an empty state. starts: for each passage, the index of the first token after the
+    own, disturbed: batches of the unchanged and of the changed passages; each passage is read in
+    one piece, from an empty state. starts: for each passage, the index of the first token after the
     replaced words. following: the maximum number of targets measured from this token on.
     """
 
@@ -49,13 +49,12 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
 
     A text read in windows of `steps` tokens is cut into passages of past + following tokens.
     Passages do not overlap, and stay within a stream or document. The last `words` of the first
-    `past` tokens are replaced. Documents that are read at once, such as sentences, are passages
-    themselves. In such a document, the replaced words end at a random position, at least words + 1
-    tokens after the start of the document.
+    `past` tokens are replaced. Documents that are read in one piece, such as sentences, are
+    passages themselves. Their replaced words are at a random place, after the first token and
+    before the last.
 
-    A passage is read at once: an attentive model has all of it in memory, up to its window. The new
-    words are drawn by their frequency in this text, without special tokens. A new word may equal
-    the old word.
+    An attentive model has a whole passage in memory, up to its window. The new words are drawn by
+    their frequency in this text, without special tokens. A new word may equal the old word.
 
     Raises TypeError for other batches. Raises ValueError if no passage is long enough, if the text
     has no known words, if an integer is below 1, or, with windows, if `words` is not below `past`.
@@ -77,8 +76,9 @@ def disturbed(batches: Any, rng: np.random.Generator, words: int = 5, following:
     if not passages:
         longest = max(map(len, documents))
         what = f"`words` to at most {longest - 2}" if at_once else "`past` or `following`"
+        advice = f", or reduce {what}" if not at_once or longest > 2 else ""
         raise ValueError(f"the longest part of this text has {longest} tokens; expected at least "
-                         f"{shortest}. Use a longer text, or reduce {what}")
+                         f"{shortest}. Use a longer text{advice}")
     known = np.concatenate(documents)
     known = known[known >= len(SPECIAL_TOKENS)]
     if not len(known):
@@ -105,11 +105,11 @@ def documents_of(batches: TextBatches | DocumentBatches) -> list[list[int]]:
 
 @dataclass
 class Recovery:
-    """How much a model's loss increases after words that were replaced, in nats per token.
+    """How much a model's loss increases, in nats per token, after some words were replaced.
 
     loss, tokens: the mean loss and the number of measured tokens in the unchanged passages
     excess: {distance: increase}; the first token after the replaced words has distance 1
-    mean: the mean increase over all distances
+    mean: the mean increase over all measured tokens
     rows: the increases, an array with a row for each passage and a column for each distance; NaN
         beyond the end of a passage
     """

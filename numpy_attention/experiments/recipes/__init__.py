@@ -33,7 +33,7 @@ def load_recipes(path: str | Path) -> dict[str, Recipe]:
 
 
 def recipe_with_attention(attention: str | type) -> Recipe:
-    """Return a recipe that trains Luong's decoder with this attention, like the clauses-* ones."""
+    """Return a recipe like "clauses-dot", which trains Luong's decoder, but with this attention."""
     name, described = f"clauses-{attention}", f"{attention} attention"
     if isinstance(attention, type):
         name = f"own-{attention.__name__}"

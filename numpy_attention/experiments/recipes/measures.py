@@ -1,9 +1,9 @@
-"""Metrics of translators that recipes record in addition to those of `Translator.measure`.
+"""Compute metrics of translators for recipes, in addition to `Translator.measure`.
 
-    perplexity              of the references; nothing is translated
+    perplexity              as in `Translator.measure`, but without translating
     bleu_of_LOW_to_HIGH     BLEU of the sentences with LOW ≤ source tokens ≤ HIGH
     pointing_adjective      pointing accuracy on swapped adjectives and nouns (`grammar-en-fr`)
-    pointing_negation       pointing accuracy on "not", linked to "ne", "pas" (`grammar-en-fr`)
+    pointing_negation       pointing accuracy on the links of "not" (`grammar-en-fr`)
 """
 
 import re

@@ -121,8 +121,8 @@ def run(
 ) -> list[dict[str, Any]]:
     """Train a recipe or resume its run in `folder`, and measure it.
 
-    Return one dict per figure, for `results.append`. threads: the number of threads of each rank.
-    By default, a resumed run keeps its number; for a new run, the number suits the size of a step.
+    Return one dict per figure, for `results.append`. threads: the number of threads of each rank;
+    by default, that of the resumed run or, for a new run, one that suits the size of a step.
     Raises ValueError for a folder with another run, or a metric that the corpus does not have.
     """
     from numpy_attention.experiments.runs import confidence

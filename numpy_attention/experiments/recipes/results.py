@@ -5,10 +5,9 @@
      "minutes": 12.5, "threads": 2}
 
 settings: the digest of the recipe; all figures of a recipe in a file have the same digest. low,
-high: the 95 % confidence interval of the value over texts like the one measured; figures recorded
-before 0.3.0 have no interval. minutes: the time of training without the measurements. If a
-figure is recorded again for the same recipe, seed, metric and split, the tables show the last
-value.
+high: the 95 % confidence interval for the variation between texts of the same kind; figures from
+before 0.3.0 have none. minutes: the time of training without the measurements. If a figure is
+recorded again for the same recipe, seed, metric and split, the tables show the last value.
 """
 
 import json
@@ -134,7 +133,7 @@ def tables(lines: Sequence[Line], recipes: Mapping[str, Any] | None = None) -> s
     """Format recorded metrics as Markdown tables. Recipes with the same metrics share a table.
 
     A cell has the mean over seeds, ± the standard deviation, and in brackets the confidence
-    interval. recipes: the Recipes by name, for the order of the rows and for the baselines.
+    interval. recipes: {name: Recipe}, which gives the order of the rows, and the baselines.
     """
     lines = [check(line) for line in as_list("lines", lines, "results")]
     if not lines:

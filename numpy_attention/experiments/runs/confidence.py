@@ -79,9 +79,9 @@ def of_text(found: Sequence[Sequence[str]], greedy: Sequence[Sequence[str]],
 
 def of_pointing(weights: Sequence[Array], pairs: Sequence[Pair],
                 rng: Generator | None = None) -> Figures:
-    """Return how well the attention weights of each pair agree with its gold links.
+    """Measure how well the attention weights of pairs agree with their gold links.
 
-    Metrics: pointing, near, diagonal and aer (alignment error rate), each over the whole text.
+    The metrics are pointing, near and aer (alignment error rate), and the baseline diagonal.
     """
     links = metrics.links_from_weights(weights, pairs)
     pointed = [(one, pair) for one, pair in zip(weights, pairs) if pair.sure]

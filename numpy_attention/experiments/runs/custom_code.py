@@ -1,7 +1,7 @@
-"""User-defined classes of a run: the checkpoint has their names, and the model uses the classes.
+"""Save and load the user-defined classes of a run.
 
-A checkpoint never runs code. It contains the name of a file and the file's digest. The user passes
-the file when loading the run, and the file runs only if it has the same digest.
+A checkpoint contains no code, only the name of each class and the digest of its file. The user
+passes the file when loading the run, and the file runs only if it has the same digest.
 """
 
 import re
@@ -87,8 +87,8 @@ def check_used(known: Mapping[str, str], settings: Mapping[str, Any]) -> None:
 def confirmed(known: Mapping[str, str], code: Any, folder: str | Path) -> dict[str, CustomClass]:
     """Load the user-defined classes of a run from `code`, the files or classes that a user passes.
 
-    known: for each class, the digest of its file in training. A file runs only if it has this
-    digest. Raises ValueError if a file is missing or has changed. folder: for messages.
+    known: {name of a class: digest of its file at the time of training}. A file runs only if it has
+    this digest. Raises ValueError if a file is missing or has changed. folder: the run's folder.
     """
     if not known:
         return {}

@@ -19,7 +19,7 @@ def load_ensemble(kind: type[One], folders: Sequence[str | Path],
                   code: Sequence[str | Path | type] | None = None) -> One:
     """Load the runs of several folders as one run, whose model is the Ensemble of their models.
 
-    Everything except the model is that of the first run. Raises the errors of `load_alike`.
+    Its attributes other than `model` are those of the first run. Raises the errors of `load_alike`.
     """
     first, *others = load_alike(kind, folders, "averaged", code)
     if not others:
@@ -33,8 +33,8 @@ def load_alike(kind: type[One], folders: Sequence[str | Path], done: str,
                code: Sequence[str | Path | type] | None = None) -> list[One]:
     """Load the runs of these folders, which must read text in the same way.
 
-    done: the purpose, "averaged" or "compared", for messages. code: as in `kind.load`. Raises the
-    errors of `kind.load`, and ValueError if runs differ in vocabularies or READING settings.
+    done: the purpose, "averaged" or "compared", for messages. code: as in `kind.load`. Raises its
+    errors, and ValueError if `folders` is empty, or if vocabularies or READING settings differ.
     """
     check_list("folders", folders, "run folders")
     if not len(folders):

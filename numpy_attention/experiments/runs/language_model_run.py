@@ -89,10 +89,10 @@ class LanguageModelRun(Trained):
     def batches(
         self, text: Text, streams: int | None = None, cut: int | None = None
     ) -> TextBatches | DocumentBatches:
-        """Return the batches of a Text: streams if the state is carried, otherwise documents.
+        """Return TextBatches if the setting `state` is "carried", otherwise DocumentBatches.
 
-        streams: the number of streams, or of documents in a batch; by default, the batch size of
-        training. cut: the largest number of tokens in a document. Streams are not cut.
+        streams: the number of streams or documents read side by side; by default, the batch size of
+        training. cut: the largest number of tokens in a document; it has no effect on streams.
         """
         text = as_text(text)
         if text.unit != self.training.unit:
@@ -106,7 +106,7 @@ class LanguageModelRun(Trained):
         return DocumentBatches(documents, streams, None if how.state == "sentence" else how.steps)
 
     def batches_to_learn(self, text: Text) -> TextBatches | DocumentBatches:
-        """Return the training batches of a Text. The setting `cut` limits the sentence length."""
+        """Return the training batches of a Text. The setting `cut` limits the document length."""
         return self.batches(text, cut=self.training.cut)
 
     def batches_to_validate(self, text: Text) -> TextBatches | DocumentBatches:
@@ -209,7 +209,7 @@ class LanguageModelRun(Trained):
         return rows
 
     def check_attention(self) -> None:
-        """Raise ValueError if the model has no attention weights, or an ensemble no mean."""
+        """Raise ValueError if attention weights are missing, or have no mean over an ensemble."""
         models = getattr(self.model, "models", [self.model])
         readers: list[Any] = [getattr(model, "reader", None) for model in models]
         if not all(hasattr(reader, "attention") for reader in readers):
@@ -231,7 +231,7 @@ class LanguageModelRun(Trained):
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
         """Return the weights as an array over all positions read, NaN outside memory and window.
 
-        weights: the weights of the states in memory, oldest first; for None, return None.
+        weights: the weights of the states in memory, oldest first; if None, return None.
         positions: the number of positions read, the last of which is the query.
         """
         if weights is None:

@@ -27,7 +27,7 @@ SHOWN = 8           # letters of a digest
 
 
 def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dict[str, Any]:
-    """Return a dict of everything on which the figures of a run on a text depend.
+    """Return a dict of everything that determines the figures when a run is evaluated on a text.
 
     "parameters" and "text" are the first digits of the SHA-256 of the parameters and of the tokens.
     """
@@ -47,7 +47,7 @@ def provenance(trained: Any, text: Iterable[Sequence[str]], threads: int) -> dic
 def check_rank_consistency(
     ranks: SingleProcess, trained: Any, train: Any, valid: Any, threads: int | None
 ) -> None:
-    """Raise ValueError on every rank if ranks differ in versions, settings, texts or threads."""
+    """Raise ValueError on all ranks if versions, processors, settings, texts or threads differ."""
     if ranks.count == 1:
         return
     mine = {

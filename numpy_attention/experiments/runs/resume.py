@@ -90,7 +90,7 @@ def flat(configuration: Configuration, training: type[Training]) -> Configuratio
 
 
 def differences(before: Configuration, now: Configuration) -> list[str]:
-    """Describe the differences between two flat configurations that prevent resuming a run."""
+    """Describe each difference between two flat configurations that prevents resuming a run."""
     fixed = (before.keys() | now.keys()) - CHANGEABLE
     fixed -= {name for name in before.keys() ^ now.keys() if name.startswith("SHA-256")}
     if now.get("schedule") == "linear":                 # the last epoch determines each step's rate

@@ -1,4 +1,4 @@
-"""Read the configuration in the checkpoint of a run, from any version of the package."""
+"""Read the configuration in a run's checkpoint, which an older version may have written."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import fields
@@ -70,7 +70,7 @@ How = TypeVar("How", bound=Training)
 
 
 def kind_in(about: dict[str, Any]) -> str:
-    """Return the kind of run in the dict `about` of a checkpoint, or "plain model" if none."""
+    """Return "translator", "writer" or, for a checkpoint that is not of a run, "plain model"."""
     return about.get("about", {}).get("kind", "plain model")
 
 
@@ -135,7 +135,7 @@ def kind_like(default: Any, most: int) -> Schema:
 
 
 class Limited(np.random.Generator):
-    """Random generator that raises ValueError for a model far larger than the saved `arrays`."""
+    """Random generator that raises ValueError if a model is far larger than its saved `arrays`."""
 
     def __init__(self, arrays: dict[str, Array]) -> None:
         super().__init__(np.random.PCG64(0))

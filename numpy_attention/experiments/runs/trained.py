@@ -171,10 +171,10 @@ class Trained:
             ranks: SingleProcess = SINGLE_PROCESS) -> One:
         """Train, or resume the training in `folder`, and return self.
 
-        train, valid: texts as in `create`: Pairs, or for a language model a Text. The model keeps
-        the parameters of the epoch that is best on `valid`. Without `valid`, or with the setting
-        keep="last", it keeps those of the last epoch. threads: the number of threads of each rank.
-        progress: whether to print the progress.
+        train, valid: Pairs or, for a language model, a Text. The final parameters are those of the
+        epoch that is best on `valid` or, without `valid`, of the last epoch. With the setting
+        average_parameters_from, they are a mean over epochs; with keep="last", they are always
+        those of the last epoch. threads: the number of threads of each rank.
 
         Raises ValueError if the run in the folder differs in kind, settings, vocabularies, files of
         text or threads, or if the ranks differ. Raises BlockingIOError if another training uses the
@@ -211,7 +211,7 @@ class Trained:
         return self
 
     def selection(self, kind: str | None = None) -> Selection:
-        """Return the Selection of the training text. See `selected` for `kind` and exceptions."""
+        """Return the training text as a Selection. `kind` and errors: as in `selected`."""
         found = selected(self.corpus, kind, self.folder)
         if isinstance(found, Unknown):          # a text that was made in Python
             words = (vocabulary.token(id)
@@ -288,7 +288,7 @@ def set_vectors(embedding: Any, vocabulary: Any, path: str | Path,
 
     Rows of words that are not in the file keep their initial values. Return a dict with "digest",
     "other_case" and "skipped" as in Vectors, and "found", the number of words with a vector.
-    setting: for messages. Raises ValueError for vectors of another size or of other words.
+    setting: for messages. Raises ValueError if sizes differ, or if no word has a vector.
     """
     V, size = embedding.E.shape
     given = vector_size(path)

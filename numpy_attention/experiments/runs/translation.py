@@ -16,7 +16,7 @@ Sentence = Sequence[str]
 
 @dataclass
 class Translation:
-    """A translated sentence: its words, log p, and attention weights with </s> on both axes."""
+    """A translated sentence: its words, log p, and attention weights, which include </s>."""
 
     source: list[str]
     target: list[str]

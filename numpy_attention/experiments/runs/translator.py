@@ -228,9 +228,10 @@ class Translator(Trained):
         return self._translation(sentence, drawn)
 
     def attend(self, pairs: Sequence[Pair]) -> list[Array]:
-        """Return attention weights (target + 1, source + 1) for each Pair, with </s> last.
+        """Return the attention weights (T + 1, S + 1) of each Pair with T target, S source words.
 
-        Weights of subwords become weights of words. The decoder reads the target (teacher forcing).
+        The last row and the last column are those of </s>. The decoder reads the target (teacher
+        forcing). Weights of subwords are converted to weights of words.
         """
         pairs = as_pairs(pairs)
         batches = self.batches(pairs)
@@ -262,11 +263,12 @@ class Translator(Trained):
 
             perplexity, tokens      perplexity and number of tokens of the references
             perplexity_word         perplexity per word instead of token; differs only for subwords
-            bleu, chrf              of beam search
-            bleu_13a                of beam search, with a tokenizer of sacreBLEU
-            bleu_greedy, exact      of greedy search; exact is the fraction equal to the reference
+            bleu, chrf              BLEU and chrF of the translations by beam search
+            bleu_13a                the same BLEU, but with a tokenizer of sacreBLEU
+            bleu_greedy             BLEU of the translations by greedy search
+            exact                   the fraction of these that are equal to the reference
 
-        Pairs with gold links also have the metrics pointing, near, diagonal and aer, computed by
+        If pairs have sure links, there are also pointing, near, diagonal and aer, computed by
         pointing_accuracy, near_pointing, diagonal_pointing and alignment_error_rate of `metrics`.
         """
         if rng is not None:

@@ -26,7 +26,7 @@ SIZES = (I, H, 7, 6)      # the input size of a stack, and the state size of eac
 def whole(rng, dtype, create, mask=MASK, uses="both"):
     """Return the Case of a layer that reads a whole sequence.
 
-    The loss depends on what `uses` names: the "outputs", the last "state", or "both".
+    uses: whether the loss depends on the "outputs", on the last "state", or on "both".
     """
     layer = randomize(create(rng, dtype), rng)
     xs = array(rng, dtype, T, B, I)

@@ -133,7 +133,7 @@ def layer(one, rng, dtype):
 
 
 def model(one, rng, dtype):
-    """Return the Case of the training loss of `one`, a user-defined model, on a few sentences."""
+    """Return the Case of a user-defined model: the loss of class `one` on a few sentences."""
     create = getattr(one, "create", None)
     if create is None:
         raise ValueError(f"{one.__name__} has no `create`, so it cannot be built; {A_CASE}")

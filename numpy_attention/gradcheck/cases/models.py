@@ -58,7 +58,7 @@ def luong(rng, dtype, model=LuongTranslator, **settings):
 
 
 def luong_of_sizes(rng, dtype, model, **settings):
-    """Return a LuongTranslator whose attentional state h̃_t has another size than its state h_t."""
+    """Return a LuongTranslator whose attentional state h̃_t and state h_t differ in size."""
     model = luong(rng, dtype, model, **settings)
     parts = {"F": (7, model.decoder.gates_size), "C": (4, 7), "W": (4, 7), "b": (7,)}
     parts = {name: np.empty(shape, dtype) for name, shape in parts.items()}
@@ -104,7 +104,7 @@ def translation(rng, dtype, model, create=translator, **settings):
 
 
 def text(rng, dtype):
-    """Return the Case of both passes of a language model, including its first and last state."""
+    """Return the Case of a language model, with the first state as input and the last as output."""
     model = language_model(rng, dtype, cell="gru")
     states = tuple(array(rng, dtype, B, 5) for _ in range(2))
 

@@ -19,9 +19,9 @@ NUDGE = "nudge"         # not a mistake: it shows which gradients depend on a st
 class Alternatives:
     """Base class of mixins that yield alternatives to parts of a function.
 
-    names, masks: {name: set of shapes} of the function's float and boolean arrays
+    names and masks: {name: set of shapes} for the float arrays and for the boolean arrays
     numbers: the names of the function's scalars
-    written: a Written, which holds parts of code from which edits are built
+    written: a Written with parts of user code, from which edits are built
     """
 
     def __init__(self, function, names, masks, numbers, written):
@@ -78,7 +78,7 @@ class Alternatives:
         return set(self.names.get(path_of(value), ()))
 
     def alike(self, statement):
-        """Return the names of arrays that have the same shape as the value a statement assigns."""
+        """Return the names of other arrays with the shape of the value that `statement` assigns."""
         return self.with_shapes(self.shapes_of(statement), path_of(target_of(statement)))
 
     def with_shapes(self, shapes, but=""):

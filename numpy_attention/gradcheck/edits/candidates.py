@@ -75,7 +75,7 @@ def fits(shape, cut, whole):
 
 
 def part_of(shape, index):
-    """Return the shape of x[index] for an x of this shape and a syntax tree `index`, or None."""
+    """Return the shape of x[index], where x has this shape, or None. index: a syntax tree."""
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     if len(parts) > len(shape):
         return None

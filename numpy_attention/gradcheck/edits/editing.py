@@ -98,7 +98,7 @@ class Editing(StatementEdits, ValueEdits, ExpressionEdits):
                 self.taken_out(one, slot)
 
     def taken_out(self, loop, slot):
-        """Add edits that move a statement such as dx += … from a loop to the line after it."""
+        """Add edits that move a statement such as dx += … out of `loop`, to the line after it."""
         for i, one in enumerate(loop.body):
             if isinstance(one, ast.AugAssign):
                 empty = ast.copy_location(ast.Pass(), one)

@@ -155,7 +155,7 @@ class ForwardRepairs(Repairs):
         return {}
 
     def off_before(self):
-        """Return off() for the unedited code, or [] if it raises or an entry is not finite."""
+        """Return off() for the unedited code, or [] if the code raises or a value is not finite."""
         with quiet():
             try:
                 found = self.off()
@@ -166,7 +166,7 @@ class ForwardRepairs(Repairs):
                 self.mend()
 
     def gradients_before(self):
-        """Return {name: gradient} of the unedited code, or {} if the gradients are unknown."""
+        """Return {name: gradient} of unedited code, or {} if it raises or `upstream` is empty."""
         with quiet():
             try:
                 return self.check.gradients()[0] if self.check.upstream else {}
@@ -176,7 +176,7 @@ class ForwardRepairs(Repairs):
     def best(self, kinds, keep_laws=False):
         """Return the first Edit of these kinds that makes all gradients correct, or None.
 
-        An edit after which the laws hold is preferred. With keep_laws, no other edit is returned.
+        Prefer an edit after which the laws hold. With keep_laws, return only such an edit.
         """
         order = self.sorted(edit for edit in self.edits if edit.kind in kinds)
         order.sort(key=lambda edit: (not self.is_accused(edit), *self.mask_order(edit)))

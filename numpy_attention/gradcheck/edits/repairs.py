@@ -134,7 +134,7 @@ class Repairs:
     def elsewhere(self, innocent, wrong, reach):
         """Return all edits that may correct the gradients in `wrong`, in the order to try them.
 
-        innocent: the (file, line) of lines with a correct gradient. reach: the result of `reach`.
+        innocent: (file, line) of the lines with correct gradients. reach: the result of reach().
         """
         first, then = [], []
         for edit in self.edits:
@@ -189,7 +189,7 @@ class Copying:
 
 
 def editable(functions):
-    """Return the user-defined functions, or [] if one of them calls compiled code."""
+    """Return the user-defined functions, or [] if one of them uses a function compiled by Numba."""
     own = [one for one in functions if PACKAGE not in Path(one.__code__.co_filename).parents]
     for one in own:
         # a kernel does not check shapes, which an edit may change

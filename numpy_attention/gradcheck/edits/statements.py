@@ -24,7 +24,7 @@ class StatementEdits(Alternatives):
     """Mixin that yields alternatives to statements."""
 
     def statement_variants(self, node):
-        """Yield (kind, list of statements) to replace `node`, such as ("sign", [x -= y])."""
+        """Yield (kind, statements that replace `node`), such as ("sign", [x -= y]) for x += y."""
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             yield from self.assignment_variants(node, node.targets[0])
         if isinstance(node, ast.AugAssign) and type(node.op) in SIGN:
@@ -47,7 +47,7 @@ class StatementEdits(Alternatives):
                     yield "missing term", adding(name, node.value)
 
     def following_terms(self, node):
-        """Yield ("missing term", [node, added statement]), such as dx += dy @ W.T after dy = …."""
+        """Yield ("missing term", [node, new]), where `new` adds a term, such as dx += dy @ W.T."""
         made = path_of(target_of(node))
         if not is_gradient(made) or "." in made:
             return
@@ -60,7 +60,7 @@ class StatementEdits(Alternatives):
                         yield "missing term", [node, *adding(name, parsed(value))]
 
     def products_of(self, name, shape, wanted):
-        """Yield code of products of `name`, such as "dy @ W.T", that may have shape `wanted`."""
+        """Yield code such as "dy @ W.T" that multiplies `name` by arrays to get shape `wanted`."""
         if len(wanted) == 2 == len(shape) and wanted[0] == shape[1]:
             arrays = [one for one, shapes in self.names.items() if not is_gradient(one)
                       and (shape[0], wanted[1]) in shapes]
@@ -85,7 +85,7 @@ class StatementEdits(Alternatives):
                 yield "exchanged", [retargeted(node, other)]
 
     def place_variants(self, node):
-        """Yield ("axis", [statement]) with another index, such as x[j] = y for x[i] = y."""
+        """Yield ("axis", [statement]) with another index on the left: x[j] = y for x[i] = y."""
         target = target_of(node)
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         for number, part in enumerate(parts):

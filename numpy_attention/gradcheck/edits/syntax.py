@@ -1,4 +1,4 @@
-"""Small edits of syntax trees: replace a node for a while, or copy a node with a change."""
+"""Small edits of syntax trees: replace a node temporarily, or copy a node with a change."""
 
 import ast
 import contextlib

@@ -30,7 +30,7 @@ class ValueEdits(Alternatives):
     def value_variants(self, value, alike, shapes=()):
         """Yield (kind of mistake, expression) for each alternative to the gradient `value`.
 
-        shapes: the possible shapes of the gradient. alike: the names of arrays with such a shape.
+        shapes: possible shapes of the gradient. alike: names of arrays with one of these shapes.
         """
         reads = reads_of(value)
         if not any(map(is_gradient, reads)):
@@ -65,7 +65,7 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Yield (kind, expression) with a term or factor that the gradient `text` may lack.
+        """Yield (kind, expression) that adds a term or factor to `text`, the code of a gradient.
 
         alike: the names of arrays with the gradient's shape. reads: the names in `text`.
         """
@@ -94,7 +94,7 @@ class ValueEdits(Alternatives):
                     yield f"{name} @ {matrix}.T"
 
     def renamed(self, value):
-        """Yield ("wrong variable", expression), such as dy * z * (1 - z) for dy * y * (1 - y)."""
+        """Yield ("wrong variable", expression) with one name replaced, such as z * z for y * y."""
         names = [path_of(one) for one in ast.walk(value)
                  if path_of(one) in self.names and isinstance(one.ctx, ast.Load)]
         for name in sorted({one for one in names if names.count(one) > 1}):

@@ -1,4 +1,4 @@
-"""Alternatives to an expression that need only its syntax tree, each with a kind of mistake."""
+"""Build alternatives to an expression from its syntax tree, each with a kind of mistake."""
 
 import ast
 
@@ -80,7 +80,7 @@ def call_variants(node):
 
 
 def sequence_variants(node):
-    """Yield (kind, call) to replace a call, such as zip(xs, hs[::-1]) for zip(xs, hs)."""
+    """Yield (kind, call), such as ("wrong step", zip(xs, hs[::-1])) for zip(xs, hs)."""
     if function_name(node) not in ("zip", "stack", "array", "concatenate", "hstack", "enumerate"):
         return
     for i, one in enumerate(node.args):
@@ -113,7 +113,7 @@ def reduction_variants(node, name):
 
 
 def einsum_variants(node):
-    """Yield (kind, einsum call) with one input letter changed or two output letters swapped."""
+    """Yield ("axis", call) with one input letter changed or two adjacent output letters swapped."""
     if not node.args or not isinstance(node.args[0], ast.Constant):
         return
     letters, arrow, out = str(node.args[0].value).partition("->")

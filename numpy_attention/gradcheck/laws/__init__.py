@@ -12,7 +12,7 @@
 
 The last column is the module of the law; laws without an entry are in this module. Each law is a
 function that returns a list of Broken, which is empty if the law holds. Most functions take a
-Check, or a First (one run of forward and backward). `softmax` has a law for wrong gradients.
+Check, or a First (one run of forward and backward). `softmax` tests only wrong gradients.
 """
 
 import numpy as np
@@ -132,7 +132,7 @@ def broken_conditions(check):
 
 
 def broken_laws(check):
-    """Return a list of Broken: the first broken law of backward, and all broken laws of forward."""
+    """Return [Broken, …] for the first broken law of backward and all broken laws of forward."""
     of_backward = judged(lambda check: first_broken(BACKWARD_LAWS, First(check)), check)
     if any(one.kind == "unwritten" for one in of_backward):
         return of_backward              # two forwards may differ

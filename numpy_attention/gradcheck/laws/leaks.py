@@ -32,8 +32,8 @@ def leak(run, other, mask):
 def first_leak(records, others, mask):
     """Return (frame, line, calls, sources) where two runs first differ at a visible word, or None.
 
-    records, others: results of `recorded`. sources: for each frame, its last line that computed
-    an array that differs only at hidden words.
+    records, others: results of `recorded`. sources: {frame: line}, the last line that
+    computed an array with differences only at hidden words.
     """
     sources = {}
     known = {}
@@ -81,9 +81,9 @@ def has(frame, mask):
 
 
 def recorded(run):
-    """Call run(); return a tuple (frame, line, calls, {name: array}) for each line that ran.
+    """Call run(); return a list with (frame, line, calls, {name: array}) for each line that ran.
 
-    calls: {frame: line} of the callers of `frame`.
+    calls: {caller: the line of its call}, where a caller is a frame of user code.
     """
     lines = []
 

@@ -26,8 +26,7 @@ ADVICE = ("  a masked word must have the score −∞ before the softmax, and a 
 def masked_values_unused(check):
     """Check that masked values have weight 0, and that no output at a visible position uses them.
 
-    A mask is a boolean array (B, S) or (T, B) with the name `mask` that is an input of `forward`
-    or a variable in its closure.
+    A mask is an input or closure variable `mask` of `forward`: a boolean (B, S) or (T, B) array.
     """
     found = []
     for mask in masks_of(check):
@@ -53,7 +52,7 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Return whether a mask hides positions only at the end of `axis`, and no whole sequence."""
+    """Return whether a mask hides positions, all at the end of `axis`, but no whole sequence."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
@@ -72,7 +71,7 @@ def changed_by_padding(check, mask, axis):
 
 
 def longer(value, shape, axis):
-    """Append a zero along `axis` to each array of shape (*shape, …) in `value`; return the copy."""
+    """Return a copy of `value` with a zero appended along `axis` to each array (*shape, …)."""
     if isinstance(value, (list, tuple)):
         return type(value)(longer(one, shape, axis) for one in value)
     if isinstance(value, np.ndarray) and value.shape[:2] == shape:
@@ -101,7 +100,7 @@ def broken_by(check, mask):
 
 
 def claims(mask):
-    """Return a boolean array for each axis that may be time, True where a weight must be 0."""
+    """Return boolean arrays, True where a weight must be 0: one for each axis that may be time."""
     # each row or each column is a sequence; if all of it is hidden, its weights may be anything
     found = (~mask & mask.any(axis, keepdims=True) for axis in (1, 0))
     return [hidden for hidden in found if hidden.any()]
@@ -213,14 +212,14 @@ def future_unused(check):
 
 
 def steps(outputs, check, which):
-    """Return the time steps `which` (a slice) of each output with as many steps as input[0]."""
+    """Return {name: the steps `which` (a slice)} of the outputs with as many steps as input[0]."""
     T = check.inputs[0].shape[check.causal]
     return {name: np.moveaxis(array, check.causal, 0)[which] for name, array in outputs.items()
             if array.ndim > check.causal and array.shape[check.causal] == T}
 
 
 def check_causal(check):
-    """Raise ValueError unless check.causal is None or a time axis of input[0] and an output."""
+    """Raise ValueError unless check.causal is None, or the time axis of input[0] and an output."""
     if check.causal is None:
         return
     check_whole("causal", check.causal, 0)

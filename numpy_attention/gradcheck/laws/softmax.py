@@ -3,7 +3,7 @@
     α = softmax(e) along an axis, L(e + c) = L(e)   ⇒   Σ_k de_k = 0
 
 Only an incorrect `de` is checked. The law is applied if `forward` computes a softmax of `e`, and if
-adding `c` to `e` leaves the loss unchanged. For example, it does not hold if the scores are also an
+adding `c` to `e` leaves the loss unchanged. It may not, for example, if the scores are also an
 output.
 """
 

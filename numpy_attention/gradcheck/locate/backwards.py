@@ -131,7 +131,7 @@ class Value:
 
 
 class Kept:
-    """Records each Value of a backward pass in the list `values`.
+    """Listener that records each Value of a backward pass in the list `values`.
 
     instead: maps (Place, n) to an array, which replaces the n-th value that the Place computes.
     """
@@ -217,7 +217,7 @@ def _copy(value):
 
 
 def _put(value, right, kind):
-    """Return a copy of `right`; or `value`, overwritten, for "update" of an array of one shape."""
+    """Return `right` as a copy, or copied into `value` if kind is "update" and the shapes agree."""
     if kind == "update" and isinstance(value, np.ndarray) and value.shape == right.shape:
         value[...] = right
         return value

@@ -1,4 +1,4 @@
-"""Find reads of a forward value whose gradient is missing, counted twice or scaled."""
+"""Find reads of a forward value that contribute to its gradient twice, scaled or not at all."""
 
 import linecache
 
@@ -33,9 +33,9 @@ class Contributions:
     def parts(self):
         """Split the gradient among the reads of the value; return (parts, derivatives, directions).
 
-        parts: a list of pairs (index of a reading place, its executions), or [] if there are none
-            or too many. The pair (None, ()) stands for unknown places
-        derivatives: of the loss, with a row for each part and a column for each direction
+        parts: a list of pairs (index of a place that reads the value, tuple of its executions), or
+            [] if there are none or too many. The pair (None, ()) stands for unknown places
+        derivatives: directional derivatives, a row for each part and a column for each direction
         directions: random arrays of the value's shape
         """
         parts = [(use, (time,)) for use, time in self.times]
@@ -72,10 +72,10 @@ class Contributions:
             return self.derivatives.run()
 
     def coefficients(self, value, later=()):
-        """Return (parts, factors) with `value` = Σ factor · part, or None if this is impossible.
+        """Return (parts, factors) with `value` = Σ factor · (gradient through part), or None.
 
         All factors of a correct gradient are 1. later: arrays that were added to the gradient after
-        `value` was computed. A part that equals one of these arrays gets the factor 1.
+        `value` was computed. If one is the gradient through a part, that part has factor 1.
         """
         # a single number is a multiple of any other number
         if not np.ndim(value) or np.shape(value) != self.shape:
@@ -115,7 +115,7 @@ def independent(parts):
 
 
 class ReadListener:
-    """Lists the reads of one forward value in `times`, as (index of the reading place, execution).
+    """Listener that adds (index of the place, execution) to `times` for each read of a value.
 
     The value is `array` if given, otherwise the n-th value of places[number].
     """
@@ -153,7 +153,7 @@ class ReadListener:
 
 
 class MovingUse(Moving):
-    """Adds `step` to one forward value, only in the executions `times` of places[use].
+    """Listener that adds `step` to a forward value in the executions `times` of places[use].
 
     The value is `array` if given, otherwise the n-th value of places[number].
     """
@@ -180,10 +180,10 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return a list of Kinds, one per read of a forward value that is not counted exactly once.
+    """Return Kinds for the places through which the gradient of a forward value is wrong.
 
-    uses: the Contributions of the value. value: the gradient that `backward` computes. later:
-    arrays that were added to this gradient afterwards. calls: the result of `calls_of_package`.
+    uses: the Contributions of the forward value. value: its gradient in `backward`. later: arrays
+    that were added to this gradient afterwards. calls: the result of `calls_of_package`.
     """
     known = uses.coefficients(value, later)
     if known is None:
@@ -212,10 +212,10 @@ def contribution_kinds(uses, value, later, calls):
 
 
 def use_kind(ks, text, line):
-    """Return (name, text) for the mistake in the gradient through one statement, or None.
+    """Return (name, description) of a mistake in the gradient through one statement, or None.
 
     ks: for each execution of the statement, the factor of its gradient, 1 if correct. text: the
-    statement. line: a description of its position.
+    statement. line: how to refer to it, such as "line 3, y = x @ W".
     """
     if np.allclose(ks, 1, atol=1e-3):
         return None

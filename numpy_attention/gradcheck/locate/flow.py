@@ -47,7 +47,8 @@ class Flow:
 def carrying(values, of_forward):
     """Return the variables of `backward` that hold gradients, as a set of pairs (function, name).
 
-    The set also has the names of functions that return gradients. of_forward: names in `forward`.
+    The set also has the names of functions that return gradients. of_forward: the names of values
+    in `forward`. A value with such a name is not a gradient unless it is computed from gradients.
     """
     found: set = set()
     for value in values:

@@ -131,9 +131,9 @@ def is_super(node):
 
 
 class Counting:
-    """Listener that copies every value which a run of `forward` computes.
+    """Listener that copies the float arrays and assigned floats that `forward` computes.
 
-    values: maps the index of a Place to a list of arrays, with None for values that are not floats.
+    values: {index of a Place: list of arrays}, with None in place of any other value.
     """
 
     def __init__(self, places):
@@ -151,7 +151,7 @@ class Counting:
 
 
 class Naming:
-    """Records the shapes of float and boolean arrays, and the names of scalars, by function."""
+    """Listener that records the shapes of each function's arrays, and the names of its scalars."""
 
     def __init__(self, places):
         self.places = places
@@ -184,7 +184,7 @@ class Naming:
 
 
 class Moving:
-    """Adds `step` to the n-th value of places[number].
+    """Listener that adds `step` to the n-th value of places[number].
 
     If `use` is given, only places[use] reads the changed value.
     """

@@ -62,9 +62,9 @@ class Hypotheses:
         return best
 
     def meanings(self, group, compared):
-        """Yield pairs (number, times), each a guess at the forward values of a group's gradients.
+        """Yield guesses (number, times) of the forward values whose gradients a group holds.
 
-        The guess is that gradient j belongs to execution times[j] of places[number].
+        The guess is that group.values[j] is the gradient of value times[j] of places[number].
         """
         m = len(group.values)
         for number in self.meant(group, compared):
@@ -93,7 +93,7 @@ class Hypotheses:
         return None
 
     def turn(self, group, j):
-        """Count the earlier executions of the last statement that changes group.values[j]."""
+        """Return n such that the last change of group.values[j] is execution n of its statement."""
         last = group.values[j].places[-1]
         before = sum(value.places.count(last) for value in group.values[:j])
         return before + group.values[j].places.count(last) - 1
@@ -120,7 +120,7 @@ class Hypotheses:
         return list(dict.fromkeys(found))[:MOST_TRIED]
 
     def near(self, group, compared, others):
-        """Return the numbers in `others` of places with the shapes of `group`, nearest first."""
+        """Return those of `others` whose places have the shapes of `group`, nearest lines first."""
         places = self.derivatives.places
         lines = [places[one.number].line for one in compared.source_groups(group)
                  if one.number is not None]

@@ -1,7 +1,6 @@
 """Find the first wrong line of a backward pass by comparing every dX with central differences.
 
-For each name dX that `backward` assigns, ∂L/∂X is measured by perturbing X in `forward`. A
-statement is a suspect if its first wrong value is computed from correct operands.
+For each name dX that `backward` assigns, ∂L/∂X is measured by perturbing X in `forward`.
 """
 
 from dataclasses import dataclass, field
@@ -150,7 +149,7 @@ class Comparison:
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return the numbers of forward places whose name fits `group`, and of other candidates."""
+        """Return the numbers of forward places with the group's name, and of other candidates."""
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):
@@ -171,8 +170,8 @@ class Comparison:
     def fits(self, group, number):
         """Compare a group with the gradients of one forward place; return (fits, times).
 
-        fits: for each value, whether it is a correct gradient. times: for each value, the execution
-        of the place to which the gradient belongs, or [] if no value is correct.
+        fits: for each value, whether it is a correct gradient. times: for each value, the number n
+        of the X whose gradient it should be, or [] if no value is correct.
         """
         m = len(group.values)
         best, at = [False] * m, []
@@ -238,7 +237,7 @@ class Comparison:
         return until, behind
 
     def times(self, group):
-        """Return the execution of places[group.number] for each value of the group, or None."""
+        """Return which execution of places[group.number] computes each value's X, or None."""
         m, count = len(group.values), len(self.derivatives.times(group.number))
         if any(group.fits) or m == count == 1:
             return group.times or [0]
@@ -250,7 +249,7 @@ class Comparison:
         return None
 
     def in_order(self):
-        """Return the groups of `suspects` in the order to search them."""
+        """Return all groups of suspects() in one list, in the order to search them."""
         suspects, parts = self.suspects()
         first = suspects[0].values[suspects[0].first_wrong].done if suspects else np.inf
         before = [group for group in parts if group.values[0].done < first]

@@ -23,7 +23,7 @@ def parameter_finding(name, events, wrong, wrong_elements):
 
 
 def share(events, place, wrong_elements):
-    """Return how well the elements that `place` changes match the wrong elements, from 0 to 1."""
+    """Return the overlap, from 0 to 1, of the elements that `place` changes and wrong elements."""
     changed = np.zeros(np.shape(events[-1][1]), bool)
     before = np.zeros(changed.shape)
     for one, value in events:

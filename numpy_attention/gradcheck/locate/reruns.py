@@ -44,7 +44,7 @@ def rerun_outputs(check, wrong):
 
 
 def rerun_masks(check, wrong):
-    """Yield a report line if a mask that hides nothing makes all gradients correct."""
+    """Yield a report line for each mask that, set to all True, makes all gradients correct."""
     for flags in check.flags:
         if flags.all():
             continue
@@ -58,7 +58,7 @@ def rerun_masks(check, wrong):
 
 
 def rerun_axes(check, wrong):
-    """Cut input axes of equal length to 1; yield a line per length if the check then passes."""
+    """For each length of input axes, cut these axes to 1; yield a line if the check then passes."""
     arrays = dict(arrays_within(check.inputs, "input"))
     for size in sizes(check, arrays)[:MOST_AXES]:
         cut_arrays = {name: array.shape.index(size) for name, array in arrays.items()
@@ -91,7 +91,7 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether an output or the cache has an array of ones, like the softmax of one score."""
+    """Return whether an output or the cache has an array of ones, in which masked rows may be 0."""
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     # no gradient flows through the softmax of one score, whose masked rows are 0
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).any()

@@ -38,8 +38,8 @@ class Place:
     """A statement, an expression or a line of the code.
 
     kind, in both passes    "argument", "assign", "update" (changed in place)
-          in a backward     "term" (added by +=), "return"
-          in a forward      "use" (a name is read), "expression", "part" (y in x[i] = y), "filled"
+          in `backward`     "term" (added by +=), "return"
+          in `forward`      "use" (a name is read), "expression", "part" (y in x[i] = y), "filled"
                             (x after a loop of x[i] = …)
           in any code       "edit" (to be edited), "line" (found by a tracer), "stop" (it raises)
 
@@ -84,7 +84,7 @@ def called_functions(work):
 
 @contextlib.contextmanager
 def profiled(profile):
-    """Inside this context, use `profile` as the profiler of sys.setprofile."""
+    """Inside this context, `profile` is Python's profile function (see sys.setprofile)."""
     before = sys.getprofile()
     sys.setprofile(profile)
     try:

@@ -26,8 +26,8 @@ class Search:
     """The search for the wrong lines of a failed check.
 
     wrong(gradients): returns the names of the wrong gradients
-    wrong_elements(name, array): returns booleans, True where `array` is not the gradient `name`
-    unbalanced: a list with a Broken if a gradient of scores does not sum to 0, set by `findings`
+    wrong_elements(name, array): returns booleans, True where `array` is wrong as gradient `name`
+    unbalanced: findings() sets it to [Broken] if a gradient of scores does not sum to 0
     """
 
     def __init__(self, check, wrong, wrong_elements):
@@ -93,7 +93,7 @@ class Search:
         return found
 
     def proven(self, compared, wrong):
-        """Return the Finding of an edit that makes all gradients correct, or None."""
+        """Return a Finding with a known change that makes all gradients correct, or None."""
         meant = ForwardEditSearch(self.check, self.forward, wrong, self.laws)
         found = self.overwritten(wrong) or meant.first("buffer", "dtype")
         if found is None and self.laws:
@@ -128,7 +128,7 @@ class Search:
                        list(wrong), group, edit=edit)
 
     def with_edit(self, finding):
-        """Return the Finding, with an Edit if one corrects all gradients that it explains."""
+        """Try to add to a Finding an Edit that corrects all its gradients; return the Finding."""
         for places in ([finding.place], finding.others):
             edit = self.repairs.first(self.repairs.within(places), finding.follows)
             if edit is not None:
@@ -217,7 +217,7 @@ class ForwardEditSearch:
 
 
 def find_broken_law(check, laws, place):
-    """Return the Finding of an edit of `forward` after which all `laws` hold, or None.
+    """Return the Finding of an edit after which gradients are correct and `laws` hold, or None.
 
     place: the Place that breaks a law. If given, only edits of masks and time steps are tried.
     """
@@ -228,7 +228,7 @@ def find_broken_law(check, laws, place):
 
 
 def find_stop(check):
-    """Return the Finding of an edit of `forward` that prevents an exception, NaN or ∞, or None."""
+    """Find an edit of `forward` that prevents an exception, NaN or ∞; return a Finding or None."""
     def run():
         try:
             check.forward(*check.inputs)

@@ -28,7 +28,7 @@ class Smallest:
 
 
 def smallest(check, wrong):
-    """Cut the inputs of a failing Check while it still fails; return a Smallest, or None.
+    """Cut input axes to length 1 as long as a Check still fails; return a Smallest, or None.
 
     wrong: the names of the wrong gradients.
     """

@@ -68,7 +68,7 @@ class Watch:
 
 
 def lines_of(work, happened):
-    """Run work(); return {event: Place}, the line after which each event happened first.
+    """Run work(); return {event: Place of the line after which the event first happened}.
 
     happened(frame, line) is called after every line of user code. It returns a list of events.
     """
@@ -87,7 +87,7 @@ def traced(work, called):
 
 
 class Tracer:
-    """Calls `happened(frame, line)` after each line; stores where it first returned each event."""
+    """Calls happened(frame, line) after each line. found: {event: its first Place}."""
 
     def __init__(self, happened):
         self.happened = happened

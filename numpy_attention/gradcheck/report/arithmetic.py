@@ -47,7 +47,7 @@ def arithmetic(check, finding):
 
 
 def furthest(found, right):
-    """Return the index of an element with a large absolute error and a large relative error."""
+    """Return the index of the largest absolute error among elements with large relative errors."""
     relative = relative_errors(found, right)
     errors = np.nan_to_num(np.abs(found - right), nan=np.inf)
     errors = np.where(relative >= relative.max() / 2, errors, -1)
@@ -80,7 +80,7 @@ def assigned_expression(place):
 class Taken:
     """Tracer that calls take(evaluate) just before a line runs, and keeps the result in `found`.
 
-    before: the number of runs of the line to skip. evaluate(node): the value of an expression.
+    before: how many executions of the line to skip. evaluate(node) returns a node's value.
     """
 
     def __init__(self, place, before, take):
@@ -107,7 +107,7 @@ class Taken:
 def terms_of(node, at, shape, evaluate):
     """Return (terms, operator) of one element, such as ([(0.31, 0.52), (0.2, -1.3)], "*").
 
-    In a plain sum, each term is (number, None). node: the expression of an array of this shape. at:
+    In a plain sum, each term is (number, None). node: the expression that computes the array. at:
     the index of the element. Raises an exception if the expression is not supported.
     """
     if isinstance(node, ast.BinOp) and type(node.op) in SIGNS:

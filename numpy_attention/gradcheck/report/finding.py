@@ -17,8 +17,8 @@ from numpy_attention.gradcheck.report.kinds import Kind, array_kinds, local_deri
 class Finding:
     """The statement that is blamed for a failed check, with its wrong value if it is known.
 
-    If `of` is not None, the wrong value should be ∂L/∂X for the value X that `of` computes. times:
-    for each value of `group`, which execution of `of` (counted from 0) computes its X.
+    If `of` is not None, it computes a value X, and the wrong value should be ∂L/∂X. times[j] is the
+    number (from 0) of the run of `of` whose X belongs to value j of `group`.
     """
 
     place: Place                                # the statement
@@ -112,7 +112,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
 
     found, right: the wrong array and the correct array
     earlier: previous contents of the wrong array, the latest first
-    uses: the Contributions of the value or variable whose gradient the array should be
+    uses: the Contributions of X, where ∂L/∂X is the correct array
     values: {name: array} of values that `forward` computes
     shapes: the shapes of parameters and inputs
     """
@@ -127,7 +127,7 @@ def gradient_kinds(found, right, earlier, uses, values, flags, calls, shapes):
 
 
 def at_the_same_time(derivatives, finding):
-    """Return {name: array} of the forward's values at the time step of the first wrong value."""
+    """Return {name: array}, the values of `forward` at the time step of the first wrong value."""
     times = len(derivatives.times(finding.number))
     found = {}
     for number, made in derivatives.values.items():

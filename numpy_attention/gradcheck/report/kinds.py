@@ -109,7 +109,7 @@ def by_rows(found, right, size):
 
 
 def has_blocks(size, count, shapes):
-    """Return whether shapes such as (H, 4 H) show that `size` columns are `count` blocks."""
+    """Return whether `size` columns are `count` blocks, judging by shapes such as (H, 4 H)."""
     width = size // count
     return any((shape[-1] == size and width in shape[:-1])
                or (len(shape) > 3 and shape[-1] == width and count in shape[:-1])

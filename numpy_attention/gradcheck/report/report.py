@@ -55,7 +55,7 @@ class Report:
     kinks: {name: {index: Kink}} of elements at kinks, where gradients cannot be compared
     wrong_kinks: {name: {index: Kink}} of elements whose gradient is not between the slopes
     users_class: the name of the user's class, or ""
-    calls: {(file, line): Place or None}, from lines of this package to user code that calls them
+    calls: {(file, line) in this package: Place of the user code that called it, or None}
     """
 
     title: str
@@ -109,7 +109,7 @@ class Report:
         return list(lines_of_kinks(self.kinks, self.numeric))
 
     def check_measured(self):
-        """Raise ValueError if all numeric gradients are 0 up to rounding, or are at kinks."""
+        """Raise ValueError if every element has a numeric gradient of about 0, or is at a kink."""
         moving = {name: np.abs(numeric) > 1e3 * self.noise
                   for name, numeric in self.numeric.items()}
         for name, found in self.kinks.items():
@@ -143,7 +143,7 @@ class Report:
 
     @property
     def full(self):
-        """The report as text, with corrected code and the wrong gradients, shortened if large."""
+        """The report as text, with corrected code and wrong gradients (large arrays abridged)."""
         lines = ["\n".join(lines_of(self))] if self.wrong or self.laws else [repr(self)]
         for finding, kinds in zip(self.findings, self.kinds):
             lines += [f"line {finding.place.line}: {kind.instead}" for kind in kinds
@@ -205,7 +205,7 @@ def explain_forward(report, check):
 
 
 def stop_error(text, check):
-    """Return the GradientError for a forward that raises or is not finite. text: the message."""
+    """Return the GradientError for a forward that raises or returns NaN or ∞. text: the message."""
     report = Report(check.title, stops=text)
     finding = find_stop(check)
     if finding is not None:

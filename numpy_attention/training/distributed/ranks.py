@@ -1,7 +1,7 @@
 """Ranks: the processes that share a training run and agree on its sums and decisions.
 
 `mpirun -n 4 …` starts four ranks, numbered from 0. Each computes some rows of every batch. Ranks
-communicate with Open MPI through mpi4py (extra `cluster`), which only `world` imports.
+communicate by means of mpi4py (extra `cluster`) and Open MPI. Only `world` imports mpi4py.
 """
 
 import os
@@ -48,7 +48,7 @@ class SingleProcess:
         """Replace a flat vector with its sum over all ranks, bit-identical on each rank."""
 
     def ended_alike(self) -> bool:
-        """Return whether all ranks call this within ENDED seconds, as a rank does if it fails."""
+        """Return whether all ranks call this within ENDED seconds. A rank that fails calls it."""
         return True
 
 
@@ -124,7 +124,7 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Return whether sums are bit-identical to those of one rank with ranks · threads threads."""
+    """Return whether `threads` threads on each rank give the same bits as all threads on one."""
     return ranks == 1 or threads & (threads - 1) == 0
 
 

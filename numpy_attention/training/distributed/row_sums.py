@@ -1,4 +1,4 @@
-"""Sum gradients over ranks, without sending the rows of large tables that are 0 on every rank.
+"""Sum gradients over ranks. Rows of large tables are not sent if they are 0 on every rank.
 
 A table is a parameter with many rows, such as an embedding. A batch touches only the rows of its
 words. All other rows of the gradient are 0 on every rank, so their sum is 0 too. The result is

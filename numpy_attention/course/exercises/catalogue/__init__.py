@@ -19,8 +19,8 @@ ADDED: list[Path] = []
 def add(path: str | Path) -> list[Exercise]:
     """Run a Python file, add the exercises that it defines, and return these exercises.
 
-    Raises OSError if the file cannot be read. Raises ValueError if the code in the file raises, if
-    the file defines no exercise, or if another exercise has the same name.
+    Raises OSError if the file cannot be read. Raises ValueError if its code is invalid or raises,
+    if it defines no exercise, or if another exercise has the same name.
     """
     code = read(path)
     found = exercises_of(code.module)

@@ -14,8 +14,8 @@ MOST = 12           # hypotheses that are compared
 def beam(next_log_p, end, width, longest):
     """Return at most `width` finished hypotheses [(words, log p)], the most probable first.
 
-    next_log_p(words) returns log p (V,) of the word after a tuple of words. A hypothesis is
-    finished if its last word is `end`, or if it has `longest` words.
+    next_log_p(words) returns log p (V,) of each possible next word after the tuple `words`. A
+    hypothesis is finished if its last word is `end`, or if it has `longest` words.
     """
     running = [((), 0.0)]
     ended = []
@@ -62,10 +62,10 @@ class PastLongest(ValueError):
 
 
 def numbered(found):
-    """Return an array (12, 2) with a row (code, log p) for each hypothesis, then rows of zeros.
+    """Return an array (12, 2). Its first rows are (code, log p) of the hypotheses, the others 0.
 
-    The code of the words (3, 5) is 135: a 1, then the words. Raises TypeError if `found` is not a
-    list of hypotheses.
+    The code is a 1 followed by the words: 135 for the words (3, 5). Raises TypeError if `found` is
+    not a list of hypotheses.
     """
     try:
         rows = [(float(int("1" + "".join(map(str, words)))), float(total))
@@ -86,7 +86,7 @@ def first_other(found, right):
 
 
 def format_hypothesis(words, log_p):
-    """Format a hypothesis from a row of `numbered`. words: the code of the words, or 0 for none."""
+    """Format a row of `numbered`. words: the code of the words, or 0 if there is no hypothesis."""
     if not words:
         return "none"
     return f"({', '.join(f'{int(words)}'[1:])}), log p {log_p:.4g}"

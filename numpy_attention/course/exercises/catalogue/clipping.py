@@ -6,10 +6,10 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def clip(gradients, most):
-    """Clip gradients by their norm → (clipped arrays, the norm before).
+    """Clip gradients by their norm → (list of clipped arrays, norm before clipping).
 
-    gradients: arrays. most: the largest norm that all arrays together may have. If their norm is
-    larger, all arrays are multiplied by the same factor.
+    gradients: a list of arrays. most: the largest norm allowed for all arrays together. If their
+    norm is larger, all arrays are multiplied by the same factor.
     """
     norm = np.sqrt(sum((one**2).sum() for one in gradients))
     factor = min(1.0, most / norm) if norm > 0 else 1.0

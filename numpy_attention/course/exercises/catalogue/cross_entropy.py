@@ -15,7 +15,7 @@ def cross_entropy(z, y):
 
 
 def cross_entropy_backward(dloss, cache, grads):
-    """dloss, the upstream gradient → the gradient of z (N, V), and None for the classes y."""
+    """Upstream gradient dloss → ∂L/∂z (N, V), and None for the classes y."""
     shifted, log_sum, y = cache
     dz = np.exp(shifted - log_sum[:, None])                 # p
     rows = np.arange(len(y))

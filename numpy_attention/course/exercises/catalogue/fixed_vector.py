@@ -37,7 +37,7 @@ class PlainDecoder(Module):
         return np.stack(outputs), (xs, c, states)
 
     def backward(self, dos, cache, grads):
-        """∂L/∂(all o_t) (T, B, O) → ∂L/∂xs and ∂L/∂c; adds to the gradients of the parameters."""
+        """dos (T, B, O), ∂L/∂o_t for every t → ∂L/∂xs, ∂L/∂c; adds to grads."""
         xs, c, states = cache
         dxs = np.zeros_like(xs)
         dc = np.zeros_like(c)

@@ -22,7 +22,7 @@ def cases(rng, its):
 
 
 def four_roles(reader, h):
-    """Return the columns of h that each of four roles reads: (query, key, value, predict)."""
+    """Split h (three parts) into (query, key, value, predict). The query reads the key's part."""
     n = len(reader.w)
     key, value, predict = np.split(h, [n, 2 * n], axis=1)
     return key, key, value, predict

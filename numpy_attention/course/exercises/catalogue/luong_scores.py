@@ -6,7 +6,7 @@ LESSON = "07_luong_attention"
 
 
 def score_cases(name, *shapes):
-    """Return a function that yields test cases for a score, whose weights have these shapes."""
+    """Return a function that yields cases of the score `name`, with weights of these shapes."""
     def cases(rng, its):
         forward, backward = getattr(its, name), getattr(its, f"{name}_backward")
         for H, S in ((3, 6), (3, 2)):

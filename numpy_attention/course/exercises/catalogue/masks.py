@@ -37,7 +37,7 @@ class MaskedRNN(Module):
         return np.stack(hs[1:]), (xs, hs, news, mask)
 
     def backward(self, dhs, cache, grads):
-        """From ∂L/∂(all states) to ∂L/∂xs, ∂L/∂h_0, and None for the mask."""
+        """dhs (T, B, H), ∂L/∂h_t for every t → ∂L/∂xs, ∂L/∂h_0, None (mask); adds to grads."""
         xs, hs, news, mask = cache
         dxs = np.zeros_like(xs)
         dh = np.zeros_like(hs[0])

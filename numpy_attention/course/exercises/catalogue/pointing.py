@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def pointing(weights, links):
-    """Return the share of links (s, t) whose target word t has its largest weight on source word s.
+    """Return the fraction of links (s, t) for which target word t attends most to source word s.
 
     weights (T, S). links: the set of sure links (s, t).
     """

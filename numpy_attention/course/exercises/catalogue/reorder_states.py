@@ -8,8 +8,8 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source
 def select(log_p, totals, ids, states):
     """One step of beam search for a batch → the new totals, ids and states.
 
-    log_p (B, k, V) is log p of each next word. Each of the k hypotheses of a sentence has its log p
-    in totals (B, k), its words in ids (B, k, t), and a state of the decoder in states (B, k, H).
+    Each of the B sentences has k hypotheses. totals (B, k): their log p. ids (B, k, t): their
+    words. states (B, k, H): their decoder states. log_p (B, k, V): log p of each next word.
     """
     B, k, V = log_p.shape
     sums = (totals[:, :, None] + log_p).reshape(B, k * V)

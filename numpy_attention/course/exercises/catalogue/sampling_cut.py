@@ -6,7 +6,7 @@ from numpy_attention.course.exercises.exercise import Case, Exercise, Source, in
 
 
 def cut(p, top_k, top_p):
-    """p (V,) → q (V,), the probabilities to sample a word from, after top-k and then top-p."""
+    """Probabilities p (V,) → q (V,), with only the words that top-k and then top-p keep."""
     order = np.argsort(-p)[:top_k]
     reached = np.cumsum(p[order]) / p[order].sum()
     size = np.searchsorted(reached, top_p) + 1

@@ -16,7 +16,7 @@ from numpy_attention.course.exercises.exercise import (
 
 
 def softmax(e):
-    """Scores e (B, S) → weights (B, S) that are positive and add up to 1 in each row, cache."""
+    """Scores e (B, S) → weights α (B, S), cache. The weights in each row add up to 1."""
     powers = np.exp(e - e.max(axis=1, keepdims=True))       # the largest is e⁰ = 1
     alpha = powers / powers.sum(axis=1, keepdims=True)
     return alpha, alpha

@@ -20,9 +20,9 @@ def states(W, U, xs, h):
 
 
 def truncated(W, U, xs, h, dhs, k):
-    """Upstream gradients ∂L/∂h_t (T, B, H), chunks of k steps → dW, dU.
+    """Upstream gradients dhs (T, B, H), ∂L/∂h_t → dW, dU, summed over chunks of k steps.
 
-    The state goes from chunk to chunk, the gradient does not.
+    The state is carried from one chunk to the next. The gradient is not.
     """
     hs = states(W, U, xs, h)
     dW = np.zeros_like(W)

@@ -36,7 +36,7 @@ class Recurrence(Module):
         return da @ self.W.T
 
     def add_gradients(self, xs, hs, da, grads):
-        """xs (T, B, I), h_0 … h_T (T + 1, B, H), ∂L/∂a (T, B, H): adds to grads.W, U and b."""
+        """Add to grads.W, U and b, given xs (T, B, I), h_0 … h_T (T + 1, B, H) and da (T, B, H)."""
         rows = da.reshape(-1, da.shape[2])                  # (T · B, H)
         grads.W += xs.reshape(-1, xs.shape[2]).T @ rows
         grads.U += hs[:-1].reshape(rows.shape).T @ rows

@@ -52,7 +52,7 @@ def statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
 
 
 def place_of(statement: ast.stmt) -> str:
-    """Describe what a statement computes, as "the computation of `da`". Return "" for a call."""
+    """Describe what a statement computes: "the computation of `da`". Return "" for a call."""
     target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])),
                                                         None)
     if isinstance(statement, ast.For):
