@@ -4,7 +4,7 @@
 # **You will be able to** split one state into a key, a value and a predict part, and test
 # whether the gradients of these roles work against each other.
 #
-# **Needs:** lesson 11. **Time:** 50 minutes to read, about 7 of them for the optional part B;
+# **Needs:** lesson 11. **Time:** 55 minutes to read, about 7 of them for the optional part B;
 # about a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
