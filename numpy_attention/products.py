@@ -105,7 +105,7 @@ def few_rows(W, rows, steps=1):
 def aligned(array):
     """Return a contiguous copy of an array, at an address that is a multiple of LINE.
 
-    At other addresses, every load of a whole register reads two lines of the cache.
+    At other addresses, each load of an AVX-512 register reads two lines of the cache.
     """
     spare = np.empty(array.size + LINE // array.itemsize, array.dtype)
     start = -spare.__array_interface__["data"][0] % LINE // array.itemsize

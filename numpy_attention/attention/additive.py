@@ -34,7 +34,7 @@ class AdditiveAttention(SoftmaxAttention):
 
     @classmethod
     def create(cls, rng, query_size, value_size, size, init=glorot, init_v=None, dtype=np.float32):
-        """Draw the weights. size: A, the hidden size. init_v: initializes v_a, by default `init`.
+        """Draw the weights. size: A, the hidden size. init_v: for v_a; by default, `init`.
 
         In the paper, v_a is initially 0. Raises ValueError if a size is below 1.
         """

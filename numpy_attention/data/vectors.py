@@ -117,7 +117,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise ValueError(f"{path} is damaged after line {number}: {error}. Copy or download "
                              "it again") from None
     if not number:
-        raise ValueError(f"{path} is empty; expected lines with a word and its numbers")
+        raise ValueError(f"{path} is empty; expected a word and its numbers on each line")
 
 
 def _size(path: Path, first: bytes) -> tuple[int, bool]:

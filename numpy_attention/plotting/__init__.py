@@ -48,7 +48,7 @@ class _Plotting(ModuleType):
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """Log filter that shortens matplotlib's warnings about an unwritable folder to one line."""
+    """Log filter that replaces matplotlib's warnings about an unwritable folder with one line."""
     if "temporary cache directory" in record.msg:
         record.args = ()
         record.msg = ("matplotlib cannot write to its folder, and searches for fonts in every "

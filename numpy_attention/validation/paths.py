@@ -88,12 +88,12 @@ def existing_file(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Return whether the path exists. Raises OSError if this is unknown, as in a link loop."""
+    """Return whether the path exists. Raises OSError if this is unknown (a loop of links)."""
     return mode_of(as_path(path)) is not None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether the path is a folder. Raises OSError if this is unknown, as in a link loop."""
+    """Return whether the path is a folder. Raises OSError if this is unknown (a loop of links)."""
     mode = mode_of(as_path(path))
     return mode is not None and stat.S_ISDIR(mode)
 

@@ -49,7 +49,7 @@ def recognized(exercise: Exercise, numbers: Numbers, names: Set[str]) -> list[st
 
 def two_at_once(exercise: Exercise, mistakes: list[Mistake], numbers: Numbers,
                 names: Set[str]) -> list[str]:
-    """Describe the pairs of mistakes that together change the solution's signature to `numbers`."""
+    """Describe each pair of mistakes that, made together in the solution, gives these `numbers`."""
     right = signature(exercise, exercise.right)
     mistakes = [one for one in mistakes if one.numbers.keys() == right.keys()]
     finite = np.isfinite(list(numbers.values())).all()

@@ -209,7 +209,7 @@ class LanguageModelRun(Trained):
         return rows
 
     def check_attention(self) -> None:
-        """Raise ValueError if attention weights are missing, or have no mean over an ensemble."""
+        """Raise ValueError if attention weights are missing, or cannot be averaged in an ensemble."""
         models = getattr(self.model, "models", [self.model])
         readers: list[Any] = [getattr(model, "reader", None) for model in models]
         if not all(hasattr(reader, "attention") for reader in readers):

@@ -75,7 +75,7 @@ def raise_different(folder: str | Path, what: str) -> NoReturn:
 
 
 def flat(configuration: Configuration, training: type[Training]) -> Configuration:
-    """Flatten a configuration to one dict. A setting that was not saved has its default."""
+    """Flatten a configuration to one dict. A setting that was not saved gets its default."""
     rest = {name: value for name, value in configuration.items() if not isinstance(value, dict)}
     model = rest.pop("name")
     known = settings_of(model) if model in TRANSLATORS | LANGUAGE_MODELS else {}

@@ -213,7 +213,7 @@ class Translator(Trained):
         top_k: int | None = None,
         top_p: float | None = None,
     ) -> Translation:
-        """Sample one translation without <unk>. The arguments are those of `sampling.sample`."""
+        """Sample a translation without <unk>. The other arguments are as in `sampling.sample`."""
         batch = self._source_batch(sentence)
         state = self.model.start(batch.source, batch.source_mask)
         log_probs, weights, state = self.model.next(np.array([BOS]), state)

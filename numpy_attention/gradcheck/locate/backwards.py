@@ -178,7 +178,7 @@ class Kept:
         return value
 
     def source(self, value):
-        """Return the last Value whose array shares memory with `value`, or None."""
+        """Return the last Value whose array may share memory with `value`, or None."""
         if not isinstance(value, np.ndarray):
             return None
         for one in reversed(self.values):

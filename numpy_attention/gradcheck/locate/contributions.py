@@ -115,9 +115,9 @@ def independent(parts):
 
 
 class ReadListener:
-    """Listener that adds (index of the place, execution) to `times` for each read of a value.
+    """Listener that appends (index of a place, execution) to `times` when it reads one value.
 
-    The value is `array` if given, otherwise the n-th value of places[number].
+    This value is `array` if given, otherwise the n-th value of places[number].
     """
 
     def __init__(self, places, number, n, array):

@@ -190,7 +190,7 @@ class Comparison:
     def suspects(self):
         """Return (suspects, parts), two lists of groups that may contain the first mistake.
 
-        A suspect's first wrong value has only correct operands. parts: the groups in state "part".
+        suspects: those whose first wrong value has only correct operands. parts: in state "part".
         """
         wrong = []
         for group in self.groups:

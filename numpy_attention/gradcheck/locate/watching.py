@@ -68,9 +68,9 @@ class Watch:
 
 
 def lines_of(work, happened):
-    """Run work(); return {event: Place of the line after which the event first happened}.
+    """Run work(), and call happened(frame, line), which returns events, after every line.
 
-    happened(frame, line) is called after every line of user code. It returns a list of events.
+    Return {event: Place of the line after which it was first returned}. Only user code has lines.
     """
     tracer = Tracer(happened)
     traced(work, tracer.called)

@@ -181,7 +181,7 @@ def along(found, right, size):
 def local_derivative(found, right, values):
     """Return [Kind] if a wrong local derivative explains the gradient `found`, otherwise [].
 
-    values: {name: array} of values of `forward`, at which the derivative may be taken.
+    values: {name: array that `forward` computes}. The derivative may be taken at each of them.
     """
     if np.shape(found) != right.shape or not np.isfinite(found).all():
         return []
