@@ -140,8 +140,8 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
         reason = f"Every link fits if words are counted from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
         reason = ("Every link fits if its first number is the target word. Swap source and target, "
-                  "or the numbers of each link: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' "
-                  "or, in NAACL format, awk '{t=$2; $2=$3; $3=t} 1'")
+                  "or swap the numbers with: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' "
+                  "(in NAACL format: awk '{t=$2; $2=$3; $3=t} 1')")
     raise ValueError(
         f"{path}, line {link.line}: {side} word {place} does not exist; sentence {link.pair + 1}, "
         f"{sentence!r}, has {plural(len(words), 'word')}, counted from {start}. {reason}")

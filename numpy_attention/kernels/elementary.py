@@ -153,7 +153,7 @@ def _sigmoid(x):
 
 @kernel
 def row_max(row):
-    """Return max_j row_j. A NaN may be ignored, but the softmax of such a row is NaN.
+    """Return max_j row_j. A NaN may be ignored; the softmax of the row is NaN even then.
 
     LLVM does not vectorize the maximum of one row, only the elementwise maximum of two rows. So the
     row is cut into blocks of LANES columns, and their elementwise maximum is computed first.

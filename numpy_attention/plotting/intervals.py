@@ -67,8 +67,8 @@ def bands(curves: Mapping[str, Mapping[Any, Bar]], xlabel: str, ylabel: str,
     """Plot a line for each curve, with a band for the interval around each point.
 
     curves: {name: {x: Interval}}, where an Interval is (mean, low, high), and x is a number, such
-    as a distance. A curve without points is not drawn, but its colour is skipped, so that curves
-    with the same names have the same colours in two plots.
+    as a distance. A curve without points is not drawn, but its colour stays reserved, so that
+    two plots of curves with the same names have the same colours.
 
     Raises the errors of `costs`, and ValueError for an x that is not a number.
     """

@@ -128,7 +128,7 @@ class ProcessGroup:
 class ColumnParallel:
     """A matrix W for products x @ W that the processes of a group compute together.
 
-    rows: the maximum total number of rows of x, added up over all processes.
+    rows: the maximum number of rows of x, summed over all processes.
     """
 
     __array_ufunc__ = None      # so that x @ W calls __rmatmul__

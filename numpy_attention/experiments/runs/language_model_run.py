@@ -209,7 +209,7 @@ class LanguageModelRun(Trained):
         return rows
 
     def check_attention(self) -> None:
-        """Raise ValueError if attention weights are missing, or cannot be averaged in an ensemble."""
+        """Raise ValueError if attention weights are missing, or an ensemble cannot average them."""
         models = getattr(self.model, "models", [self.model])
         readers: list[Any] = [getattr(model, "reader", None) for model in models]
         if not all(hasattr(reader, "attention") for reader in readers):
@@ -229,7 +229,7 @@ class LanguageModelRun(Trained):
         return self.vocabulary.encode(tokens)
 
     def _visible(self, weights: Array | None, positions: int) -> Array | None:
-        """Return the weights as an array over all positions read, NaN outside memory and window.
+        """Return an array of weights, one per position read: NaN outside the memory or the window.
 
         weights: the weights of the states in memory, oldest first; if None, return None.
         positions: the number of positions read, the last of which is the query.

@@ -71,7 +71,7 @@ def changed_by_padding(check, mask, axis):
 
 
 def longer(value, shape, axis):
-    """Return a copy of `value` with a zero appended along `axis` to each array (*shape, …)."""
+    """Copy `value`, and append zeros along `axis` to each array with the first sizes `shape`."""
     if isinstance(value, (list, tuple)):
         return type(value)(longer(one, shape, axis) for one in value)
     if isinstance(value, np.ndarray) and value.shape[:2] == shape:

@@ -21,7 +21,7 @@ def fingerprint(code: CodeType) -> tuple:
 
 @functools.lru_cache(8)
 def codes_of(text: str) -> dict[tuple[str, int], list[CodeType]]:
-    """Return {(name, first line): code objects} for all functions in the text of a file."""
+    """Return {(name, first line): code objects} for functions, classes and modules of a text."""
     try:
         statements = ast.parse(text).body
         # each statement also by itself, as in a notebook: `np.tanh(a)` compiles differently if the

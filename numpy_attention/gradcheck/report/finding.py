@@ -51,7 +51,7 @@ class Finding:
 
     @property
     def time(self):
-        """The execution of `of`, counted from 0, that computes X for the first wrong value."""
+        """The number (from 0) of the run of `of` that computes X for the first wrong value."""
         return self.times[self.first_wrong]
 
     @property
