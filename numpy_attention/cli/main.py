@@ -21,7 +21,7 @@ from numpy_attention.cli import streams
 from numpy_attention.cli.commands import COMMANDS, SECTIONS, SUBCOMMANDS, Command
 from numpy_attention.cli.messages import in_flags, memory_message, text_of
 from numpy_attention.cli.options import JOINED
-from numpy_attention.cli.parser import Option, Parser, help_of, settle
+from numpy_attention.cli.parser import Help, Option, Parser, help_of, settle
 from numpy_attention.registry import RUNS, started
 from numpy_attention.training.signals import Signals
 from numpy_attention.validation.messages import short_repr
@@ -46,7 +46,7 @@ def parser() -> Parser:
     """Build the argument parser of all commands."""
     main = Parser(prog="numpy-attention")
     main.add_argument("--version", action="version", version=f"numpy-attention {__version__}")
-    raw = partial(Parser, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = partial(Parser, formatter_class=Help)
     # the help of `main`: argparse can divide arguments into sections, but not commands
     shown = raw(
         main.prog, "%(prog)s COMMAND ...", "Train, use, measure and check attention models.",

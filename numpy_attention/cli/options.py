@@ -64,8 +64,8 @@ CASE = Option("lowercase", "lowercase the input first", note="as in training", k
 
 ENSEMBLE = Option("ensemble", "average the probabilities with other runs trained on the same "
                   "text, such as runs/b,runs/c", values.folders, metavar="RUNS", again=LISTED)
-CODE = Option("code", "Python files with the run's user-defined classes, such as mine.py,other.py; "
-              "other files are never executed", values.files, metavar="FILES", again=LISTED)
+CODE = Option("code", "Python files with the run's user-defined classes, such as a.py,b.py; "
+              "no other file is executed", values.files, metavar="FILES", again=LISTED)
 BEAM = Option("beam", "number of hypotheses to keep; 1 is greedy search", whole(1, 1000), 5)
 WEIGHTS = file("heatmap", "plot the attention weights as .png, .pdf or .svg", read=values.picture)
 SAMPLING = (
@@ -114,9 +114,9 @@ GENERATE: Groups = {"": (
 OF_FILES = {"source": (), "target": (), "text": ()}
 DATA = {"data to measure on (default: the run's own corpus)": (
     replace(CORPUS, excludes=OF_FILES),
-    *(replace(option, note="", run="translator") for option in (
-        PART, MAX_LENGTH, replace(PAIRS, help="maximum number of sentence pairs"), SOURCE, TARGET,
-        COLUMNS, SKIP_BLANK)),
+    *(replace(option, note="as in training", run="translator") for option in (
+        PART, MAX_LENGTH, replace(PAIRS, help="maximum number of sentence pairs"))),
+    *(replace(option, run="translator") for option in (SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
     replace(TEXT, run="writer"),
     replace(SPLIT, excludes=OF_FILES),
 )}
@@ -126,14 +126,14 @@ ALIGNMENTS = (
          "'0-0 1p2', where p marks a possible link; NAACL format: a line per link, such as "
          "'1 1 2 S' (pair, source word, target word, Sure or Possible)", **OF_PAIRS),
     Option("count_from", "number of the first word in the links: 0 or 1", whole(0, 1),
-           note="0 for Pharaoh and 1 for NAACL, or the other if only that fits the sentences",
+           note="0 for Pharaoh, 1 for NAACL, unless the links fit only with the other number",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "also measure only the pairs without unknown words, with translations that "
-         "never contain <unk>", run="translator"),
+    flag("known", "repeat the measurements on the pairs without unknown words, and never choose "
+         "<unk> in a translation", run="translator"),
     replace(THREADS, note="all processors; 1 for a language model that carries its state"),
     JSON,
 )}
@@ -163,7 +163,7 @@ RECOVER: Groups = {"": (RUNS, CODE), **TEXT_OF_RUNS, "how to measure": (
     Option("words", "number of words to replace", whole(1), 5),
     Option("next", "number of words to measure after the replaced ones", whole(1), 20),
     Option("past", "number of words to read before the measured ones, including the replaced "
-           "words", whole(1), 35),
+           "words; not used if the model reads single sentences", whole(1), 35),
     Option("number", "maximum number of passages, which are chosen at random", whole(1), 500),
     *HOW,
 )}
@@ -207,13 +207,13 @@ TRACE: Groups = {
         Option("layer", "only the part or function with this name in the listing, such as decoder"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
                values.names, again=LISTED),
-        Option("depth", "summarize each call nested deeper than N in one line; 0 summarizes every "
+        Option("depth", "print one line for each call nested deeper than N; 0 summarizes every "
                "call", whole(0), note="expand all calls")),
 }
 STEP: Groups = {"": (
     positional("lesson", "number or name of a lesson", "LESSON"),
     Option("steps", "print N steps and exit", whole(1),
-           note="all; in a terminal, Enter continues and q quits"),
+           note="print all; in a terminal, wait for Enter after each step, or q to quit"),
     Option("lessons", "folder of the lessons", metavar="FOLDER",
            note="lessons in the current folder, if it exists, else the installed ones"),
 )}

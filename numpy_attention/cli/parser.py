@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any, NoReturn
 
 from numpy_attention.registry import RUNS, is_custom_code
@@ -226,6 +227,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}. See {help_of(self.prog)}")
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Formatter that breaks no lines at hyphens, as in --max-length or runs/bible-en-lstm."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
 def help_of(command: str) -> str:

@@ -66,12 +66,12 @@ TRANSLATOR = (
               "no multi-head", choices=registry.SCORES, aliases=registry.ALIASES, custom=True),
     of_models("window", "source positions that attention sees. global: all; local-m: around "
               "the target word's position; local-p: around a predicted position. "
-              "Not local-p with multi-head attention, and only global with location",
+              "Multi-head attention does not support local-p; location supports only global",
               choices=registry.WINDOWS),
     of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads, for a transformer or with --attention "
-              "multi-head", read=whole(1), needs={"attention": ("multi-head",)}),
+    of_models("heads", "number of attention heads; a transformer needs no --attention",
+              read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
     of_models("input_feeding", "feed the previous attentional state into the cell", kind="switch"),
@@ -107,11 +107,11 @@ LANGUAGE_MODEL = (
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "also let attention see the last N states before the current chunk (see "
-           "--steps); an N-gram model always carries order − 2", whole(1), note="none",
+           "--steps); with --attention ngram, any N means order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
-    Option("activation", "activation of the layer above the state; linear: none", default="tanh",
-           choices=registry.ACTIVATIONS, excludes={"attention": ("none",)}),
+    Option("activation", "activation of the layer above the state; linear: no activation",
+           default="tanh", choices=registry.ACTIVATIONS, excludes={"attention": ("none",)}),
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked recurrent layers", LAYERS, 1),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
@@ -120,7 +120,7 @@ LANGUAGE_MODEL = (
            "by 2 for key-value, 3 for key-value-predict and order − 1 for ngram"),
     Option("parameters", "choose the largest --hidden and --embedding with at most N parameters",
            whole(1)),
-    Option("tied", "use the same word vectors for input and output; without attention, "
+    Option("tied", "use the same word vectors for input and output; with --attention none, "
            "--embedding must then equal --hidden", default=True, kind="switch"),
     Option("dropout", "fraction of values set to 0 in training", share, 0.2),
     Option("init", "draw the initial weights uniformly between −X and X", positive, 0.1),

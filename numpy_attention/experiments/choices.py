@@ -85,8 +85,7 @@ def language_model(text: Text, training: LanguageModelTraining, attention: str |
         settings["carried"] = settings["order"] - 2         # all positions that it can see
     if parameters:
         words = Vocabulary.build(text.sentences, training.max_vocabulary, training.min_count)
-        tied = {"tied": attention != "none"}        # the default of `create`
-        sizes, _ = within_budget(parameters, len(words), **tied | settings)
+        sizes, _ = within_budget(parameters, len(words), **{"tied": attention != "none"} | settings)
         return name, settings | sizes
     embedding = embedding or (max(hidden // parts, 1) if hidden else SIZE)
     hidden = hidden or parts * embedding

@@ -123,8 +123,8 @@ class Training:
         offered=False)
     average_parameters_from: int | None = option(
         None, whole(1),
-        "keep the mean of the parameters at the ends of epoch N and all later epochs, instead of "
-        "those of the best epoch (Izmailov et al. 2018)")
+        "keep the mean of the parameters after epoch N and after each later epoch, instead of the "
+        "best epoch's parameters (Izmailov et al. 2018)")
     save_steps: int | None = option(
         None, whole(1), "also save a checkpoint, from which training can be resumed, every N steps "
         "(default: only after each epoch)")
@@ -199,8 +199,8 @@ class LanguageModelTraining(Training):
         None, whole(1), "cut training sentences to N tokens, including </s>", state=("sentence",))
     state: str = option(
         "carried", choice(*STATES),
-        "how long the cells keep their state. carried: through the whole text; sentence or "
-        "article: until its end")
+        "how long the cells keep their state. carried: through the whole text; sentence: to the "
+        "end of a sentence; article: to the end of an article")
     unit: str = option(
         "words", choice("words", "characters"), "unit of the text", offered=False)
     frequencies: bool = option(

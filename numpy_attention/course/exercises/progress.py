@@ -95,10 +95,7 @@ def next_hint(exercise: Exercise, folder: Folder) -> tuple[dict[str, str], list[
 
 
 def may_see_solution(exercise: Exercise, folder: Folder) -> bool:
-    """Record that the user asks for the solution; return whether to show it.
-
-    It is shown if the user has passed the exercise, or has asked before.
-    """
+    """Record a request for the solution; return whether the user has passed or asked before."""
     with folder.changed(exercise) as record:
         confirmed = record.passed or record.asked
         record.asked = True
