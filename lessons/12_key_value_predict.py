@@ -47,8 +47,8 @@ np.set_printoptions(precision=3, suppress=True)
 # part. k_t is a key only because the score reads these n numbers of the state, and no others.
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one part
-# (*attention*), two (*key-value*) and three (*key-value-predict*). The last three columns say which
-# part each role reads in them (in brackets: the paper's equations):
+# (*attention*), two (*key-value*) and three (*key-value-predict*). The last three columns, one for
+# each model, say which part each role reads. (The brackets give the paper's equations.)
 #
 # | role | its name | symbol | one part (eq. 2–6) | two (7–9) | three (10–12) |
 # |---|---|---|---|---|---|
@@ -176,17 +176,17 @@ assert letters[alpha.argmax()] == "u"
 # %% [markdown]
 # The largest weight is on *u*, the letter after the first *d*. The smallest is on *s*: its sum is
 # −1 + 1 = 0, where both units are low. Since w = (2, 2), each score is twice the total printed
-# above. (−1.93 is not exactly 2 · −0.96, because the totals are rounded.) The states of *d* and *g*
-# have the sum 1. The state of *u* was *found* by its key, which says "before me was d". What was
-# *fetched* is mostly its value, which says "I am u". So c says: u with 0.65, s with 0.05, and *d*
-# or *g* with 0.30.
+# above, up to rounding. The states of *d* and *g* have the sum 1. The state of *u* was *found* by
+# its key, which says "before me was d". What was *fetched* is mostly its value, which says "I am
+# u". So c says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
 #
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
-# The key of *u* does not say that its letter is u: its *now* is 0, as in the key of *s*. Only the
-# value says so. (We could give the key more numbers, but then it would have to hold both letters.)
-# Could one vector serve as both key and value? We shall see.
+# The key of *u* does not say that its letter is u: we coded *now* only for the letters of
+# questions, so it is 0, as in the key of *s*. Only the value says so. With more numbers, *now*
+# could tell u from s, and then the same part could be the value, too. But it would have to hold
+# *before* and *now* for every letter. Can one vector do that? We shall see.
 #
 # In the paper, a step sees only the last few states: at most *window* of them. Here are all symbols
 # of the step. The score's hidden layer x is as long as a key (in the example, it was shorter):
@@ -202,7 +202,7 @@ assert letters[alpha.argmax()] == "u"
 # | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | y | h*_t |
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W_s, W_q, v | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
-# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w, in its example | |
+# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w (not the w above) | |
 #
 # In lesson 11, k_s = h_s W_s and q = h_t W_q were already products. Here, k_i and k_t are parts of
 # states, and the products come later. Two more letters have changed. Lesson 11's h_s is now h_i.
@@ -538,8 +538,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
 # directions that it needs (question 1). So did the parts help because they separate the roles, or
-# only because the state has more numbers? We begin with the roles. The length of the state comes at
-# the end, with a fairer control.
+# only because the state has more numbers? We begin with the roles: with 8 numbers for each role,
+# the cuts helped a lot, so which roles must they separate? The length of the state comes at the
+# end, with a fairer control.
 #
 # ## Do the roles pull against each other?
 #
@@ -599,10 +600,11 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
 # with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
 # disagree, too, but only until about step 500. Is that because the vector is longer? Probably not
-# directly: at step 300, when it still answers only 7 to 10 %, the conflict is nearly as strong as
-# in the vector of 8 at the same step. It fades by step 500, where over 90 % of the answers are
-# right. So the conflict looks like a sign of a model that is still on its way: there is none before
-# training, and little once the task is learnt. (Why just these two roles? Question 4 finds a hint.)
+# directly. At step 300, the conflict is nearly as strong as in the vector of 8, and the longer
+# vector has not learnt the task by then either: it answers only 7 to 10 %. The conflict fades by
+# step 500, where over 90 % of the answers are right. So the conflict looks like a sign of a model
+# that is still on its way: there is none before training, and little once the task is learnt. (We
+# do not know why just these two roles.)
 #
 # ## Which pair should be separated?
 #
@@ -615,6 +617,8 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | query and predict | the cosines, far below 0 in the vector of 8 |
 # | key and value | the example: the key needs *before*, the value *now* |
 # | query and key | the example: the query needs *now*, the key *before* |
+#
+# Nothing accuses the other three pairs: value and predict agree, and the other cosines are near 0.
 #
 # To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Each role reads one of
 # two parts, which makes 2⁴ = 16 ways. It does not matter which part comes first, and both parts
@@ -652,11 +656,11 @@ print("the seventh, from above:\n  q k | v p        "
 
 # %% [markdown]
 # `q p | k v` answers 54, 20 and 99 %: three seeds decide nothing. So forty seeds must decide. To
-# train them here takes too long, so we have recorded their results. (Answer 3 has the code. It ran
-# on another processor, so single seeds may differ from yours.)
+# train them here takes too long, so we have recorded their results. (The code is in answer 3. The
+# recorded runs are from another processor, so single seeds may differ from yours.)
 #
-# The next figure also answers the other question: did the parts help because they separate the
-# roles, or because the state has more numbers? For this, it has three rows without a cut. One
+# We also left a question open: did the parts help because they separate the roles, or because the
+# state has more numbers? To answer it, the next figure has three more rows, without a cut. One
 # vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
 # the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
 # two parts of 8 (3,422). The number after ± is the **standard error** of the mean: about how far
@@ -670,14 +674,14 @@ show(draw_recorded(), "12_all_cuts")
 # %% [markdown]
 # By its mean, one vector of 13 beats all the cuts. We come back to it, and begin with the suspects.
 #
-# *Key and value are guilty:* if they share 8 numbers, 800 steps are often too few to learn both.
-# Each cut that separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
+# *Key and value are guilty:* if they share 8 numbers, 800 steps often do not suffice. Each cut that
+# separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
 #
 # *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
 # them even do worse: 56 against 78 %. But this comparison is unfair. Two of these four cuts keep
 # key and value together, and only one of the other three does. So we compare only cuts with key and
-# value apart (last two columns of the table printed last). There, it makes no difference: the mean
-# is 88 % either way.
+# value apart (the last two columns of *means of the seven cuts*). There, it makes no difference:
+# the mean is 88 % either way.
 #
 # *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
 # and ruins others. These are the numbers of seeds, of forty:
@@ -691,27 +695,30 @@ show(draw_recorded(), "12_all_cuts")
 # query and key in one part, and it may have a problem of its own (question 4).
 #
 # Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
-# value both need *now*. They reach 98 % most often, but they also fail most often. `q k p | v` has
-# the best mean, but the order of these four is uncertain. (The first three seeds suggested that
-# three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
+# value both need *now*. Of all cuts, they reach 98 % most often. But of the four with key and value
+# apart, they also fail most often. `q k p | v` has the best mean, but the order of these four is
+# uncertain. (The first three seeds suggested that three parts, `q k | v | p`, beat two,
+# `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. Did the mean hide a strong conflict of key and value? No:
-# at single states, their cosines are on average no larger than those of random directions (in the
-# vector of 8: question 5). The reason is another one. A gradient says what a *small* change of h
-# would do *now*. It does not say whether a very different h would be better, or how long training
-# takes to get there. So we had to cut.
+# at single states, their cosines are, on average, no farther from 0 than those of two random
+# directions (in the vector of 8: question 5). The cosines mislead for another reason. A gradient
+# says what a *small* change of h would do *now*. It does not say whether a very different h would
+# be better, or how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means go from 7 to 93 %. Separation is not enough either: cut a state of
-# 8 into two parts of 4, and every cut that we tried does worse than one vector of 8 (question 4).
-# The parts help most if each role keeps its 8 numbers *and* key and value do not share them.
+# 8 into two parts of 4, and every cut that we tried answers 5 to 8 %, and one vector of 8 answers
+# 28 % (ten seeds: question 4). The parts help most if each role keeps its 8 numbers *and* key and
+# value do not share them.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters than
 # two parts of 8 and a shorter state. No seed of it is below 70 %, while each cut has at least one
-# such seed. So, on this task and after 800 steps:
+# such seed. (`q v | k p` equals or beats it with 23 of the forty seeds, and its mean is lower
+# because of the seeds that fail.) So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value.
 #    Question 6 hints at how. So if you cut a state, compare it with an uncut vector that has as
@@ -720,9 +727,10 @@ show(draw_recorded(), "12_all_cuts")
 #    how many they can share.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
-# One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer? There is a
-# hint. In one vector of 8, predict learns to *subtract* the present letter, which is never the
-# answer. Without predict, one vector of 8 does nearly as badly as `q k v | p`. Question 4 tries it.
+# One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer, and less than
+# 8 numbers that are also read by predict? Perhaps predict helps: its gradient trains numbers that
+# the other roles then use, and in this cut it cannot reach them. This fits, but it proves nothing:
+# if we take predict away from one vector of 8, it does nearly as badly (question 4).
 #
 # All this is about how fast the models learn, with Adam and one schedule of the learning rate, not
 # about what they can learn. With four times as many steps, in which the learning rate falls four
@@ -877,9 +885,9 @@ show(draw_wikitext(), "12_wikitext")
 # 7. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 8. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
-#    predict *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three
-#    belongs to the state after *u*? And with five pairs, how many steps back can the answer be, at
-#    most?
+#    predict *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three is
+#    part of the state of *u* (just after *u* is read)? And with five pairs, how many steps back can
+#    the answer be, at most?
 # 9. (Part B) The Bible in a minute: train five models (*tanh layer*, *4-gram*, *one vector*, *two
 #    parts*, *three parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
 #    `largest_state` are in `roles_parts.py`.) Who wins? Where does attention look? What does a

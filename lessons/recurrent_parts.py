@@ -186,7 +186,7 @@ def draw_recall(learnt, arrived):
     ax.set_xscale("log", base=2)
     ax.set_xticks(distances, distances)
     ax.set(xlabel="n, number of symbols of noise (log scale)", xlim=(3.7, 43), ylim=(-2, 22),
-           ylabel="networks that learn the task, of 20", yticks=range(0, 21, 5),
+           ylabel="networks of 20 that learn in 400 training steps", yticks=range(0, 21, 5),
            title=f"{learnt['U orthogonal'][1]} of 20 networks learn n = 8 with U orthogonal, "
                  f"and {learnt['U small'][1]} with U small")
     ax.legend(title="at the points: share of\nthe gradient that arrives\nbefore training")
@@ -225,9 +225,11 @@ def draw_wait():
         above.semilogy(range(0, 200 * len(shares), 200), shares, label=f"seed {seed}", **style)
         below.plot(range(0, 200 * len(shares), 200), RIGHT[seed], **style)
     above.axhline(4e-5, color="grey", linestyle="--", zorder=0)
+    above.text(4150, 5e-5, "before training", color="grey", ha="right", va="bottom", fontsize=9)
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
               title="Five networks with U small, n = 8")
     below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(-0.04, 1.04))
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
+    below.text(4150, 0.24, "guessing", color="grey", ha="right", va="top", fontsize=9)
     return figure
