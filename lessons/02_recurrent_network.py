@@ -14,7 +14,7 @@
 # 1. You watch a network fail at a task that looks easy.
 # 2. You derive the path of the gradient back through time.
 # 3. You predict how much of the gradient arrives where the failing network needs it.
-# 4. You give one matrix of the network a better start, and watch it learn.
+# 4. You give one matrix of the network a better start, and watch the network learn.
 # 5. You train the failed network for longer, and watch its gradient.
 #
 # The answer is the reason for lessons 03 and 04, and in the end for attention. Part B asks the same
@@ -76,10 +76,9 @@ print(f"the largest n that it learns is {near}")
 # %% [markdown]
 # In this run, a little noise does no harm. A little more, and the network might as well guess.
 #
-# Room is not the problem: later in this lesson, a network of the same size gets further, with a
-# better start for one matrix. But to *learn* that the symbol is worth keeping, the network needs a
-# gradient that travels back through time, from the step where a mistake is made to the step that
-# could have prevented it. We follow this gradient.
+# Room is not the problem, as we shall see. But to *learn* that the symbol is worth keeping, the
+# network needs a gradient that travels back through time, from the step where a mistake is made to
+# the step that could have prevented it. We follow this gradient.
 #
 # ## Forward
 #
@@ -151,7 +150,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# This is lesson 01's rule, with rows: if z = h M, then dh = dz Mᵀ. Here M is U.
+# The term da_2 Uᵀ follows lesson 01's rule, now with rows: if z = h M, then dh = dz Mᵀ. Here M is
+# U.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
 # we cannot simply nudge the array a_1. The loss computes a_1 again from x_1, h_0, W, U and b, so
@@ -188,10 +188,10 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Compared with lesson 01, two things are new: the factor 1 − h², and the second reader of h_1, the
-# next step, which sends back da_2 Uᵀ. This term is the path back through time: without it, the
-# gradient at step 1 would ignore what h_1 does to the second step. The rest of the lesson is about
-# what becomes of this term over many steps.
+# Two things are new since lesson 01: the factor 1 − h², and that h_1 has a second reader. This
+# reader, the next step, sends back da_2 Uᵀ. This term is the path back through time: without it,
+# the gradient at step 1 would ignore what h_1 does to the second step. The rest of the lesson is
+# about what becomes of this term over many steps.
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
@@ -225,8 +225,8 @@ check_gradient("dW_2", dW_2, lambda: loss_with(W, moved), moved)
 check_gradient("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 
 # %% [markdown]
-# The gradients of U and b are sums over the steps, too. In dU, look at the states: dU_t pairs da_t
-# with h_{t−1}, the state *before* step t.
+# The gradients of U and b are sums over the steps, too. Note the state in dU_t: it is h_{t−1}, the
+# state *before* step t.
 
 # %%
 dU = np.outer(h0, da1) + np.outer(h1, da2)
@@ -372,10 +372,10 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Only dU is wrong, because nothing else is computed from dU. How could we find the line without the
-# report? The other gradients are computed from the same da and are right, so da must be right, too.
-# That leaves the line of dU. Of the two arrays in it, da is right, so `after` is the suspect, and
-# the report names it, too.
+# Only dU is wrong, because nothing else is computed from dU. How could we find the line from the
+# report's first line alone? W, b, xs and h_0 are right, and their gradients are computed from the
+# same da. So da is right, too. That leaves the line of dU. Of the two arrays in it, da is right, so
+# `after` is the suspect, and the report names it, too.
 #
 # ## How much of the gradient arrives
 #
@@ -415,10 +415,10 @@ for h in (0.1, 0.9):
 # How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
 # *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
 # without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
-# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj for all i
-# ≠ k. The cross terms average to 0: for any given v_k, v_i is as often negative as positive. The
-# squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is
-# special, so each averages to 1 / H:
+# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj if i ≠ k.
+# The cross terms average to 0: for any given v_k, v_i is as often negative as positive. The squares
+# v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is special, so
+# each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -584,11 +584,11 @@ show(draw_recall(LEARNT, arrived), "02_recall")
 assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
-# At n = 8, more than half of the gradient arrives. Why does the share fall at all? An orthogonal U
-# preserves the noise in the state, too. So the state grows while the network reads, and the slopes
-# get smaller, as the line below the table shows for n = 32. Our estimate now agrees with the
-# measured share: this U leaves *every* length unchanged, so only the factor of the tanh is an
-# estimate.
+# At n = 8, more than half of the gradient arrives. Why does the share fall at all? Every slope is
+# below 1, and the slopes get smaller while the network reads: an orthogonal U preserves the noise
+# in the state, so the state grows (see the line below the table, for n = 32). Our estimate now
+# agrees with the measured share: this U leaves *every* length unchanged, so only the factor of the
+# tanh is an estimate.
 #
 # But our comparison of the two starts is not quite fair: the two networks saw different training
 # sequences, because drawing an orthogonal U uses up random numbers. Perhaps one was lucky. The
@@ -609,8 +609,8 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 #     the gradient, back:    dh_1 = dh_T J_T … J_3 J_2
 #     the symbol, forward:   δ_T ≈ δ_1 J_2ᵀ J_3ᵀ … J_Tᵀ
 #
-# The product of all the J's and its transpose, in the second line, have the same gain, as U and Uᵀ
-# do. So a start that preserves the gradient also preserves the symbol.
+# The second line multiplies by the transpose of the first line's product. A matrix and its
+# transpose have the same gain. So a start that preserves the gradient also preserves the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -632,8 +632,9 @@ watch_recall(share_at_first, gain)
 #    although our estimate does not.
 # 2. **From 800 to 1,000, the share grows twentyfold**, to about half of where it began. The answers
 #    are still guesses.
-# 3. **By 1,200, share and answers have jumped** together. g has more than doubled, and the states
-#    are more saturated than before.
+# 3. **By 1,200, both have jumped**, the share and the answers. g has more than doubled, and the
+#    states are more saturated than before. (With 200 training steps between two lines, we cannot
+#    see which came first.)
 #
 # (On another processor, the numbers may differ. In the first line, no answer is right: an untrained
 # network may answer with a noise symbol every time.)
@@ -643,8 +644,9 @@ watch_recall(share_at_first, gain)
 # of it is wrong. Per step, the tanh multiplies the length by 0.34 (we estimated 0.36), but Uᵀ
 # multiplies it by 1.97 (g is 1.16). We boldly assumed that the gradient points in no special
 # direction. Now its direction is special: Uᵀ lengthens this gradient more than it lengthens most
-# vectors. At step 800, the estimate is wrong, too: 0.29 instead of 0.22 looks close, but over nine
-# steps back it is twelve times too large. (Is Uᵀ to blame there, too? Question 6.)
+# vectors. At training step 800, too, the estimate is wrong: 0.29 per step back instead of 0.22.
+# That looks close, but over nine steps back, the estimated share is twelve times too large. (Is Uᵀ
+# to blame there, too? Question 6.)
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
@@ -660,22 +662,23 @@ show(draw_wait(), "02_wait")
 # soon after its network has learnt the task.)
 #
 # The share comes first, each time. In the figure, it grows for at least 200 training steps before
-# the answers improve; for seed 11, for more than a thousand. Measured every 20 training steps
-# (answer 6), it is above the grey line by then, in all five networks. But a larger share does not
-# guarantee better answers. Early in training, after 20 steps, all five were above the line for a
-# moment, and then sank far below it. And look at seeds 10 and 13 in the figure: once they tell some
-# symbols apart, the share sinks, and the answers stay as they are. So why does a network wake up at
-# all? Adam has a part in it (question 8); the rest we do not know.
+# the answers improve; for seed 11, for more than a thousand. There, three of the five shares cross
+# the grey line only together with the answers. In a closer look (answer 6: every 20 training
+# steps), the share of all five networks is above the grey line before the answers improve. But a
+# larger share does not guarantee better answers. Early in training, after 20 steps, all five were
+# above the line for a moment, and then sank far below it. And look at seeds 10 and 13 in the
+# figure: once they tell some symbols apart, the share sinks, and the answers stay as they are. So
+# why does a network wake up at all? Adam has a part in it (question 8); the rest we do not know.
 #
 # ## How far back can it learn?
 #
 # Not far. One reason is that the gradient shrinks with each step back, and before training we can
 # tell how fast. At n = 4, 8 and 16, more of the gradient arrives with U orthogonal, and more
 # networks learn. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
-# orthogonal. Beyond that, learning is slow, and a matter of luck. In 4,000 training steps, n = 32
-# was learnt by one of five networks with U orthogonal, and by one of five with U small (answer 6),
-# although only about 3e-16 of the gradient arrives before training! The share before training tells
-# how training begins, not how it must end: it changes while the network learns.
+# orthogonal. Beyond that, learning is slow, and a matter of luck. In 4,000 training steps, one of
+# five networks with U orthogonal learnt n = 32, and so did one of five with U small (answer 6). Yet
+# with U small, only about 3e-16 of the gradient arrives before training! The share before training
+# tells how training begins, not how it must end: it changes while the network learns.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks, and lets the network choose when to
 # write into its state. There, with a good start, all twenty networks learn n = 32 in 400 training
@@ -775,8 +778,8 @@ assert network < pairs - 0.9
 #
 # The line "bits per letter" compares the model with counted pairs of letters, on **held-out** text,
 # which was not used for training. The *bits per letter* are the log2 of the perplexity, which
-# lesson 01 defined. The network's memory saves about one bit per letter. But how far back did it
-# learn to look?
+# lesson 01 defined. The network's memory saves about one bit per letter. But from how far back
+# could it learn?
 #
 # > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
 # > has a mask, because later lessons pad short sentences, and padding does not count.)
@@ -913,9 +916,9 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
 # estimate is right within a tenth for all five factors *per step*, and so are its two parts, g and
-# rms(1 − h²). (The line below the table shows what a small error per step becomes over 60 steps. In
-# the recall task, the error per step was larger, 0.29 instead of 0.22. We do not know why it is
-# smaller here.)
+# rms(1 − h²). (Over 60 steps, even a small error per step makes the estimated share twenty times
+# too small: see the line below the table.) In the trained network of the recall task, the error per
+# step was larger: 0.41 instead of 0.66. We do not know why it is smaller here.
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # *explode*, and yet the gradient of the trained model vanishes. Its units are more saturated,
@@ -929,11 +932,10 @@ show(ax, "02_gradient_flow")
 #
 # ### Clipping
 #
-# A gradient that explodes can be repaired: we shorten it. It can happen that a gradient is many
-# times longer than usual, and a single step of that length spoils what was learnt. **Clipping**
-# (Pascanu et al. 2013) takes the norm of the *whole* gradient, of all parameters together. If the
-# norm is above a limit, the gradient is scaled down until its norm is the limit. Its direction
-# stays the same.
+# A gradient that explodes can be repaired: we shorten it. A gradient may be many times longer than
+# usual, and one step of that length can spoil what was learnt. **Clipping** (Pascanu et al. 2013)
+# takes the norm of the *whole* gradient, of all parameters together. If the norm is above a limit,
+# the gradient is scaled down until its norm is the limit. Its direction stays the same.
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
@@ -992,12 +994,12 @@ show(ax, "02_gradient_flow")
 #    which of the steps back? At training step 1,000, the estimate agrees with the measured factor.
 #    Is that luck?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
-#    parameters, it keeps m, a running mean of the gradient, and v, a running mean of its square. It
-#    subtracts the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at
-#    first they are too small. The hats mark a correction for this. Let the gradient be 5 at every
-#    step. How long is each of the first three steps, as a multiple of the learning rate, with the
-#    correction and without it? (The formulas and the usual numbers are in
-#    `numpy-attention exercise start adam`.)
+#    parameters, it keeps m, a running mean of the gradient g (m ← m + (g − m) / 10), and v, a
+#    running mean of its square (v ← v + (g² − v) / 1,000). It subtracts the learning rate times m̂
+#    / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first they are too small. The hats
+#    mark a correction for this. Let the gradient be 5 at every step. How long is each of the first
+#    three steps, as a multiple of the learning rate, with the correction and without it? (The
+#    formulas and the usual numbers are in `numpy-attention exercise start adam`.)
 # 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small, n
 #    = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
 #    which is on every step of the path, or for the embeddings of the four symbols, which receive

@@ -12,8 +12,9 @@
 # much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so. They cut the vector
 # into parts: a key, a value and a predict part.
 #
-# You will train their models on a small task, with controls. Then you will split the gradient of
-# h_t into four terms, one for each role, and find out which roles disturb each other.
+# You will train their models on a small task, with controls. Then you will ask in two ways which
+# roles disturb each other: you will compare the gradients of the roles, and you will cut the state
+# in all seven ways. The two answers will not agree.
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -47,8 +48,9 @@ np.set_printoptions(precision=3, suppress=True)
 # part. k_t is a key only because the score reads these n numbers of the state, and no others.
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one part
-# (*attention*), two (*key-value*) and three (*key-value-predict*). The last three columns, one for
-# each model, say which part each role reads. (The brackets give the paper's equations.)
+# (*attention*), two (*key-value*) and three (*key-value-predict*). In the table below, the last
+# three columns, one for each model, say which part each role reads. (The brackets give the paper's
+# equations.)
 #
 # | role | its name | symbol | one part (eq. 2–6) | two (7–9) | three (10–12) |
 # |---|---|---|---|---|---|
@@ -183,10 +185,10 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
-# The key of *u* does not say that its letter is u: we coded *now* only for the letters of
-# questions, so it is 0, as in the key of *s*. Only the value says so. With more numbers, *now*
-# could tell u from s, and then the same part could be the value, too. But it would have to hold
-# *before* and *now* for every letter. Can one vector do that? We shall see.
+# The key of *u* does not say that its letter is u. We coded *now* only for the letters of
+# questions, so *now* is 0 in the key of *u*, as in the key of *s*. Only the value says "I am u".
+# With more numbers, *now* could tell u from s, and then the same part could be the value, too. But
+# it would have to hold *before* and *now* for every letter. Can one vector do that? We shall see.
 #
 # In the paper, a step sees only the last few states: at most *window* of them. Here are all symbols
 # of the step. The score's hidden layer x is as long as a key (in the example, it was shorter):
@@ -522,7 +524,7 @@ large = right["one vector of 16"]
 cuts = [right[name] for name in MODELS if "|" in name]
 both = (np.min(cuts, 0) > small).sum()
 best = (large > np.max(cuts, 0)).sum()
-title = (f"Both cut states beat one vector of 8 (with {both} of {len(SEEDS)} seeds), "
+title = (f"Both models with parts beat one vector of 8 (with {both} of {len(SEEDS)} seeds), "
          f"and one vector of 16 beats both ({best} of {len(SEEDS)})")
 print(title)
 assert large.mean() > small.mean() + 0.3 and 100 * right["tanh layer"].max() < GUESSING
@@ -538,9 +540,9 @@ show(draw_answers(right, title), "12_roles_or_room")
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
 # directions that it needs (question 1). So did the parts help because they separate the roles, or
-# only because the state has more numbers? We begin with the roles: with 8 numbers for each role,
-# the cuts helped a lot, so which roles must they separate? The length of the state comes at the
-# end, with a fairer control.
+# only because the state has more numbers? We begin with the roles. With parts of 8, the cuts helped
+# a lot. Which roles must a cut separate for that? Whether a longer state alone does as well comes
+# at the end, with a fairer control.
 #
 # ## Do the roles pull against each other?
 #
@@ -664,7 +666,7 @@ print("the seventh, from above:\n  q k | v p        "
 # vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
 # the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
 # two parts of 8 (3,422). The number after ± is the **standard error** of the mean: about how far
-# luck alone moves it. Guess: how many of the cuts will the vector of 13 beat, on average?
+# luck alone moves it. Guess: how many cuts have a lower mean than the vector of 13?
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -678,41 +680,38 @@ show(draw_recorded(), "12_all_cuts")
 # separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
 #
 # *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
-# them even do worse: 56 against 78 %. But this comparison is unfair. Two of these four cuts keep
-# key and value together, and only one of the other three does. So we compare only cuts with key and
-# value apart (the last two columns of *means of the seven cuts*). There, it makes no difference:
-# the mean is 88 % either way.
+# them even do worse: 56 against 78 %. But this comparison is unfair. Of these four, two keep key
+# and value together. Of the other three, only one does. So we compare only cuts with key and value
+# apart (the last two columns of *means of the seven cuts*). There, we see no difference: the mean
+# is 88 % either way.
 #
 # *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
 # and ruins others. These are the numbers of seeds, of forty:
 #
-# | key and value apart | from 98 % | below 70 % |
+# | key and value apart | 98 % or more | below 70 % |
 # |---|---|---|
 # | query and key apart: `q v \| k p`, `q v p \| k` | 27, 23 | 7, 7 |
 # | query and key together: `q k p \| v`, `q k \| v p` | 13, 8 | 1, 2 |
 #
-# The cuts with key and value together give no verdict either. Only one of them, `q k v | p`, leaves
-# query and key in one part, and it may have a problem of its own (question 4).
-#
 # Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
-# value both need *now*. Of all cuts, they reach 98 % most often. But of the four with key and value
-# apart, they also fail most often. `q k p | v` has the best mean, but the order of these four is
-# uncertain. (The first three seeds suggested that three parts, `q k | v | p`, beat two,
-# `q k | v p`. Forty seeds do not.)
+# value both need *now*. Of all cuts, these two reach 98 % most often. But of those with key and
+# value apart, they also fall below 70 % most often. `q k p | v` has the best mean, but the order of
+# the cuts into two parts is uncertain. (The first three seeds suggested that three parts,
+# `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
-# So the cosines accused the wrong pair. Did the mean hide a strong conflict of key and value? No:
-# at single states, their cosines are, on average, no farther from 0 than those of two random
-# directions (in the vector of 8: question 5). The cosines mislead for another reason. A gradient
-# says what a *small* change of h would do *now*. It does not say whether a very different h would
-# be better, or how long training takes to get there. So we had to cut.
+# So the cosines accused the wrong pair. Did the mean hide a strong conflict of key and value? No.
+# In the vector of 8, the cosine at a single state is, on average, no farther from 0 than that of
+# two random directions (question 5). We think that the reason is simpler. A gradient says what a
+# *small* change of h would do *now*. It does not say whether a very different h would be better, or
+# how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
-# parts have 16, and their means go from 7 to 93 %. Separation is not enough either: cut a state of
-# 8 into two parts of 4, and every cut that we tried answers 5 to 8 %, and one vector of 8 answers
-# 28 % (ten seeds: question 4). The parts help most if each role keeps its 8 numbers *and* key and
-# value do not share them.
+# parts have 16, and their means go from 7 to 93 %. Separation is not enough either. If a state of 8
+# is cut into two parts of 4, every cut that we tried answers 5 to 8 %, but the uncut vector of 8
+# answers 28 % (ten seeds; question 4). The parts help most if each role keeps its 8 numbers *and*
+# key and value do not share them.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters than
@@ -720,17 +719,19 @@ show(draw_recorded(), "12_all_cuts")
 # such seed. (`q v | k p` equals or beats it with 23 of the forty seeds, and its mean is lower
 # because of the seeds that fail.) So, on this task and after 800 steps:
 #
-# 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value.
-#    Question 6 hints at how. So if you cut a state, compare it with an uncut vector that has as
-#    many parameters.
+# 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value. In the
+#    vector of 16, the gradients of the key use nearly other directions than those of the other
+#    roles: training seems to have made its own cut (question 6). So if you cut a state, compare it
+#    with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
 #    how many they can share.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
 #
 # One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer, and less than
-# 8 numbers that are also read by predict? Perhaps predict helps: its gradient trains numbers that
-# the other roles then use, and in this cut it cannot reach them. This fits, but it proves nothing:
-# if we take predict away from one vector of 8, it does nearly as badly (question 4).
+# one vector of 8, where predict reads the same 8 numbers as the others? Perhaps predict helps: its
+# gradient trains numbers that the other roles then use, and in this cut it cannot reach them. One
+# experiment fits this: without predict, one vector of 8 does nearly as badly (question 4). But it
+# does not prove that the missing gradient is the reason.
 #
 # All this is about how fast the models learn, with Adam and one schedule of the learning rate, not
 # about what they can learn. With four times as many steps, in which the learning rate falls four
@@ -816,19 +817,19 @@ show(draw_wikitext(), "12_wikitext")
 # %% [markdown]
 # Here the LSTM alone wins on average. Compared seed by seed, it beats every attention model each
 # time. In the paper, it loses to all of them. We do not know why. One suspect is the tanh, in which
-# all attention models end. Put on the LSTM, a tanh layer costs 21 to 35 points of perplexity, and a
-# linear layer only 3 to 11. But two facts speak for its innocence. The paper's models end in a
-# tanh, too. And the 4-gram also ends in one, but is close to the LSTM with two of the three seeds.
-# So the tanh alone does not explain it.
+# all attention models end. Added on top of the LSTM, a tanh layer costs 21 to 35 points of
+# perplexity, and a linear layer only 3 to 11. But two facts speak for its innocence. The paper's
+# models end in a tanh, too. And the 4-gram also ends in one, but is close to the LSTM with two of
+# the three seeds. So the tanh alone does not explain it.
 #
-# Do three parts help? One model's three seeds lie 11 to 30 points apart, so a few points between
-# means say little. With one vector, attention gains nothing over its control, the tanh layer (227
-# against 228). With three parts, it gains 11 to 25 points, seed by seed. But their state is longer,
-# too: 291 numbers instead of 103. And two models without attention are, on average, about as good
-# as three parts: the linear layer, which reads only the present state, and the 4-gram, which is
-# better with two seeds and 18 points worse with the third. So on average, the 4-gram keeps up, as
-# in the paper. (The paper's text and models were larger, and our runs say nothing about models of
-# that size.)
+# Do three parts help? Perhaps, but it need not be the attention. (The three seeds of one model lie
+# 11 to 30 points apart, so a few points between means say little.) With one vector, attention gains
+# nothing over its control, the tanh layer (227 against 228). With three parts, it gains 11 to 25
+# points, seed by seed. But their state is longer, too: 291 numbers instead of 103. And two models
+# without attention are, on average, about as good as three parts: the linear layer, which reads
+# only the present state, and the 4-gram, which is better with two seeds and 18 points worse with
+# the third. So on average, the 4-gram keeps up, as in the paper. (The paper's text and models were
+# larger, and our runs say nothing about models of that size.)
 
 # %% [markdown]
 # ## What others call it

@@ -186,7 +186,7 @@ def draw_recall(learnt, arrived):
     ax.set_xscale("log", base=2)
     ax.set_xticks(distances, distances)
     ax.set(xlabel="n, number of symbols of noise (log scale)", xlim=(3.7, 43), ylim=(-2, 22),
-           ylabel="networks of 20 that learn in 400 training steps", yticks=range(0, 21, 5),
+           ylabel="networks (of 20) that learn in 400 training steps", yticks=range(0, 21, 5),
            title=f"{learnt['U orthogonal'][1]} of 20 networks learn n = 8 with U orthogonal, "
                  f"and {learnt['U small'][1]} with U small")
     ax.legend(title="at the points: share of\nthe gradient that arrives\nbefore training")

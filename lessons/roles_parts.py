@@ -203,8 +203,8 @@ def print_recorded():
         for name in names:
             shares = np.array(RECORDED[name])
             error = shares.std(ddof=1) / len(shares)**0.5
-            print(f"  {name:<16} {shares.mean():3.0f}% ± {error:.0f}, "
-                  f"seeds below 70%: {(shares < 70).sum():2}, from 98%: {(shares >= 98).sum():2}")
+            print(f"  {name:<16} {shares.mean():3.0f}% ± {error:.0f}, seeds below 70%: "
+                  f"{(shares < 70).sum():2}, 98% or more: {(shares >= 98).sum():2}")
     means = {name: np.mean(RECORDED[name]) for name in RECORDED if name.count("|") == 1}
     print("\nmeans of the seven cuts     all cuts          those with key and value apart")
     print("  this pair is          apart  together     apart  together")

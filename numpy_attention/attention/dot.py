@@ -55,7 +55,7 @@ class ScaledDotAttention(SoftmaxAttention):
     Shapes: query q (B, Q), values h (B, S, D), mask (B, S) → context c (B, D), weights α (B, S).
 
     Vaswani et al. first project queries and keys to q W_q and h_j W_k. The dot product of these two
-    is (q W_a) · h_j with W_a = W_q W_kᵀ, as in general attention, which has no factor 1/√D.
+    is (q W_a) · h_j with W_a = W_q W_kᵀ. `GeneralAttention` has the same score without 1/√D.
     Multi-head attention with one head keeps W_q and W_k, projects the values too, and scales by
     1/√d_k, where d_k is the number of columns of W_q.
     """

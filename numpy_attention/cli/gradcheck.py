@@ -32,8 +32,8 @@ def checks_named(parts: Sequence[str]) -> list[str]:
              [name for name in CHECKS if part.lower() in name.lower()] for part in parts}
     missing = [part for part, names in found.items() if not names]
     if missing:
-        raise ValueError(f"no gradient check is named {' or '.join(missing)}; expected a name or "
-                         f"part of a name, such as {' or '.join(map(repr, list(CHECKS)[:2]))}, or "
-                         "a user-defined class, FILE.py:CLASS. `numpy-attention gradcheck` prints "
-                         f"all {len(CHECKS)} names")
+        raise ValueError(f"no gradient check is named {' or '.join(missing)}. Pass a name or part "
+                         f"of a name, such as {' or '.join(map(repr, list(CHECKS)[:2]))}; for a "
+                         "class of your own, pass FILE.py:CLASS. `numpy-attention gradcheck` "
+                         f"prints all {len(CHECKS)} names")
     return [name for name in CHECKS if any(name in names for names in found.values())]

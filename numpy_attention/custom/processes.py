@@ -37,9 +37,9 @@ def ended(command: list[str], seconds: float, **how: Any) -> int:
 
 
 def where(trace: str, file: Path) -> str:
-    """Return the last line of `file` that ran, as ", in line 12 of mine.py, in step", or "".
+    """Describe the last line of `file` that ran, as in ", in line 12 of mine.py, in step".
 
-    trace: the traceback that `faulthandler` writes, the innermost frame first.
+    Return "" if none ran. trace: the traceback by `faulthandler`, the innermost frame first.
     """
     for line in trace.splitlines():                 # the innermost comes first
         found = FRAME.search(line)

@@ -139,7 +139,7 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
     if _fits(links, pairs, other):
         reason = f"Every link fits if words are counted from {other}; set count_from = {other}"
     elif _fits(swapped, pairs, start) or _fits(swapped, pairs, other):
-        reason = ("Every link fits if its first number is the target word. Swap source and target, "
+        reason = ("The first number of a link seems to be the target word. Swap source and target, "
                   "or swap the numbers with: sed -E 's/([0-9]+)([-p?])([0-9]+)/\\3\\2\\1/g' "
                   "(in NAACL format: awk '{t=$2; $2=$3; $3=t} 1')")
     raise ValueError(

@@ -46,7 +46,7 @@ OPEN = re.compile(r"[\w,;-]$")          # a line that does not end where a sente
 def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequence[AnyVocabulary],
              own_valid: bool, max_length: int | None, tokenized: bool,
              max_vocabulary: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each likely problem in the training and validation pairs.
+    """Yield a warning for each likely problem in the training and validation pairs.
 
     own_valid: whether the user provided `valid`. max_length: if None, overlong sentences are
     reported. tokenized: whether `tokenize` is set. max_vocabulary: the limit of the vocabularies.
@@ -69,7 +69,7 @@ def of_pairs(train: Sequence[Pair], valid: Sequence[Pair], vocabularies: Sequenc
 
 def of_text(train: Sentences, valid: Sentences, vocabulary: AnyVocabulary, own_valid: bool,
             tokenized: bool, max_vocabulary: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each likely problem in running text. See `of_pairs` for arguments."""
+    """Yield a warning for each likely problem in running text. See `of_pairs` for arguments."""
     learned, held = _sample(train), _sample(valid)
     yield from _in_sentences("", learned, tokenized)
     yield from _unknown("", learned, held, vocabulary, "characters", max_vocabulary)

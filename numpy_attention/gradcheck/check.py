@@ -214,7 +214,7 @@ class Check:
 
     @contextlib.contextmanager
     def named(self, what):
-        """Context manager that turns exceptions of user code into GradientError. what: the pass."""
+        """Context manager that turns a user's exceptions into GradientError. what: its name."""
         try:
             yield
         except Exception as error:

@@ -164,9 +164,9 @@ def text_facts(trained: Any) -> dict[str, Any]:
 
 def examples_of(selection: Selection, split: str | None, count: int, runs: Sequence[Any],
                 longest: int = LONGEST) -> list[Any]:
-    """Return up to `count` Pairs or sentences of a split, the first chosen by `opening`.
+    """Return up to `count` Pairs or sentences of a split. `opening` chooses the first one.
 
-    They have SHORTEST to `longest` words, if the split has such sentences. The examples of a
+    They have SHORTEST to `longest` tokens, if the split has such sentences. The examples of a
     character model are parts of lines. If the text cannot be loaded, print a warning and return [].
     """
     if not count:

@@ -140,7 +140,7 @@ class Training:
         "own pairs are used and held out")
     order_seed: int | None = option(
         None, SEEDS,
-        "random seed for the order of the text and dropout (default: the same as --seed)")
+        "random seed for the order of the text and dropout (default: that of the initial values)")
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -110,7 +110,7 @@ def test_query_gradient_may_be_none_but_not_forgotten():
         if kind in (Ends, Returns):
             assert attention.step_backward(*given) is None
             continue
-        with pytest.raises(TypeError, match="returns None; .* `return dquery`, or `return No"):
+        with pytest.raises(TypeError, match="returns None; .* `return dquery` \\(or `return No"):
             attention.step_backward(*given)
 
 

@@ -255,7 +255,7 @@ def block_of(root: Block, call: Call) -> Block:
 
 
 def inside(block: Block, steps: Sequence[Step], file: str) -> Block:
-    """Return the Block of the innermost loop in `steps`, inside `block`. Add missing Blocks."""
+    """Follow nested `steps` down from `block`; return the innermost Block. Add missing Blocks."""
     for step in steps:
         key = "loop", step.head
         if key not in block.parts:

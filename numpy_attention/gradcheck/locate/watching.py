@@ -170,6 +170,6 @@ def place_of(frame, line):
 
 
 def with_text(place):
-    """Return a copy of a Place whose text is the source of its line."""
+    """Return a copy of a Place, with `text` set to the source of its line."""
     text = linecache.getline(place.file, place.line).split("#")[0].strip()
     return replace(place, text=text)
