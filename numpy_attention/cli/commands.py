@@ -96,7 +96,7 @@ ROWS: list[Any] = [
      "softmax", options.CHECK_EXERCISE),
     ("exercise watch", "course:watch", "Check your file whenever you save it, until it passes",
      "softmax", options.CHECK_EXERCISE),
-    ("exercise hint", "course:hint", "Print the hints so far, and the next, more explicit one",
+    ("exercise hint", "course:hint", "Reveal the next hint, and repeat the earlier ones",
      "softmax", options.AN_EXERCISE),
     ("exercise solution", "course:solution",
      "Print the solution. If you have not passed the exercise, run the command twice",

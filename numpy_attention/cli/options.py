@@ -38,7 +38,7 @@ TARGET = replace(SOURCE, name="target", help="translation of the source text, li
                  needs={"source": ()})
 TEXT = file("text", "your own text, one sentence per line", excludes=OWN, again=JOINED)
 HELD_OUT = "5 % of the pairs, held out"
-COLUMNS = Option("columns", "columns of source and target, such as 1,2, of tab-separated text; "
+COLUMNS = Option("columns", "for tab-separated text: columns of source and target, such as 1,2; "
                  "without --target, both are in --source", values.columns, needs={"source": ()})
 SKIP_BLANK = flag("skip_blank", "omit pairs in which a line is empty", needs={"source": ()})
 PARALLEL = (
@@ -100,8 +100,8 @@ GENERATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     Option("prompt", "beginning of the text; write --prompt=TEXT if it starts with a hyphen", text),
-    Option("length", "number of words or characters to write. Attention of a model trained "
-           "without --window sees 64 states, or --carried if larger", whole(1), 60),
+    Option("length", "number of words or characters to write. If the model was trained without "
+           "--window, its attention sees 64 states, or --carried if that is larger", whole(1), 60),
     Option("sentences", "stop after N sentences", whole(1)),
     *SAMPLING,
     flag("unknown", "allow the model to write <unk>"),
@@ -125,8 +125,8 @@ ALIGNMENTS = (
     file("alignments", "gold word links of the pairs. Pharaoh format: a line per pair, such as "
          "'0-0 1p2', where p marks a possible link; NAACL format: a line per link, such as "
          "'1 1 2 S' (pair, source word, target word, Sure or Possible)", **OF_PAIRS),
-    Option("count_from", "number of the first word in the links: 0 or 1", whole(0, 1),
-           note="0 for Pharaoh, 1 for NAACL, unless the links fit only with the other number",
+    Option("count_from", "whether the links count words from 0 or from 1", whole(0, 1),
+           note="0 for Pharaoh, 1 for NAACL, or the other if only that fits the sentences",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
@@ -162,8 +162,8 @@ TEXT_OF_RUNS = {"data to measure on (default: the first run's own corpus)": (
 RECOVER: Groups = {"": (RUNS, CODE), **TEXT_OF_RUNS, "how to measure": (
     Option("words", "number of words to replace", whole(1), 5),
     Option("next", "number of words to measure after the replaced ones", whole(1), 20),
-    Option("past", "number of words to read before the measured ones, including the replaced "
-           "words; not used if the model reads single sentences", whole(1), 35),
+    Option("past", "number of words, including the replaced ones, to read before the measured "
+           "words; no effect on models that read single sentences", whole(1), 35),
     Option("number", "maximum number of passages, which are chosen at random", whole(1), 500),
     *HOW,
 )}
@@ -177,8 +177,8 @@ HEATMAP: Groups = {"": (
     CODE,
     positional("sentences", "a source and a target sentence, or one sentence for a language model "
                "(default: chosen by --index)", "SENTENCE", "*", text),
-    Option("index", "plot pair or sentence number N of the split, or of --source and --target, "
-           "counted from 0", whole(0), 0, excludes=GIVEN),
+    Option("index", "number of the pair or sentence to plot, counted from 0, in the split or in "
+           "--source and --target", whole(0), 0, excludes=GIVEN),
     replace(SPLIT, excludes=GIVEN | {"source": ()}),
     *(replace(option, run="translator", excludes=GIVEN)
       for option in (SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
@@ -190,7 +190,7 @@ PAGE: Groups = {"": (
     replace(RUNS, help="folders of translators, or of language models, to show side by side"),
     file("output", "the HTML file to write", read=values.page_name, required=True, short="o"),
     CODE,
-    file("script", "JavaScript versions of the run's user-defined classes, which the page runs"),
+    file("script", "JavaScript file with the user-defined classes, translated for the page"),
     Option("precision", "number format of the stored weights. byte: 8 bits, with a scale per row",
            default="float32", choices=registry.PRECISIONS),
     Option("checkpoints", "show these earlier checkpoints on a slider, such as a.npz,b.npz; only "
@@ -204,16 +204,16 @@ TRACE: Groups = {
                                "(if omitted, the model's own)", "SENTENCE", "+", text)),
     "what to list (default: every array)": (
         Option("step", "only this step of each loop, counted from 0", whole(0)),
-        Option("layer", "only the part or function with this name in the listing, such as decoder"),
+        Option("layer", "only the part, such as decoder, or the function with this name"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
                values.names, again=LISTED),
-        Option("depth", "print one line for each call nested deeper than N; 0 summarizes every "
-               "call", whole(0), note="expand all calls")),
+        Option("depth", "expand only N levels of nested calls, and print one line for each call "
+               "below them", whole(0), note="expand all")),
 }
 STEP: Groups = {"": (
     positional("lesson", "number or name of a lesson", "LESSON"),
     Option("steps", "print N steps and exit", whole(1),
-           note="print all; in a terminal, wait for Enter after each step, or q to quit"),
+           note="all; in a terminal, press Enter for the next step, or q to quit"),
     Option("lessons", "folder of the lessons", metavar="FOLDER",
            note="lessons in the current folder, if it exists, else the installed ones"),
 )}
@@ -258,8 +258,8 @@ REPRODUCE: Groups = {"": (
     Option("results", "folder for the results", default="results", metavar="FOLDER"),
 )}
 COMPARE: Groups = {"": (
-    positional("names", "translator recipes listed by `reproduce --list`, patterns such as "
-               "'clauses-*', or FILE.py:CLASS, a user-defined attention for Luong's decoder",
+    positional("names", "a translator recipe listed by `reproduce --list`; a pattern such as "
+               "'clauses-*'; or FILE.py:CLASS, your own attention in Luong's decoder",
                "NAME", "+"),
     Option("epochs", "number of passes through the text", whole(1), note="as in the recipes"),
     Option("minutes", "stop each training run after X minutes", values.positive),

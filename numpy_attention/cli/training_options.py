@@ -70,7 +70,7 @@ TRANSLATOR = (
               choices=registry.WINDOWS),
     of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads; a transformer needs no --attention",
+    of_models("heads", "number of attention heads of a transformer, or of another model",
               read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
@@ -101,13 +101,13 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model reads its past states. none: not at all; single, combined: "
            "Salton et al. 2017; attention, key-value, key-value-predict: Daniluk et al. 2017, with "
            "1, 2 or 3 vectors per state; ngram: Daniluk's N-gram model, without attention; "
-           "projection: no attention, but the same layer above the state as with attention. "
+           "projection: no attention, but the layer that the others have above the state. "
            "FILE.py:CLASS: your own class",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "also let attention see the last N states before the current chunk (see "
-           "--steps); with --attention ngram, any N means order − 2", whole(1), note="none",
+           "--steps); with --attention ngram, order − 2, whatever N is", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: no activation",
@@ -171,7 +171,7 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
                 one.name, about["help"], values.read, one.default, choices=values.choices,
                 needs=about["of"], kind="flag" if values.kind is bool else "value")
             found.append(replace(option, **changes.get(one.name, {})))
-    run = Option("run", "folder for the run, or of a run to resume", note=folder, metavar="FOLDER")
+    run = Option("run", "folder of a new run, or of one to resume", note=folder, metavar="FOLDER")
     return (*found, THREADS, run)
 
 

@@ -102,7 +102,7 @@ class Training:
     schedule: str = option(
         "constant", choice(*SCHEDULES),
         "learning rate schedule. constant: no change; decay: full for some epochs, then divided "
-        "after every epoch; linear: decreases to 0 at the end of training; warmup: increases for "
+        "after every epoch; linear: reaches 0 after the last epoch; warmup: increases for "
         "some steps, then decreases with 1 / √step")
     full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
     divisor: float = option(
@@ -123,8 +123,8 @@ class Training:
         offered=False)
     average_parameters_from: int | None = option(
         None, whole(1),
-        "keep the mean of the parameters after epoch N and after each later epoch, instead of the "
-        "best epoch's parameters (Izmailov et al. 2018)")
+        "average the parameters at the end of epoch N and of every later epoch, and keep this mean "
+        "instead of the best epoch's parameters (Izmailov et al. 2018)")
     save_steps: int | None = option(
         None, whole(1), "also save a checkpoint, from which training can be resumed, every N steps "
         "(default: only after each epoch)")
@@ -136,8 +136,8 @@ class Training:
         False, FLAG, "do not train pretrained word vectors or an output layer that shares them")
     seed: int = option(
         0, SEEDS,
-        "random seed for the initial values, the order of the text, dropout, and which of your "
-        "own pairs are used and held out")
+        "random seed for the initial values, the order of the text, dropout, and the choice of "
+        "your own pairs for training and validation")
     order_seed: int | None = option(
         None, SEEDS,
         "random seed for the order of the text and dropout (default: that of the initial values)")
