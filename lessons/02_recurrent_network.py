@@ -76,9 +76,9 @@ print(f"the largest n that it learns is {near}")
 # %% [markdown]
 # In this run, a little noise does no harm. A little more, and the network might as well guess.
 #
-# Room is not the problem, as we shall see. But to *learn* that the symbol is worth keeping, the
-# network needs a gradient that travels back through time, from the step where a mistake is made to
-# the step that could have prevented it. We follow this gradient.
+# It may not be for lack of room. But to *learn* that the symbol is worth keeping, the network needs
+# a gradient that travels back through time, from the step where a mistake is made to the step that
+# could have prevented it. We follow this gradient.
 #
 # ## Forward
 #
@@ -197,10 +197,9 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
 # **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
-# there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. The
-# gradients of the four matrices are as in lesson 01: the vector to the left of the matrix at this
-# step (x_t or h_{t−1}), times da_t, as an outer product. Each b is only added, so its gradient is
-# da_t:
+# there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. As
+# in lesson 01, the gradient of each of the four matrices is an outer product: of the vector to its
+# left (x_t or h_{t−1}), and da_t. Each b is only added, so its gradient is da_t:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -226,7 +225,7 @@ check_gradient("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 
 # %% [markdown]
 # The gradients of U and b are sums over the steps, too. Note the state in dU_t: it is h_{t−1}, the
-# state *before* step t.
+# state *before* step t. (Here dU_1 is 0. Why? Question 2.)
 
 # %%
 dU = np.outer(h0, da1) + np.outer(h1, da2)
@@ -235,12 +234,12 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# This is *back-propagation through time* (Werbos 1990), and T steps need nothing new. The gradient
-# dh_t has two parts, one from the loss and one from the next step. We call the first dy_t, because
-# h_t is also the network's output, y_t. In our example, dy_t was r_t. If the text goes on after
-# step T, step T + 1 also reads h_T and sends back a gradient. This gradient is called dlast,
-# because it arrives at the *last* state. If nothing follows, it is all zeros. The backward pass
-# goes from the last step to the first:
+# This is *back-propagation through time* (Werbos 1990), and T steps need no new idea, only two
+# names. The gradient dh_t has two parts, one from the loss and one from the next step. We call the
+# part from the loss dy_t, because h_t is also the network's output, y_t. In our example, dy_t was
+# r_t. If the text goes on after step T, step T + 1 also reads h_T and sends back a gradient. This
+# gradient is called dlast, because it arrives at the *last* state. If nothing follows, it is all
+# zeros. The backward pass goes from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -372,10 +371,10 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Only dU is wrong, because nothing else is computed from dU. How could we find the line from the
-# report's first line alone? W, b, xs and h_0 are right, and their gradients are computed from the
-# same da. So da is right, too. That leaves the line of dU. Of the two arrays in it, da is right, so
-# `after` is the suspect, and the report names it, too.
+# Only dU is wrong, because nothing else is computed from dU. The report names the line. Could we
+# have found it, knowing only which gradients are wrong? W, b, xs and h_0 are right, and their
+# gradients are computed from the same da. So da is right, too. That leaves the line of dU. Of the
+# two arrays in it, da is right, so `after` is the suspect, and the report names it, too.
 #
 # ## How much of the gradient arrives
 #
@@ -423,8 +422,8 @@ for h in (0.1, 0.9):
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
-# The gradient is multiplied by Uᵀ. It has the same gain, because it has the same numbers. We check
-# both with the 3 × 3 matrix U from above.
+# The gradient is multiplied by Uᵀ. Uᵀ has the same gain as U, because it has the same numbers. We
+# check both with the 3 × 3 matrix U from above.
 
 
 # %%
@@ -549,7 +548,9 @@ for n, right in zip(DISTANCES, small):
 #
 # Why does a small share do harm? dU is a sum over all steps. If the share at the first symbol is
 # 4e-5, the terms of the distant steps are a tiny part of this sum, and the near steps decide where
-# U moves. A larger learning rate does not help, because it scales all terms alike.
+# U moves. A larger learning rate does not help, because it scales all terms alike. (The embeddings
+# of the four symbols receive *only* the distant gradient, so this does not hold for them. Question
+# 8 tests for which parameters it matters.)
 #
 # ## A better start
 #
@@ -584,11 +585,12 @@ show(draw_recall(LEARNT, arrived), "02_recall")
 assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
-# At n = 8, more than half of the gradient arrives. Why does the share fall at all? Every slope is
-# below 1, and the slopes get smaller while the network reads: an orthogonal U preserves the noise
-# in the state, so the state grows (see the line below the table, for n = 32). Our estimate now
-# agrees with the measured share: this U leaves *every* length unchanged, so only the factor of the
-# tanh is an estimate.
+# With U orthogonal, the network learns n = 8, and not yet n = 16. So the same 32 units can recall
+# the symbol after more noise: room was not the problem at n = 8. There, more than half of the
+# gradient arrives. Why does the share fall at all? Every slope is below 1, and the slopes get
+# smaller while the network reads: an orthogonal U preserves the noise in the state, so the state
+# grows (see the line below the table, for n = 32). Our estimate now agrees with the measured share:
+# this U leaves *every* length unchanged, so only the factor of the tanh is an estimate.
 #
 # But our comparison of the two starts is not quite fair: the two networks saw different training
 # sequences, because drawing an orthogonal U uses up random numbers. Perhaps one was lucky. The
@@ -596,10 +598,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n.
-# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Between different n, shares
-# mislead, so our first table was no more than a hint. A share of 0.004 is usually enough at n = 4
-# (U small), but 0.23 is usually not enough at n = 16 (U orthogonal). Longer tasks may be harder for
-# other reasons.
+# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across different n, a
+# comparison of shares misleads, so our first table was no more than a hint. A share of 0.004 is
+# usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U orthogonal). Longer
+# tasks may be harder for other reasons.
 #
 # Even at the same n, the gradient may not be the only reason why an orthogonal start helps. Suppose
 # that the first symbol is replaced by a different one, and that this changes h_1 a little, by δ_1.
@@ -609,8 +611,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 #     the gradient, back:    dh_1 = dh_T J_T … J_3 J_2
 #     the symbol, forward:   δ_T ≈ δ_1 J_2ᵀ J_3ᵀ … J_Tᵀ
 #
-# The second line multiplies by the transpose of the first line's product. A matrix and its
-# transpose have the same gain. So a start that preserves the gradient also preserves the symbol.
+# The product of the matrices in the second line is the transpose of the product in the first. A
+# matrix and its transpose have the same gain. So a start that preserves the gradient also preserves
+# the symbol.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -634,10 +637,10 @@ watch_recall(share_at_first, gain)
 #    are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. g has more than doubled, and the
 #    states are more saturated than before. (With 200 training steps between two lines, we cannot
-#    see which came first.)
+#    see which of the two jumped first.)
 #
-# (On another processor, the numbers may differ. In the first line, no answer is right: an untrained
-# network may answer with a noise symbol every time.)
+# (On another processor, the numbers may differ. At training step 0, no answer is right: an
+# untrained network may answer with a noise symbol every time.)
 #
 # So during training, our estimate is no longer reliable. After the jump, we estimate 0.41 and
 # measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which part
@@ -650,7 +653,7 @@ watch_recall(share_at_first, gain)
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
-# training steps. Guess: which comes first, a larger share or better answers?
+# training steps. Guess: does the larger share come first in the others, too?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -662,18 +665,18 @@ show(draw_wait(), "02_wait")
 # soon after its network has learnt the task.)
 #
 # The share comes first, each time. In the figure, it grows for at least 200 training steps before
-# the answers improve; for seed 11, for more than a thousand. There, three of the five shares cross
-# the grey line only together with the answers. In a closer look (answer 6: every 20 training
-# steps), the share of all five networks is above the grey line before the answers improve. But a
-# larger share does not guarantee better answers. Early in training, after 20 steps, all five were
-# above the line for a moment, and then sank far below it. And look at seeds 10 and 13 in the
-# figure: once they tell some symbols apart, the share sinks, and the answers stay as they are. So
-# why does a network wake up at all? Adam has a part in it (question 8); the rest we do not know.
+# the answers improve; for seed 11, for more than a thousand. Measured every 20 training steps
+# (answer 6), it is above the grey line in all five networks just before the answers improve.
+#
+# But a larger share guarantees nothing. After the first 20 training steps, all five shares were
+# above the line, too, and then sank far below it. And once seeds 10 and 13 tell some symbols apart,
+# the share sinks, and the answers stay as they are. So why does a network wake up at all? Adam has
+# a part in it (question 8); the rest we do not know.
 #
 # ## How far back can it learn?
 #
-# Not far. One reason is that the gradient shrinks with each step back, and before training we can
-# tell how fast. At n = 4, 8 and 16, more of the gradient arrives with U orthogonal, and more
+# Not far. One likely reason is that the gradient shrinks with each step back, and before training
+# we can tell how fast. At n = 4, 8 and 16, more of the gradient arrives with U orthogonal, and more
 # networks learn. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
 # orthogonal. Beyond that, learning is slow, and a matter of luck. In 4,000 training steps, one of
 # five networks with U orthogonal learnt n = 32, and so did one of five with U small (answer 6). Yet
@@ -853,9 +856,9 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 # after 20 letters: it vanishes.
 #
 # U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
-# indeed, as the line with 71% says, most numbers in the states are above 0.9 or below −0.9: many
-# units are nearly saturated, as in the recall task, and the slope 1 − h² is small. Remember the
-# network of one unit: with u = 1.8 and h = 0.9, the factor was 0.34.
+# indeed, 71% of the numbers in the states are above 0.9 or below −0.9 (printed above the figure):
+# many units are nearly saturated, as in the recall task, and the slope 1 − h² is small. Remember
+# the network of one unit: with u = 1.8 and h = 0.9, the factor was 0.34.
 #
 # In the recall task, our estimate did not survive training. Does it here? We test it on the trained
 # model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
@@ -994,8 +997,8 @@ show(ax, "02_gradient_flow")
 #    which of the steps back? At training step 1,000, the estimate agrees with the measured factor.
 #    Is that luck?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
-#    parameters, it keeps m, a running mean of the gradient g (m ← m + (g − m) / 10), and v, a
-#    running mean of its square (v ← v + (g² − v) / 1,000). It subtracts the learning rate times m̂
+#    parameters, it keeps m, a running mean of the gradient G (m ← m + (G − m) / 10), and v, a
+#    running mean of its square (v ← v + (G² − v) / 1,000). It subtracts the learning rate times m̂
 #    / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first they are too small. The hats
 #    mark a correction for this. Let the gradient be 5 at every step. How long is each of the first
 #    three steps, as a multiple of the learning rate, with the correction and without it? (The

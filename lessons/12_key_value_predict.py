@@ -48,9 +48,8 @@ np.set_printoptions(precision=3, suppress=True)
 # part. k_t is a key only because the score reads these n numbers of the state, and no others.
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one part
-# (*attention*), two (*key-value*) and three (*key-value-predict*). In the table below, the last
-# three columns, one for each model, say which part each role reads. (The brackets give the paper's
-# equations.)
+# (*attention*), two (*key-value*) and three (*key-value-predict*). The table has a column for each
+# of these models. It says which part each role reads. (The brackets give the paper's equations.)
 #
 # | role | its name | symbol | one part (eq. 2–6) | two (7–9) | three (10–12) |
 # |---|---|---|---|---|---|
@@ -204,18 +203,19 @@ assert letters[alpha.argmax()] == "u"
 # | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | y | h*_t |
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W_s, W_q, v | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
-# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w (not the w above) | |
+# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w (a different w) | |
 #
-# In lesson 11, k_s = h_s W_s and q = h_t W_q were already products. Here, k_i and k_t are parts of
-# states, and the products come later. Two more letters have changed. Lesson 11's h_s is now h_i.
-# Lesson 11's K, the length of y, is now O, because K is the matrix of keys.
+# In lesson 11, *key* and *query* were names of the products h_s W_s and h_t W_q. Here they are
+# names of parts of the states, and the products k_i W_s and k_t W_q have no names. Two more letters
+# have changed. Lesson 11's h_s is now h_i. Lesson 11's K, the length of y, is now O, because K is
+# the matrix of keys.
 #
 # ## Backward
 #
 # As in lesson 11, the lines of the forward pass are on the left, from the last to the first, and
 # their gradients are on the right. One thing is new: each role's gradient goes only to the part
-# that this role reads. The upstream gradient dy is a fixed vector: the loss falls when y votes more
-# for u and less for s.
+# that this role reads. The loss of the example is dy · y with the fixed vector dy = (−1, 0.5), so
+# it falls when y votes more for u and less for s.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = c W_r + p_t W_x      dc = da W_rᵀ        dp_t = da W_xᵀ                h_t predicts
@@ -270,7 +270,8 @@ print("all four equal their central differences")
 # the other.
 #
 # The second number of dk_t is positive, so a larger *now* would raise the loss. It would raise the
-# score of *u*, but those of *d* and *g* even more, because there the tanh is steeper.
+# score of *u*, but those of *d* and *g* even more, because there the tanh is steeper. So *u* would
+# lose weight to them.
 #
 # That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
 # and fetched, as above. But first, at its own step, it was the present state: it asked the states
@@ -438,11 +439,11 @@ print("one, two and three parts: outputs and gradients equal the library's")
 # ## The task: pairs of letters
 #
 # The task is that of the example above, but longer. A sequence begins with five pairs of letters:
-# ten different letters out of 50. Then come three questions, about three different pairs. Each
-# question repeats the first letter of a pair, and the model must predict the second. Only these
-# three predictions count. The model reads the right answer before the next question. Every sequence
-# has new pairs: they cannot be memorized. We train each model with Adam for 800 steps of 32
-# sequences. The learning rate falls linearly to a twentieth.
+# ten different letters out of 50 (*G* and *g* are two letters). Then come three questions, about
+# three different pairs. Each question repeats the first letter of a pair, and the model must
+# predict the second. Only these three predictions count. The model reads the right answer before
+# the next question. Every sequence has new pairs: they cannot be memorized. We train each model
+# with Adam for 800 steps of 32 sequences. The learning rate falls linearly to a twentieth.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -602,17 +603,18 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
 # with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
 # disagree, too, but only until about step 500. Is that because the vector is longer? Probably not
-# directly. At step 300, the conflict is nearly as strong as in the vector of 8, and the longer
-# vector has not learnt the task by then either: it answers only 7 to 10 %. The conflict fades by
-# step 500, where over 90 % of the answers are right. So the conflict looks like a sign of a model
-# that is still on its way: there is none before training, and little once the task is learnt. (We
-# do not know why just these two roles.)
+# directly. At step 300, the conflict is nearly as strong as in the vector of 8. At that time, the
+# longer vector, like the shorter one, has not learnt the task: it answers only 7 to 10 %. The
+# conflict fades by step 500, where over 90 % of the answers are right. So the conflict looks like a
+# sign of a model that is still on its way: there is none before training, and little once the task
+# is learnt. (We do not know why just these two roles.)
 #
 # ## Which pair should be separated?
 #
 # The cosines accuse query and predict. The example accuses two other pairs. There, a state needs
 # *before* to be found (key), but *now* to ask (query) and to be fetched (value). So if the key role
-# shares a part with one of the others, this part must hold both letters.
+# shares a part with query or value, this part must hold both letters. (Predict needs nothing in the
+# example: the answer comes with c.)
 #
 # | suspects | accused by |
 # |---|---|
@@ -657,9 +659,9 @@ print("the seventh, from above:\n  q k | v p        "
       + ", ".join(f"{share:.0%}" for share in right["q k | v p"]))
 
 # %% [markdown]
-# `q p | k v` answers 54, 20 and 99 %: three seeds decide nothing. So forty seeds must decide. To
-# train them here takes too long, so we have recorded their results. (The code is in answer 3. The
-# recorded runs are from another processor, so single seeds may differ from yours.)
+# `q p | k v` answers 54, 20 and 99 %: for such a cut, three seeds decide nothing. So forty seeds
+# must decide. To train them here takes too long, so we have recorded their results. (The code is in
+# answer 3. The recorded runs are from another processor, so single seeds may differ from yours.)
 #
 # We also left a question open: did the parts help because they separate the roles, or because the
 # state has more numbers? To answer it, the next figure has three more rows, without a cut. One
@@ -680,10 +682,10 @@ show(draw_recorded(), "12_all_cuts")
 # separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
 #
 # *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
-# them even do worse: 56 against 78 %. But this comparison is unfair. Of these four, two keep key
-# and value together. Of the other three, only one does. So we compare only cuts with key and value
-# apart (the last two columns of *means of the seven cuts*). There, we see no difference: the mean
-# is 88 % either way.
+# them even do worse: 56 against 78 %. But this comparison is unfair. Two of these four keep key and
+# value together (`q k v | p` and `k v p | q`), and only one of the other three does (`q p | k v`).
+# So we compare only cuts with key and value apart (the last two columns of *means of the seven
+# cuts*). There, we see no difference: the mean is 88 % either way.
 #
 # *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
 # and ruins others. These are the numbers of seeds, of forty:
@@ -694,16 +696,16 @@ show(draw_recorded(), "12_all_cuts")
 # | query and key together: `q k p \| v`, `q k \| v p` | 13, 8 | 1, 2 |
 #
 # Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
-# value both need *now*. Of all cuts, these two reach 98 % most often. But of those with key and
-# value apart, they also fall below 70 % most often. `q k p | v` has the best mean, but the order of
-# the cuts into two parts is uncertain. (The first three seeds suggested that three parts,
-# `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
+# value both need *now*. Of all cuts, these two reach 98 % most often. But among the cuts with key
+# and value apart, they are also the two that most often fall below 70 %. `q k p | v` has the best
+# mean, but the order of the four cuts with key and value apart is uncertain. (The first three seeds
+# suggested that three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. Did the mean hide a strong conflict of key and value? No.
 # In the vector of 8, the cosine at a single state is, on average, no farther from 0 than that of
 # two random directions (question 5). We think that the reason is simpler. A gradient says what a
-# *small* change of h would do *now*. It does not say whether a very different h would be better, or
-# how long training takes to get there. So we had to cut.
+# *small* change of h would do at this point of the training. It does not say whether a very
+# different h would be better, or how long training takes to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
@@ -716,13 +718,12 @@ show(draw_recorded(), "12_all_cuts")
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters than
 # two parts of 8 and a shorter state. No seed of it is below 70 %, while each cut has at least one
-# such seed. (`q v | k p` equals or beats it with 23 of the forty seeds, and its mean is lower
-# because of the seeds that fail.) So, on this task and after 800 steps:
+# such seed. So, on this task and after 800 steps:
 #
-# 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value. In the
-#    vector of 16, the gradients of the key use nearly other directions than those of the other
-#    roles: training seems to have made its own cut (question 6). So if you cut a state, compare it
-#    with an uncut vector that has as many parameters.
+# 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value. At the
+#    end of training, the gradients of the key in the vector of 16 share hardly any direction with
+#    those of the other roles, as if training had made its own cut (question 6). So if you cut a
+#    state, compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
 #    how many they can share.)
 # 3. **The cosines did not tell us so.** They accused query and predict.
@@ -730,8 +731,8 @@ show(draw_recorded(), "12_all_cuts")
 # One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer, and less than
 # one vector of 8, where predict reads the same 8 numbers as the others? Perhaps predict helps: its
 # gradient trains numbers that the other roles then use, and in this cut it cannot reach them. One
-# experiment fits this: without predict, one vector of 8 does nearly as badly (question 4). But it
-# does not prove that the missing gradient is the reason.
+# experiment fits this: if one vector of 8 gets no predict role (W_x stays 0), it does nearly as
+# badly (question 4). But it does not prove that the missing gradient is the reason.
 #
 # All this is about how fast the models learn, with Adam and one schedule of the learning rate, not
 # about what they can learn. With four times as many steps, in which the learning rate falls four

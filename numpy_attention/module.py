@@ -181,8 +181,8 @@ class Module:
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
-                             f"{describe_array(value)} after the first use of `vector`, for "
-                             "example in training; replace it earlier")
+                             f"{describe_array(value)} after the first use of `vector`, as "
+                             "in training; replace it earlier")
         else:
             self.__dict__[name] = value
 

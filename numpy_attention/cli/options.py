@@ -26,7 +26,7 @@ BOTH_JOINED = "join the files of each side first, in the same order, with `cat a
 A_NAME = "a corpus listed by `numpy-attention corpora list`"
 CORPUS = Option("corpus", A_NAME, again="use one corpus")
 PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both; multi30k-*: raw, "
-              "the files before tokenization", note="clauses for bible-en-es",
+              "not tokenized", note="clauses for bible-en-es, tokenized for multi30k-*",
               excludes={"source": (), "target": ()})
 MAX_LENGTH = Option("max_length", "omit pairs in which a sentence has more than N tokens", whole(1),
                     note="for bible-en-es, 12 for clauses and 50 for verses")
@@ -62,7 +62,7 @@ CASE = Option("lowercase", "lowercase the input first", note="as in training", k
 
 # ---- decoding -----------------------------------------------------------------------------------
 
-ENSEMBLE = Option("ensemble", "average the probabilities with other runs trained on the same "
+ENSEMBLE = Option("ensemble", "average the probabilities with those of other runs on the same "
                   "text, such as runs/b,runs/c", values.folders, metavar="RUNS", again=LISTED)
 CODE = Option("code", "Python files with the run's user-defined classes, such as a.py,b.py; "
               "no other file is executed", values.files, metavar="FILES", again=LISTED)
@@ -100,8 +100,7 @@ GENERATE: Groups = {"": (
     ENSEMBLE,
     CODE,
     Option("prompt", "beginning of the text; write --prompt=TEXT if it starts with a hyphen", text),
-    Option("length", "number of words or characters to write. If the model was trained without "
-           "--window, its attention sees 64 states, or --carried if that is larger", whole(1), 60),
+    Option("length", "number of words or characters to write", whole(1), 60),
     Option("sentences", "stop after N sentences", whole(1)),
     *SAMPLING,
     flag("unknown", "allow the model to write <unk>"),
@@ -126,7 +125,7 @@ ALIGNMENTS = (
          "'0-0 1p2', where p marks a possible link; NAACL format: a line per link, such as "
          "'1 1 2 S' (pair, source word, target word, Sure or Possible)", **OF_PAIRS),
     Option("count_from", "whether the links count words from 0 or from 1", whole(0, 1),
-           note="0 for Pharaoh, 1 for NAACL, or the other if only that fits the sentences",
+           note="0 for Pharaoh, 1 for NAACL, unless the links fit only with the other number",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
@@ -190,7 +189,7 @@ PAGE: Groups = {"": (
     replace(RUNS, help="folders of translators, or of language models, to show side by side"),
     file("output", "the HTML file to write", read=values.page_name, required=True, short="o"),
     CODE,
-    file("script", "JavaScript file with the user-defined classes, translated for the page"),
+    file("script", "your JavaScript version of the user-defined classes, for the page"),
     Option("precision", "number format of the stored weights. byte: 8 bits, with a scale per row",
            default="float32", choices=registry.PRECISIONS),
     Option("checkpoints", "show these earlier checkpoints on a slider, such as a.npz,b.npz; only "
@@ -204,7 +203,7 @@ TRACE: Groups = {
                                "(if omitted, the model's own)", "SENTENCE", "+", text)),
     "what to list (default: every array)": (
         Option("step", "only this step of each loop, counted from 0", whole(0)),
-        Option("layer", "only the part, such as decoder, or the function with this name"),
+        Option("layer", "only the layer or function with this name, such as decoder"),
         Option("names", "only arrays with these names, such as a,b, or patterns such as 'd*'",
                values.names, again=LISTED),
         Option("depth", "expand only N levels of nested calls, and print one line for each call "
@@ -233,7 +232,7 @@ EXERCISE = positional("name", "an exercise listed by `numpy-attention exercise l
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
     EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),
-    flag("why", "also print the evidence: kinds of mistake, wrong elements, smaller inputs"))}
+    flag("why", "also print the evidence: kinds of mistake, wrong elements, the smallest inputs"))}
 PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="plot your progress as .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder to copy to, created if it does not exist", "FOLDER"),

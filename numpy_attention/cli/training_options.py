@@ -101,13 +101,13 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model reads its past states. none: not at all; single, combined: "
            "Salton et al. 2017; attention, key-value, key-value-predict: Daniluk et al. 2017, with "
            "1, 2 or 3 vectors per state; ngram: Daniluk's N-gram model, without attention; "
-           "projection: no attention, but the layer that the others have above the state. "
+           "projection: only the layer that the others have above the state, no attention. "
            "FILE.py:CLASS: your own class",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
-    Option("carried", "also let attention see the last N states before the current chunk (see "
-           "--steps); with --attention ngram, order − 2, whatever N is", whole(1), note="none",
+    Option("carried", "also let the model see the last N states before the current chunk (see "
+           "--steps); for --attention ngram, any N means order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: no activation",
@@ -115,7 +115,7 @@ LANGUAGE_MODEL = (
     Option("cell", "recurrent cell", default="lstm", choices=registry.CELLS, custom=True),
     Option("layers", "number of stacked recurrent layers", LAYERS, 1),
     Option("embedding", "size of the word vectors", whole(1), excludes=SIZED,
-           note="follows from --hidden or --vectors, else 200"),
+           note="derived from --hidden or --vectors, else 200"),
     Option("hidden", "size of the state", whole(1), excludes=SIZED, note="--embedding, multiplied "
            "by 2 for key-value, 3 for key-value-predict and order − 1 for ngram"),
     Option("parameters", "choose the largest --hidden and --embedding with at most N parameters",
@@ -176,7 +176,7 @@ def training(settings: type[Training], changes: dict[str, dict[str, Any]],
 
 
 TRAIN: Groups = {
-    "training data: --corpus, or --source and --target": (*PARALLEL, *PREPARED),
+    "training data: --corpus, or --source with --target or --columns": (*PARALLEL, *PREPARED),
     **{title: tuple(one for one in (*TRANSLATOR, *VECTORS) if title_of(one) == title)
        for title in map(title_of, TRANSLATOR)},
     "training": training(TranslatorTraining, TRANSLATOR_CHANGES,

@@ -41,7 +41,7 @@ class Batches(Protocol):
     """A text cut into batches, which a Trainer reads in the order that `order` returns."""
 
     def __len__(self) -> int:
-        """The number of batches in an epoch in the fixed order, which `order()` returns."""
+        """The number of batches in an epoch with the fixed order: `len(order())`."""
 
     def order(self, rng: np.random.Generator | None = None) -> Sequence[Any]:
         """Return a place for each batch of an epoch, in the order of training.

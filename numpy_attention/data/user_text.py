@@ -125,7 +125,7 @@ class UserFiles:
         raise ValueError(f"{what}; restore the old files, or train again in another folder")
 
     def _candidates(self, path: Path) -> list[Path]:
-        """Return the existing files that may be the one saved as `path`; `path` itself is first."""
+        """Return existing files that may be the one recorded as `path`; `path` itself is first."""
         pure = _pure(path)
         parts = pure.parts[bool(pure.anchor):]
         ends = [Path(*parts[k:]) for k in range(len(parts))]

@@ -32,7 +32,7 @@ def numeric_gradient(loss, array, epsilon=EPSILON):
 def gradient_and_bends(loss, array, epsilon, middle=0.0):
     """Return ∂loss/∂array by central differences, and the `bend` of the loss at each element.
 
-    middle: the loss with the unchanged array. Raises ValueError if `array` is not C-contiguous.
+    middle: the loss with the unchanged array. Raises ValueError if `array` has no flat view.
     """
     numeric, bends = np.empty_like(array), np.empty_like(array)
     flat = array.reshape(-1)

@@ -71,7 +71,7 @@ def _visible(weights: Array) -> Array:
     if missing.any():
         return ~missing
     if T > S:
-        raise ValueError(f"weights of shape {weights.shape} have more rows than tokens; pass "
+        raise ValueError(f"weights of shape {weights.shape} have more rows than columns; pass "
                          "`visible`, or set the weights of hidden tokens to NaN")
     return np.tri(T, S, S - T - 1, dtype=bool)
 

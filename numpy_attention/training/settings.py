@@ -103,7 +103,7 @@ class Training:
         "constant", choice(*SCHEDULES),
         "learning rate schedule. constant: no change; decay: full for some epochs, then divided "
         "after every epoch; linear: reaches 0 after the last epoch; warmup: increases for "
-        "some steps, then decreases with 1 / √step")
+        "some steps, then decreases as 1 / √step")
     full_epochs: int = option(0, whole(0), "epochs at the full learning rate", schedule=("decay",))
     divisor: float = option(
         2.0, DIVISOR, "divide the learning rate by X in every epoch after the full ones",
@@ -140,7 +140,7 @@ class Training:
         "your own pairs for training and validation")
     order_seed: int | None = option(
         None, SEEDS,
-        "random seed for the order of the text and dropout (default: that of the initial values)")
+        "random seed for the order of the text and dropout (default: the same seed)")
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -57,8 +57,8 @@ class Trainer:
     path: the file of the checkpoint, written after every epoch; None: no file is written
     save_steps: also write the checkpoint every `save_steps` steps
     about: a JSON-serializable dict, stored in the checkpoint
-    threads: the total number of threads of all ranks; on Linux with one rank, the trainer uses this
-        many processes with shared memory instead; None: chosen from the size of a step
+    threads: the total number of threads of all ranks; None: chosen from the size of a step. On
+        Linux with one rank, they are processes with shared memory rather than threads
     ranks: the processes that train this model together; the first one reads and writes `path`
     progress: show a progress bar, and print one line per epoch
     frozen: names of parameters that are not trained; their gradients are set to 0 before clipping
@@ -414,7 +414,7 @@ class Trainer:
                 self._alone = False
 
     def save(self) -> None:
-        """Write the checkpoint, if there is a path. Raises BlockingIOError as `alone` does."""
+        """Write the checkpoint to `path`, if any. Raises BlockingIOError if another run uses it."""
         if self.path is not None:
             with self.alone():
                 snapshot.write(self, self.path)
@@ -423,7 +423,7 @@ class Trainer:
         """Continue from the checkpoint at `path`, if any; return whether there was a checkpoint.
 
         Raises ValueError if the checkpoint does not fit this trainer (see `snapshot.read`), and
-        BlockingIOError as `alone` does.
+        BlockingIOError if another run uses `path`.
         """
         path = self.path
         if path is None or not self.ranks.first(lambda: exists(path)):

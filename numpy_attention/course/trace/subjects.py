@@ -143,7 +143,7 @@ def of_writer(writer: LanguageModelRun, sentence: Any) -> Subject:
 def of_batch(model: Any, batch: Any, what: str) -> Subject:
     """Return a Subject (the run to trace) for the loss of a batch and its gradient.
 
-    L = Σ −log p of the batch's words, without dropout. what: the batch in words, for the title.
+    L = Σ −log p of the batch's words, without dropout. what: its name, for the title.
     """
     def work() -> float:
         loss, _ = model.loss_and_grad(batch, None, 1.0, model.zeros_like())

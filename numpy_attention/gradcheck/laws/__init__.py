@@ -140,7 +140,7 @@ def broken_laws(check):
 
 
 def first_broken(laws, given):
-    """Return law(given) for the first law that is broken, or []. given: a Check or First."""
+    """Return law(given) for the first law that is broken, or []. given: a `Check` or `First`."""
     for law in laws:
         found = judged(law, given)
         if found:

@@ -64,7 +64,7 @@ def carrying(values, of_forward):
 
 
 def gradient_of(value):
-    """Return "x" for a Value named dx, dy.x or grads.x, "return" for a return value, or ""."""
+    """Return "x" for a Value named dx, dy.x or grads.x; "return" for a return value; else ""."""
     if value.place.kind == "return":
         return "return"
     base, _, last = value.name.rpartition(".")

@@ -136,7 +136,7 @@ def tree_of(function):
     try:
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except SyntaxError:
-        raise Declined(f"{function.__qualname__} is defined inside another expression") from None
+        raise Declined(f"{function.__qualname__} is defined inside a larger expression") from None
     node = tree.body[0]
     if not isinstance(node, ast.FunctionDef):
         raise Declined(f"{function.__qualname__} is not defined with def")

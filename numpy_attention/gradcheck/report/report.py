@@ -48,14 +48,14 @@ class Report:
     kinds: for each Finding, its likely Kinds of mistake, the most likely first
     declined: {function: why the function could not be traced}
     stops: the message of the exception that ended a pass, or ""
-    laws: a Broken for each violated law, a rule that central differences cannot test
+    laws: a Broken for each violated law. Central differences cannot test these rules
     reruns: lines of text about smaller checks that pass
     smallest: a Smallest, the wrong gradient for the smallest inputs that still fail, or None
     letters: {name: letters of the axes} of the wrong gradients, such as {"input[0]": ("B", "S")}
     kinks: {name: {index: Kink}} of elements at kinks, where gradients cannot be compared
     wrong_kinks: {name: {index: Kink}} of elements whose gradient is not between the slopes
     users_class: the name of the user's class, or ""
-    calls: {(file, line) in this package: Place of the user code that called it, or None}
+    calls: {(file, line) of this package: the Place in user code that called this line, or None}
     """
 
     title: str

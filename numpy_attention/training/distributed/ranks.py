@@ -124,7 +124,7 @@ def tree(add: Callable[[int, int], Any], count: int) -> None:
 
 
 def adds_as_one(ranks: int, threads: int) -> bool:
-    """Return whether `threads` threads on each rank give the same bits as all threads on one."""
+    """Return whether sums over ranks have the same bits as if all threads were on one rank."""
     return ranks == 1 or threads & (threads - 1) == 0
 
 
