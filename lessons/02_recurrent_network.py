@@ -4,7 +4,7 @@
 # **You will be able to** derive back-propagation through time, and predict before any training how
 # much of a gradient arrives d steps back.
 #
-# **Needs:** lesson 01. **Time:** 55 minutes to read, about 15 of them for the optional part B;
+# **Needs:** lesson 01. **Time:** 60 minutes to read, about 15 of them for the optional part B;
 # about a minute to run.
 #
 # The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in
@@ -31,8 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, recall_model, train_recall, watch_recall,
-                             write)
+                             letters, recall_model, train_recall, watch_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -998,13 +997,13 @@ show(ax, "02_gradient_flow")
 #    Is that luck?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
 #    parameters, it keeps m, a running mean of the gradient G (m ← m + (G − m) / 10), and v, a
-#    running mean of its square (v ← v + (G² − v) / 1,000). It subtracts the learning rate times m̂
-#    / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first they are too small. The hats
+#    running mean of its square (v ← v + (G² − v) / 1,000). It subtracts the learning rate times
+#    m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first they are too small. The hats
 #    mark a correction for this. Let the gradient be 5 at every step. How long is each of the first
 #    three steps, as a multiple of the learning rate, with the correction and without it? (The
 #    formulas and the usual numbers are in `numpy-attention exercise start adam`.)
-# 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small, n
-#    = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
+# 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small,
+#    n = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
 #    which is on every step of the path, or for the embeddings of the four symbols, which receive
 #    *only* a distant gradient? Guess, then train some parameters with Adam and the others with
 #    gradient descent. (b) Adam divides each gradient by its usual size, so its steps are about as

@@ -216,6 +216,7 @@ RIGHT = {
         0.51, 0.51, 0.50, 0.55, 0.55, 0.50, 0.50),
 }
 
+
 def draw_wait():
     """Plot SHARES and RIGHT over the training steps; → Figure."""
     figure, (above, below) = plt.subplots(2, 1, figsize=(7.5, 5), layout="constrained",

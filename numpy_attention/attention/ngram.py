@@ -75,7 +75,7 @@ class NGramReadout(HistoryReadout):
         """Compute y: h (T, B, H), mask (T, B) → y (T, B, O), new memory, None for weights, cache.
 
         memory: as in `HistoryReadout`, with N − 2 states. The new memory has N − 2 states, too, if
-        `carried` or keep is true; otherwise it is None. Generation word by word sets keep.
+        `carried` or keep is true and N > 2; else it is None. Generation word by word sets keep.
         """
         states, known = self.remember(h, mask, memory, self.reach)
         # a part of an unknown state is 0

@@ -113,8 +113,8 @@ GENERATE: Groups = {"": (
 OF_FILES = {"source": (), "target": (), "text": ()}
 DATA = {"data to measure on (default: the run's own corpus)": (
     replace(CORPUS, excludes=OF_FILES),
-    *(replace(option, note="as in training", run="translator") for option in (
-        PART, MAX_LENGTH, replace(PAIRS, help="maximum number of sentence pairs"))),
+    *(replace(option, note="as in training, for the run's own corpus", run="translator")
+      for option in (PART, MAX_LENGTH, replace(PAIRS, help="maximum number of sentence pairs"))),
     *(replace(option, run="translator") for option in (SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
     replace(TEXT, run="writer"),
     replace(SPLIT, excludes=OF_FILES),

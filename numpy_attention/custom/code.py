@@ -236,7 +236,7 @@ def places_called(error: BaseException, frame: FrameType | None,
     """Yield (code, line) for each function outside this package that the failed line may call.
 
     frame, line: where this package failed. The yielded line is the first one of the function if its
-    arguments were wrong, or else its return. Yield nothing if another package failed.
+    arguments were wrong, else that of `place_of_return`. Yield nothing if another package failed.
     """
     if frame is None or PACKAGE not in Path(frame.f_code.co_filename).parents:
         return

@@ -155,7 +155,7 @@ def parts_of(model: Module, script: str = "") -> dict[str, Any]:
     names = {id(module): name for name, module in model.modules()}
     own = kinds_in(script)
     if both := sorted(own & kinds()):
-        raise ValueError(f"the script defines the class {', '.join(both)}, which the page already "
+        raise ValueError(f"the script defines {', '.join(both)}, which the page already "
                          "has; rename it, both in the script and in Python")
     known = kinds() | own
     found = {}

@@ -193,8 +193,8 @@ def examples_of(selection: Selection, split: str | None, count: int, runs: Seque
 def opening(sentences: Sequence[Any], runs: Sequence[Any]) -> list[Any]:
     """Choose the Pair or sentence that a page shows first. Return it in a list, or [] if none fits.
 
-    All words must be in the vocabularies of all runs. If Pairs have links, choose the one whose
-    links agree best with the attention of the first run, else the first sentence.
+    All words must be in the vocabularies of all runs. Among the first Pairs with enough sure
+    links, choose the one whose links agree best with the attention of the first run.
     """
     def known(one: Any) -> bool:
         sides = [one.source, one.target] if isinstance(one, Pair) else [one]

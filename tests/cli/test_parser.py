@@ -149,8 +149,9 @@ def test_invalid_values_are_errors(read, text, expected):
 def test_help_has_every_option_and_an_example_that_parses(command, capsys):
     with pytest.raises(SystemExit) as end:
         main([*command.split(), "--help"])
-    text = "".join(capsys.readouterr().out.split())
-    assert end.value.code == 0 and "None" not in text
+    printed = capsys.readouterr().out
+    text = "".join(printed.split())
+    assert end.value.code == 0 and "None" not in text and "-\n" not in printed
     example = f"{command} {COMMANDS[command].example}".strip()
     assert text.startswith(f"usage:numpy-attention{command.replace(' ', '')}[options]")
     assert f"example:numpy-attention{''.join(example.split())}" in text

@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 
 from numpy_attention.data.batching import TextBatch
+from numpy_attention.data.running_text import Text
+from numpy_attention.experiments.choices import language_model
 from numpy_attention.gradcheck.cases.case import V
 from numpy_attention.gradcheck.cases.models import TEXT
 from numpy_attention.models.language_model import LanguageModel
+from numpy_attention.training.settings import LanguageModelTraining
 
 
 def model_of(cell, **settings):
@@ -51,3 +54,9 @@ def test_tied_embedding_and_invalid_arguments():
         model_of("gru", tied=True, embedding=4)
     with pytest.raises(ValueError, match="expected one of rnn, lstm, gru"):
         model_of("elman")
+
+
+def test_a_budget_without_tied_is_that_of_an_untied_model(rng):
+    text = Text([[["a", "b", "c", "d"]] * 5])
+    _, sizes = language_model(text, LanguageModelTraining(min_count=1), parameters=4500)
+    assert 4400 < LanguageModel.create(rng, 8, **sizes).size <= 4500

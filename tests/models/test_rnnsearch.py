@@ -19,6 +19,7 @@ from numpy_attention.gradcheck.cases.models import (
     with_decoder,
 )
 from numpy_attention.models.encoder_decoder import EncoderDecoder
+from numpy_attention.models.registry import settings_of
 from numpy_attention.models.rnnsearch import RNNSearch
 from numpy_attention.registry import SCORES
 
@@ -234,3 +235,17 @@ def test_invalid_arguments(rng):
     outside[0, 0] = 8
     with pytest.raises(ValueError, match="contains the id 8; expected 0 to 7"):
         model.start(outside, outside != 0)
+
+
+def test_a_create_without_keyword_arguments_hides_the_settings_of_its_bases():
+    class Fixed(RNNSearch):
+        @classmethod
+        def create(cls, rng, source_vocabulary, target_vocabulary, extra=1):
+            return super().create(rng, source_vocabulary, target_vocabulary)
+
+    class Mine(Fixed):
+        @classmethod
+        def create(cls, rng, source_vocabulary, target_vocabulary, more=1, **settings):
+            return super().create(rng, source_vocabulary, target_vocabulary, **settings)
+
+    assert {"more", "extra"} <= settings_of(Mine).keys() and "hidden" not in settings_of(Mine)

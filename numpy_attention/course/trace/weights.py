@@ -48,8 +48,8 @@ def weight_gradients(run: Translator | LanguageModelRun, *sentence: Any) -> Weig
     The loss L is Σ −log p of the predicted words. run, sentence: the model and the sentence, as for
     `trace`. If the weights are averaged over heads, the derivative is taken with respect to an
     equal change in every head. For a translator of subwords, each subword has its own row or
-    column. The gradients ignore that each row of weights sums to 1 (except with local-p). A
-    constant added to such a row therefore leaves the gradient of the scores unchanged.
+    column. The gradients ignore that each row of weights sums to 1. A constant added to a row of
+    gradients therefore leaves the gradient of the scores unchanged (but not with local-p).
 
     Raises TypeError if `run` is not a trained run. Raises ValueError if the model has no attention
     weights, or if its backward pass has no array named dalpha or dweights that fits the weights.

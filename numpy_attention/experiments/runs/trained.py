@@ -174,7 +174,7 @@ class Trained:
         train, valid: Pairs or, for a language model, a Text. The final parameters are those of the
         epoch that is best on `valid` or, without `valid`, of the last epoch. With the setting
         average_parameters_from, they are a mean over epochs; with keep="last", they are always
-        those of the last epoch. threads: the number of threads of each rank.
+        those of the last epoch. threads: the number of threads of each rank. progress: print it.
 
         Raises ValueError if the run in the folder differs in kind, settings, vocabularies, files of
         text or threads, or if the ranks differ. Raises BlockingIOError if another training uses the

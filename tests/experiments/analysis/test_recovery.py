@@ -82,6 +82,9 @@ def test_each_sentence_is_one_passage_disturbed_within_it(rng):
     assert {(5, 4), (6, 4), (6, 5)} <= places
     with pytest.raises(ValueError, match="22 tokens; .*, or reduce `words` to at most 20"):
         disturbed(SENTENCES, rng, words=30)
+    short = DocumentBatches([[EOS, 4], [EOS, 5]], 2)
+    with pytest.raises(ValueError, match="has 2 tokens; .* Use a longer text$"):
+        disturbed(short, rng, words=3)
 
 
 def test_number_limits_the_passages_without_repetition(rng):

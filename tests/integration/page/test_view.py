@@ -518,7 +518,7 @@ def test_a_user_defined_attention_runs_with_a_script(tab, open_page, tmp_path):
 
 @pytest.mark.parametrize("script, message", [
     ("Object.assign(KINDS, { Other });", "of class Mine, which a page cannot run"),
-    ("Object.assign(KINDS, { Mine, GRU });", "defines the class GRU, which the page already has")])
+    ("Object.assign(KINDS, { Mine, GRU });", "defines GRU, which the page already has")])
 def test_a_script_that_does_not_fit_is_an_error(open_page, tmp_path, script, message):
     own = translator_of("rnnsearch", {"attention": custom_class(str(written(tmp_path)))},
                         np.random.default_rng(0))
