@@ -57,6 +57,6 @@ def test_tied_embedding_and_invalid_arguments():
 
 
 def test_a_budget_without_tied_is_that_of_an_untied_model(rng):
-    text = Text([[["a", "b", "c", "d"]] * 5])
-    _, sizes = language_model(text, LanguageModelTraining(min_count=1), parameters=4500)
-    assert 4400 < LanguageModel.create(rng, 8, **sizes).size <= 4500
+    text = Text([[[str(k) for k in range(200)]]])
+    _, sizes = language_model(text, LanguageModelTraining(min_count=1), parameters=20_000)
+    assert 18_000 < LanguageModel.create(rng, 204, **sizes).size <= 20_000
