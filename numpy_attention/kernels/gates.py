@@ -177,7 +177,7 @@ def gru(a, u, b_n, h, new, gates, s, h_next):
          dh="B H")
 @kernel
 def gru_backward(dy, dh_next, gates, s, h, new, da, du, dh):
-    """Backward of `gru`. Sets da = [dr dz dn], du = [dr dz ds], and dh without the part via u."""
+    """Backward of `gru`. Sets da = [dr dz dn], du = [dr dz ds]; sets dh without the part via u."""
     one = h.dtype.type(1)
     sign = -one if new else one
     for b in range(h.shape[0]):

@@ -26,8 +26,8 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
     are labelled with the tokens read.
 
     Cells for states that are not in the memory are hatched. visible: booleans (T, S), False for
-    hatched cells. If `visible` is None, cells with NaN are hatched or, if there are none, row t is
-    hatched from column S − T + t on. Scale and labels are as in `attention_heatmap`.
+    hatched cells. If `visible` is None, cells with NaN are hatched. If no weight is NaN, row t
+    is hatched from column S − T + t on. Scale and labels are as in `attention_heatmap`.
 
     Raises ValueError for shapes that do not match, for a negative or infinite weight, for NaN in a
     visible cell, and for a weight other than 0 in a hatched cell.

@@ -35,7 +35,7 @@ def plural(number: int, what: str) -> str:
 
 
 def decimals(number: float, digits: int) -> str:
-    """Return a number with `digits` decimals, or with an exponent from a million on."""
+    """Format a number with `digits` decimals or, if it is at least a million, with an exponent."""
     return f"{number:.{digits}f}" if number < 1e6 else f"{number:.3g}"
 
 

@@ -265,7 +265,7 @@ class Lines(Backward):
         return [*self.around_filling(node, filled), *reports]
 
     def around_filling(self, node, paths):
-        """Return the statement `node` with reports of the arrays `paths` before and after it."""
+        """Return statements: `node`, between two that report the arrays named in `paths`."""
         if not paths:
             return [node]
         before = [self.report("before", node, "filled", path, expression(path)) for path in paths]

@@ -52,7 +52,7 @@ def padding_ignored(check):
 
 
 def is_padded(mask, axis):
-    """Return whether a mask hides positions, all at the end of `axis`, but no whole sequence."""
+    """Return whether a mask hides positions only at the end of `axis`, and no whole sequence."""
     hidden = ~mask if axis == 1 else ~mask.T
     comes_last = (np.diff(hidden.astype(int)) >= 0).all()
     return bool(hidden.any() and not hidden.all(1).any() and comes_last)
