@@ -75,9 +75,9 @@ print(f"the largest n that it learns is {near}")
 # %% [markdown]
 # In this run, a little noise does no harm. A little more, and the network might as well guess.
 #
-# It may not be for lack of room. But to *learn* that the symbol is worth keeping, the network needs
-# a gradient that travels back through time, from the step where a mistake is made to the step that
-# could have prevented it. We follow this gradient.
+# Lack of room need not be the reason: the state has 32 numbers for one symbol. But to *learn* that
+# the symbol is worth keeping, the network needs a gradient that travels back through time, from the
+# step where a mistake is made to the step that could have prevented it. We follow this gradient.
 #
 # ## Forward
 #
@@ -546,10 +546,10 @@ for n, right in zip(DISTANCES, small):
 # after 33 steps, it is off by a factor of five.
 #
 # Why does a small share do harm? dU is a sum over all steps. If the share at the first symbol is
-# 4e-5, the terms of the distant steps are a tiny part of this sum, and the near steps decide where
-# U moves. A larger learning rate does not help, because it scales all terms alike. (The embeddings
-# of the four symbols receive *only* the distant gradient, so this does not hold for them. Question
-# 8 tests for which parameters it matters.)
+# 4e-5, the terms of the distant steps are a tiny part of this sum, and the near steps are likely to
+# decide where U moves. A larger learning rate does not help, because it scales all terms alike.
+# (This argument is about U. The embeddings of the four symbols receive *only* the distant gradient,
+# so no near terms outweigh it. Question 8 tests which parameters matter.)
 #
 # ## A better start
 #
@@ -612,7 +612,7 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 #
 # The product of the matrices in the second line is the transpose of the product in the first. A
 # matrix and its transpose have the same gain. So a start that preserves the gradient also preserves
-# the symbol.
+# the symbol. Perhaps that is what helps: this experiment cannot tell the two apart.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -638,8 +638,8 @@ watch_recall(share_at_first, gain)
 #    states are more saturated than before. (With 200 training steps between two lines, we cannot
 #    see which of the two jumped first.)
 #
-# (On another processor, the numbers may differ. At training step 0, no answer is right: an
-# untrained network may answer with a noise symbol every time.)
+# (At training step 0, no answer is right: an untrained network may answer with a noise symbol every
+# time. On another processor, the numbers may differ.)
 #
 # So during training, our estimate is no longer reliable. After the jump, we estimate 0.41 and
 # measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which part
@@ -652,7 +652,8 @@ watch_recall(share_at_first, gain)
 #
 # Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
 # of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
-# training steps. Guess: does the larger share come first in the others, too?
+# training steps. Guess: in the others, too, does the share begin to grow while the answers are
+# still guesses?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -663,28 +664,30 @@ show(draw_wait(), "02_wait")
 # roughly the share before training in the upper plot, and guessing in the lower one. A curve ends
 # soon after its network has learnt the task.)
 #
-# The share comes first, each time. In the figure, it grows for at least 200 training steps before
-# the answers improve; for seed 11, for more than a thousand. Measured every 20 training steps
-# (answer 6), it is above the grey line in all five networks just before the answers improve.
+# Each time, the share begins to grow before the answers do. In the figure, it grows for at least
+# 200 training steps before the answers improve; for seed 11, for more than a thousand. Measured
+# every 20 training steps (answer 6), it is above the grey line in all five networks just before the
+# answers improve. (Most of its growth then comes together with the answers.)
 #
 # But a larger share guarantees nothing. After the first 20 training steps, all five shares were
-# above the line, too, and then sank far below it. And once seeds 10 and 13 tell some symbols apart,
-# the share sinks, and the answers stay as they are. So why does a network wake up at all? Adam has
-# a part in it (question 8); the rest we do not know.
+# above the line, too (not in the figure: answer 6), and then sank far below it. And once seeds 10
+# and 13 tell some symbols apart, the share sinks, and the answers stay as they are. So why does a
+# network wake up at all? Adam has a part in it (question 8); the rest we do not know.
 #
 # ## How far back can it learn?
 #
-# Not far. One likely reason is that the gradient shrinks with each step back, and before training
-# we can tell how fast. At n = 4, 8 and 16, more of the gradient arrives with U orthogonal, and more
-# networks learn. In 400 training steps, most networks learnt n = 4 with U small, and n = 8 with U
-# orthogonal. Beyond that, learning is slow, and a matter of luck. In 4,000 training steps, one of
-# five networks with U orthogonal learnt n = 32, and so did one of five with U small (answer 6). Yet
-# with U small, only about 3e-16 of the gradient arrives before training! The share before training
-# tells how training begins, not how it must end: it changes while the network learns.
+# In 400 training steps, not far. One likely reason is that the gradient shrinks with each step
+# back, and before training we can tell how fast. At n = 4, 8 and 16, more of the gradient arrives
+# with U orthogonal, and more networks learn. Most networks learnt n = 4 with U small, and n = 8
+# with U orthogonal. Beyond that, learning is slow, and a matter of luck. In 4,000 training steps,
+# one of five networks with U orthogonal learnt n = 32, and so did one of five with U small (answer
+# 6). Yet with U small, only about 3e-16 of the gradient arrives before training! The share before
+# training tells how training begins, not how it must end, because the share changes while the
+# network learns.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks, and lets the network choose when to
-# write into its state. There, with a good start, all twenty networks learn n = 32 in 400 training
-# steps.
+# write into its state. There, with a good start of U and of its biases, all twenty networks learn n
+# = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters

@@ -97,10 +97,10 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
 # just before it. Think of each state as knowing two letters: *now*, the one that it has just read,
 # and *before*, the one before that. When a state is found, its key must show *before*. When it
-# asks, its query must show *now*. Query and key read the same part, which is called the key, so
-# this part must hold both. We code them as numbers: d is 1, g is −1, and every other letter is 0.
-# (The letters u and s need no code of their own, because no question asks about them.) The third
-# number, always 1, serves as a bias:
+# asks, its query must show *now*. Query and key share a part, so this part must hold both letters.
+# We code them as numbers: d is 1, g is −1, and every other letter is 0. (The letters u and s need
+# no code of their own, because no question asks about them.) The third number, always 1, serves as
+# a bias:
 #
 # | state | before | now | key part: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -185,8 +185,8 @@ assert letters[alpha.argmax()] == "u"
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
 # The key of *u* does not say that its letter is u. We coded *now* only for the letters of
-# questions, so *now* is 0 in the key of *u*, as in the key of *s*. Only the value says "I am u".
-# With more numbers, *now* could tell u from s, and then the same part could be the value, too. But
+# questions, so *now* is 0 in the key of *u*, as in the key of *s*. Only the value says "I am u". If
+# *now* were coded for every letter, with more numbers, the key could serve as the value, too. But
 # it would have to hold *before* and *now* for every letter. Can one vector do that? We shall see.
 #
 # In the paper, a step sees only the last few states: at most *window* of them. Here are all symbols
@@ -265,9 +265,9 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
 # for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*. Its sum was −1 + 1 = 0, so both units were
-# tanh(−1), with the same slope. So a larger *before* raises one unit exactly as much as it lowers
-# the other.
+# read it. There is one more 0 in dK, in the row of *s*. For *s*, *before* + *now* was 0, so both
+# units were tanh(−1), with the same slope. So a larger *before* raises one unit exactly as much as
+# it lowers the other.
 #
 # The second number of dk_t is positive, so a larger *now* would raise the loss. It would raise the
 # score of *u*, but those of *d* and *g* even more, because there the tanh is steeper. So *u* would
@@ -542,8 +542,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
 # directions that it needs (question 1). So did the parts help because they separate the roles, or
 # only because the state has more numbers? We begin with the roles. With parts of 8, the cuts helped
-# a lot. Which roles must a cut separate for that? Whether a longer state alone does as well comes
-# at the end, with a fairer control.
+# a lot. Which roles must a cut separate for that? At the end, we ask with a fairer control whether
+# a longer state alone does as well.
 #
 # ## Do the roles pull against each other?
 #
@@ -604,10 +604,10 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
 # disagree, too, but only until about step 500. Is that because the vector is longer? Probably not
 # directly. At step 300, the conflict is nearly as strong as in the vector of 8. At that time, the
-# longer vector, like the shorter one, has not learnt the task: it answers only 7 to 10 %. The
-# conflict fades by step 500, where over 90 % of the answers are right. So the conflict looks like a
-# sign of a model that is still on its way: there is none before training, and little once the task
-# is learnt. (We do not know why just these two roles.)
+# longer vector has not learnt the task: it answers only 7 to 10 %. The conflict fades by step 500,
+# where over 90 % of the answers are right. So the conflict looks like a sign of a model that is
+# still on its way: there is none before training, and little once the task is learnt. (We do not
+# know why just these two roles.)
 #
 # ## Which pair should be separated?
 #
@@ -664,11 +664,12 @@ print("the seventh, from above:\n  q k | v p        "
 # answer 3. The recorded runs are from another processor, so single seeds may differ from yours.)
 #
 # We also left a question open: did the parts help because they separate the roles, or because the
-# state has more numbers? To answer it, the next figure has three more rows, without a cut. One
-# vector of 16 is as long as two parts of 8, but it has more parameters, because its matrices read
-# the whole vector. So we add one vector of 13, the longest that has fewer parameters (3,245) than
-# two parts of 8 (3,422). The number after ± is the **standard error** of the mean: about how far
-# luck alone moves it. Guess: how many cuts have a lower mean than the vector of 13?
+# state has more numbers? To answer it, the next figure has three more rows without a cut, besides
+# the paper's three parts. One vector of 16 is as long as two parts of 8, but it has more
+# parameters, because its matrices read the whole vector. So we add one vector of 13, the longest
+# that has fewer parameters (3,245) than two parts of 8 (3,422). The number after ± is the
+# **standard error** of the mean: about how far luck alone moves it. Guess: how many cuts have a
+# lower mean than the vector of 13?
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -676,7 +677,7 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# By its mean, one vector of 13 beats all the cuts. We come back to it, and begin with the suspects.
+# By its mean, one vector of 13 beats all the cuts. We begin with the suspects, and come back to it.
 #
 # *Key and value are guilty:* if they share 8 numbers, 800 steps often do not suffice. Each cut that
 # separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
@@ -702,7 +703,7 @@ show(draw_recorded(), "12_all_cuts")
 # suggested that three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
 #
 # So the cosines accused the wrong pair. Did the mean hide a strong conflict of key and value? No.
-# In the vector of 8, the cosine at a single state is, on average, no farther from 0 than that of
+# In the vector of 8, the size of their cosine at one state is, on average, no larger than that of
 # two random directions (question 5). We think that the reason is simpler. A gradient says what a
 # *small* change of h would do at this point of the training. It does not say whether a very
 # different h would be better, or how long training takes to get there. So we had to cut.
@@ -711,19 +712,20 @@ show(draw_recorded(), "12_all_cuts")
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means go from 7 to 93 %. Separation is not enough either. If a state of 8
-# is cut into two parts of 4, every cut that we tried answers 5 to 8 %, but the uncut vector of 8
-# answers 28 % (ten seeds; question 4). The parts help most if each role keeps its 8 numbers *and*
-# key and value do not share them.
+# is cut into two parts of 4, each of the five cuts that we tried answers 5 to 8 %, but the uncut
+# vector of 8 answers 28 % (ten seeds; question 4). The parts help most if each role keeps its 8
+# numbers *and* key and value do not share them.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
-# 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters than
-# two parts of 8 and a shorter state. No seed of it is below 70 %, while each cut has at least one
+# 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters and a
+# shorter state than two parts of 8. No seed of it is below 70 %, while each cut has at least one
 # such seed. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value. At the
 #    end of training, the gradients of the key in the vector of 16 share hardly any direction with
-#    those of the other roles, as if training had made its own cut (question 6). So if you cut a
-#    state, compare it with an uncut vector that has as many parameters.
+#    those of the other roles, as if training had made its own cut (question 6 measures this; the
+#    vector of 16 has also learnt the task, and that may be the reason). So if you cut a state,
+#    compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
 #    how many they can share.)
 # 3. **The cosines did not tell us so.** They accused query and predict.

@@ -20,8 +20,8 @@ def attention_span(model: Any, batches: Any, longest: int | None = None) -> Arra
     batches: TextBatches or DocumentBatches. longest: the largest distance; by default, the window
     of the readout or, without a window, a quarter of the time steps of the longest batch. Only time
     steps with at least `longest` positions before them count: earlier ones cannot look that far
-    back, so they would make the span look shorter. The means add up to 1 if the window is `longest`. Raises ValueError for
-    a model without attention, or if no time step has `longest` positions before it.
+    back. The means add up to 1 if the window is `longest`. Raises ValueError for a model without
+    attention, or if no time step has `longest` positions before it.
     """
     reader: Any = getattr(model, "reader", None)
     if not hasattr(reader, "attention"):
