@@ -686,8 +686,8 @@ show(draw_wait(), "02_wait")
 # network learns.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks, and lets the network choose when to
-# write into its state. There, with a good start of U and of its biases, all twenty networks learn n
-# = 32 in 400 training steps.
+# write into its state. There, with a good start of U and of its biases, all twenty networks learn this
+# in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -1001,9 +1001,9 @@ show(ax, "02_gradient_flow")
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
 #    parameters, it keeps m, a running mean of the gradient G (m ← m + (G − m) / 10), and v, a
 #    running mean of its square (v ← v + (G² − v) / 1,000). It subtracts the learning rate times
-#    m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first they are too small. The hats
-#    mark a correction for this. Let the gradient be 5 at every step. How long is each of the first
-#    three steps, as a multiple of the learning rate, with the correction and without it? (The
+#    m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first they are too small. The
+#    hats mark a correction for this. Let the gradient be 5 at every step. How long is each of the
+#    first three steps, as a multiple of the learning rate, with the correction and without it? (The
 #    formulas and the usual numbers are in `numpy-attention exercise start adam`.)
 # 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small,
 #    n = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
