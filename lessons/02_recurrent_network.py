@@ -686,8 +686,8 @@ show(draw_wait(), "02_wait")
 # network learns.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks, and lets the network choose when to
-# write into its state. There, with a good start of U and of its biases, all twenty networks learn this
-# in 400 training steps.
+# write into its state. There, with a good start of U and of its biases, all twenty networks learn
+# this in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
