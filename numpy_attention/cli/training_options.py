@@ -141,11 +141,12 @@ CHANGES: dict[str, dict[str, Any]] = {
 TRANSLATOR_CHANGES: dict[str, dict[str, Any]] = {
     "freeze_vectors": {"help": f"{FREEZE} (with --source-vectors or --target-vectors)"},
     "min_count": {"default": 2, "excludes": {"subwords": ()}},
+    "seed": {"help": "random seed for the initial values, the order of the text and dropout, and "
+                     "the choice of your own pairs for training and validation"},
     "max_vocabulary": {"excludes": {"subwords": ()}},
 }
 WRITER_CHANGES: dict[str, dict[str, Any]] = {
     "freeze_vectors": {"needs": {"vectors": ()}},
-    "seed": {"help": "random seed for the initial values, the order of the text, and dropout"},
     "clip": {"default": 5.0},
     "steps": {"needs": {}, "excludes": {"state": ("sentence",)}},
     "min_count": {

@@ -76,8 +76,8 @@ def page_of_runs(path: str | Path, folders: Sequence[str], precision: str = "flo
     if blank and script is None:
         lack, advice = (("attention weights", "") if examples
                         else ("examples", "name a corpus and its split, or "))
-        raise ValueError(f"a page cannot run {blank[0]}, and without {lack} it would be empty; "
-                         f"{advice}write the class in JavaScript, and pass that file as script")
+        raise ValueError(f"a page cannot run {blank[0]}, so without {lack} it would show nothing; "
+                         f"{advice}pass script = mine.js, a file with the class in JavaScript")
     earlier = checkpoints_of(first, checkpoints)
     added = "" if script is None else script_in(script)
     models = [exported(one, title, one.selection().form(), precision, examples, earlier, text,

@@ -136,8 +136,7 @@ class Training:
         False, FLAG, "do not train pretrained word vectors or an output layer that shares them")
     seed: int = option(
         0, SEEDS,
-        "random seed for the initial values, the order of the text, dropout, and the choice of "
-        "your own pairs for training and validation")
+        "random seed for the initial values, the order of the text and dropout")
     order_seed: int | None = option(
         None, SEEDS,
         "random seed for the order of the text and dropout (default: the same seed)")
