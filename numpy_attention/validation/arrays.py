@@ -190,8 +190,8 @@ def check_integers(name, array, shape, axes, advice="check the sizes and order o
 def _check_integer_dtype(name, array):
     if type(array) is not np.ndarray or array.dtype.kind not in "iu" or not array.dtype.isnative:
         what = array.dtype if type(array) is np.ndarray else type_name(array)
-        raise TypeError(f"{name} is {what}; expected an integer array. Use "
-                        "np.array(vocabulary.encode(tokens)) for tokens, or round and convert it")
+        raise TypeError(f"{name} is {what}; expected an integer array. For tokens, use np.array("
+                        "vocabulary.encode(tokens)); for floats, np.rint(…).astype(np.int64)")
 
 
 def check_ids(name, ids, size):
