@@ -248,8 +248,8 @@ check_gradient("db", db, loss, b)
 #
 # For a *batch*, B sequences at once, x_t has the shape (B, I), and h_t the shape (B, H). The
 # products x_tᵀ da_t and h_{t−1}ᵀ da_t then sum over the batch by themselves; for db, we sum da_t
-# over the batch. The backward pass returns every dx_t, and dh_0 = da_1 Uᵀ, the
-# gradient of the initial state.
+# over the batch. The backward pass returns every dx_t, and dh_0 = da_1 Uᵀ, the gradient of the
+# initial state.
 #
 # So a gradient goes back by one step in two operations: a multiplication by 1 − h_t², element by
 # element, and a product with Uᵀ.
@@ -667,7 +667,7 @@ show(draw_wait(), "02_wait")
 # Each time, the share begins to grow before the answers do. In the figure, it grows for at least
 # 200 training steps before the answers improve; for seed 11, for more than a thousand. Measured
 # every 20 training steps (answer 6), it is above the grey line in all five networks just before the
-# answers improve. (Most of its growth then comes together with the answers.)
+# answers improve. (It then grows further, together with the answers.)
 #
 # But a larger share guarantees nothing. After the first 20 training steps, all five shares were
 # above the line, too (not in the figure: answer 6), and then sank far below it. And once seeds 10
