@@ -4,12 +4,12 @@
 # **You will be able to** derive back-propagation through time, and predict before any training how
 # much of a gradient arrives d steps back.
 #
-# **Needs:** lesson 01. **Time:** 60 minutes to read, about 15 of them for the optional part B;
+# **Needs:** lesson 01. **Time:** 50 minutes to read, about 12 of them for the optional part B;
 # about a minute to run.
 #
 # The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in
 # principle know all of it. It reads one symbol at a time, and keeps what it has read in a vector,
-# its **state**. But *how far back can it learn?* This question runs through the lesson.
+# its **state**. But *how far back can it learn?*
 #
 # 1. You watch a network fail at a task that looks easy.
 # 2. You derive the path of the gradient back through time.
@@ -17,11 +17,8 @@
 # 4. You give one matrix of the network a better start, and watch the network learn.
 # 5. You train the failed network for longer, and watch its gradient.
 #
-# The answer is the reason for lessons 03 and 04, and in the end for attention. Part B asks the same
-# question of a model that reads and writes text.
-#
-# (In the same folder, `course.py` has functions for figures and for checks of planted bugs, and
-# `recurrent_parts.py` has the task and the letters of the Bible.)
+# The answer is the reason for lessons 03 and 04, and in the end for attention. (Helper functions
+# are in `course.py` and `recurrent_parts.py`, in the same folder.)
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -47,20 +44,21 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Watch it fail
 #
-# Before we look inside a recurrent network, let us see what one can do. In the *recall task*, it
-# reads one of four symbols, then n symbols of noise (four other symbols), and then a question mark,
-# where it has to answer with the first symbol. With n = 4, for example:
+# In the **recall task**, a network reads one of four symbols, then n symbols of noise (four other
+# symbols), and then a question mark. There it must answer with the first symbol. With n = 4, for
+# example:
 #
 #     it reads      C  x z z y  ?
 #     it answers                C
 #
-# It reads each symbol as a vector of 16 numbers, its embedding (before training, numbers between −1
-# and 1), and a softmax turns the last state into the answer. Guessing is right a quarter of the
-# time. The network's state has 32 numbers, plenty of room for one symbol. For n = 1, 2, 4, 8, 16
-# and 32, we train a new network for 400 training steps. We use Adam, a kind of gradient descent
-# that adapts its steps, and clipping, which shortens gradients that are too long. The network
-# *learns* the task if more than nine in ten answers are right. Guess: what is the largest n at
-# which it does?
+# It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
+# into the answer. Guessing is right a quarter of the time. The state has 32 numbers, plenty of room
+# for one symbol.
+#
+# For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps. We use Adam, a kind
+# of gradient descent that adapts its steps (question 7), and clipping, which shortens gradients
+# that are too long (part B). The network *learns* the task if more than nine in ten answers are
+# right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -73,19 +71,16 @@ near = max(n for n, right in zip(DISTANCES, small) if right > 0.9)
 print(f"the largest n that it learns is {near}")
 
 # %% [markdown]
-# In this run, a little noise does no harm. A little more, and the network might as well guess.
+# A little noise does no harm here. With more, the network might as well guess.
 #
-# Lack of room need not be the reason: the state has 32 numbers for one symbol. But to *learn* that
-# the symbol is worth keeping, the network needs a gradient that travels back through time, from the
-# step where a mistake is made to the step that could have prevented it. We follow this gradient.
+# To *learn* that the symbol is worth keeping, the network needs a gradient that travels back
+# through time: from the step where a mistake is made to the step that could have prevented it.
+# Perhaps too little of this gradient arrives. We follow it.
 #
 # ## Forward
 #
-# How does a network keep what it has read? At step t it computes a new state from two vectors: the
-# input x_t (I numbers) and the previous state h_{t−1} (H numbers). Two names change their meaning:
-# x was the number of a letter in lesson 01, and is now its embedding; h was the embedding, and is
-# now the state. And from now on, a vector is a row, and is written to the left of its matrix, so W
-# has one row for each number of x.
+# At step t, the network computes a new state from two vectors: the input x_t (I numbers) and the
+# previous state h_{t−1} (H numbers).
 #
 #     a_t = x_t W + h_{t−1} U + b
 #     h_t = tanh(a_t)
@@ -96,6 +91,9 @@ print(f"the largest n that it learns is {near}")
 # | h_t | (H,) | the state after step t, one number per *unit*; h_0 is zeros when a text begins |
 # | a_t | (H,) | the sum that the tanh is applied to |
 # | W, U, b | (I, H), (H, H), (H,) | parameters, **the same at every step** |
+#
+# In lesson 01, x was the number of a letter, and h was its embedding. Now x is the embedding, and h
+# is the state. And from now on, a vector is a row, to the left of its matrix.
 #
 # The tanh keeps each number of the state between −1 and 1. Here are two steps, with I = 2 and
 # H = 3:
@@ -118,9 +116,8 @@ print("h_1 =", h1)
 print("h_2 =", h2)
 
 # %% [markdown]
-# The input x_1 affects h_2 through h_1: that is the network's memory. In a language model each
-# state predicts the next symbol, so the loss reads every state. Our loss L reads every state, too,
-# but in a simpler way: L = r_1 · h_1 + r_2 · h_2, with random vectors r_1 and r_2.
+# The input x_1 affects h_2 through h_1: that is the network's memory. We let a simple loss L read
+# both states: L = r_1 · h_1 + r_2 · h_2, with random vectors r_1 and r_2.
 
 # %%
 boxes = {
@@ -137,9 +134,9 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # %% [markdown]
 # ## Backward
 #
-# How does the gradient get from L back to the first step? Begin at the end. In our two steps, only
-# L reads h_2, so dh_2 = r_2. The derivative of tanh is 1 − tanh². With ∘ for multiplication element
-# by element, the gradient of a_2 is
+# How does the gradient get from L back to the first step? Begin at the end. Only L reads h_2, so
+# dh_2 = r_2. The derivative of tanh is 1 − tanh². With ∘ for multiplication element by element, the
+# gradient of a_2 is
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
@@ -149,13 +146,11 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# The term da_2 Uᵀ follows lesson 01's rule, now with rows: if z = h M, then dh = dz Mᵀ. Here M is
-# U.
+# The term da_2 Uᵀ follows lesson 01's rule, now with rows: if z = h M, then dh = dz Mᵀ.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
-# we cannot simply nudge the array a_1. The loss computes a_1 again from x_1, h_0, W, U and b, so
-# the nudge would be lost. Therefore the function `loss` takes the nudge as an argument, and adds it
-# to a_1, h_1 or a_2.
+# a nudge of the array a_1 would be lost, because the loss computes a_1 again. Therefore the
+# function `loss` takes the nudge as an argument, and adds it to a_1, h_1 or a_2.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -187,18 +182,16 @@ check_gradient("dh_1", dh1, lambda: loss(h1_more=more), more)
 check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 
 # %% [markdown]
-# Two things are new since lesson 01: the factor 1 − h², and that h_1 has a second reader. This
-# reader, the next step, sends back da_2 Uᵀ. This term is the path back through time: without it,
-# the gradient at step 1 would ignore what h_1 does to the second step. The rest of the lesson is
-# about what becomes of this term over many steps.
+# The term da_2 Uᵀ, which the next step sends back, is the path back through time. The rest of the
+# lesson is about what becomes of this term over many steps.
 #
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
-# **The parameters.** W is one matrix that is used at two steps. To find its gradient, pretend that
-# there are two equal matrices, W_1 for step 1 and W_2 for step 2, and do the same for U and b. As
-# in lesson 01, the gradient of each of the four matrices is an outer product: of the vector to its
-# left (x_t or h_{t−1}), and da_t. Each b is only added, so its gradient is da_t:
+# **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
+# matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. As in lesson 01, the
+# gradient of each matrix is an outer product: of the vector to its left (x_t or h_{t−1}), and da_t.
+# Each b is only added, so its gradient is da_t:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -233,12 +226,13 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# This is *back-propagation through time* (Werbos 1990), and T steps need no new idea, only two
-# names. The gradient dh_t has two parts, one from the loss and one from the next step. We call the
-# part from the loss dy_t, because h_t is also the network's output, y_t. In our example, dy_t was
-# r_t. If the text goes on after step T, step T + 1 also reads h_T and sends back a gradient. This
-# gradient is called dlast, because it arrives at the *last* state. If nothing follows, it is all
-# zeros. The backward pass goes from the last step to the first:
+# This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two names.
+# We call the part of dh_t that comes from the loss dy_t, because h_t is also the network's output,
+# y_t. (In our example, it was r_t.)
+#
+# If the text goes on after step T, step T + 1 also sends back a gradient. It is called dlast,
+# because it arrives at the *last* state. If nothing follows, it is all zeros. The backward pass
+# goes from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -295,10 +289,9 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# Is the derivation right? We check it on six steps of three sequences, with sizes that all differ.
-# Then we compare it with the library's RNN (such a network is called a *cell* there), which takes a
-# different route: it computes x_t W for all steps in one product, and dU in another. (In the
-# report, input[0] is xs, and input[1] is h_0.)
+# Is the derivation right? We check it on six steps of three sequences. Then we compare it with the
+# library's RNN (such a network is called a *cell* there). It takes a different route: it computes
+# x_t W for all steps in one product. (In the report, input[0] is xs, and input[1] is h_0.)
 
 # %%
 rng = np.random.default_rng(2)
@@ -344,8 +337,8 @@ print("the library's RNN gives the same states and gradients")
 # ## A bug
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
-# because both states have the same shape. That makes this bug easy to miss. The gradient of U will
-# be wrong. Guess: will any of the other four gradients (those of W, b, xs and h_0) be wrong, too?
+# because both states have the same shape. The gradient of U will be wrong. Guess: will any of the
+# other four gradients (those of W, b, xs and h_0) be wrong, too?
 
 
 # %%
@@ -370,19 +363,18 @@ report = caught(check, create(OffByOne))
 assert "grads.U += after[t].T @ da" in str(report)
 
 # %% [markdown]
-# Only dU is wrong, because nothing else is computed from dU. The report names the line. Could we
-# have found it, knowing only which gradients are wrong? W, b, xs and h_0 are right, and their
-# gradients are computed from the same da. So da is right, too. That leaves the line of dU. Of the
-# two arrays in it, da is right, so `after` is the suspect, and the report names it, too.
+# Only dU is wrong, because nothing else is computed from dU. The report names the line. We could
+# have found it ourselves: the other four gradients are right, so da is right, too. That leaves the
+# line of dU, and in it `after`.
 #
 # ## How much of the gradient arrives
 #
-# Back to the network that failed. Its mistake shows at the question mark, but it could have been
-# prevented n + 1 steps before, when the network read the symbol. How much of the gradient travels
-# that far? The *share* that is left after d steps is the length of the gradient at h_{T−d}, divided
-# by its length at h_T. (If the gradient grows, the share is above 1.) Here the network reads
-# n + 2 symbols, so T is n + 2. Then h_T is the state at the question mark, and h_1, the state after
-# the first symbol, is n + 1 steps earlier.
+# Back to the network that failed. Its mistake shows at the question mark, n + 1 steps after it read
+# the symbol. How much of the gradient travels that far? The **share** that is left after d steps is
+# the length of the gradient at h_{T−d}, divided by its length at h_T.
+#
+# The network reads n + 2 symbols, so T = n + 2. The state at the question mark is h_T. The state
+# after the first symbol, h_1, is n + 1 steps earlier.
 #
 # First, take a pencil and a network of one unit. Its U is a single number u, and each step back
 # multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20 steps
@@ -394,34 +386,34 @@ for h in (0.1, 0.9):
     print(f"h = {h}: {factor:.2f} after one step, {factor**20:.1e} after 20 steps")
 
 # %% [markdown]
-# If the factor (without its sign) is above 1, the gradient *explodes*; if it is below 1, the
-# gradient *vanishes*. Here u is the same both times, and h decides.
+# If the factor (without its sign) is above 1, the gradient **explodes**; if it is below 1, the
+# gradient **vanishes**. Here u is the same both times, and h decides.
 #
 # For H units, the factor becomes a matrix, the **Jacobian** of the step: the derivatives of all
 # numbers of h_t with respect to all numbers of h_{t−1}. It combines the two operations that we
-# found above. In the recall task, only the last step has a loss, so nothing is added on the way.
-# Going back d steps multiplies d of these matrices:
+# found above. In the recall task, only the last step has a loss. So going back d steps multiplies d
+# of these matrices:
 #
 #     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
 #     dh_{T−d} = dh_T J_T J_{T−1} … J_{T−d+1}
 #
 # (diag(s) is a matrix with s on its diagonal, and zeros elsewhere.) Such a product, too, usually
-# shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). Can we say how fast,
-# without multiplying these matrices? We look at the two operations one at a time, and begin with
-# U.
+# shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). How fast? We look at the two
+# operations one at a time.
 #
-# How much does the matrix U lengthen a vector? Multiply many random vectors v of length 1 by U. The
-# *gain* g of U is the root mean square (rms) of the lengths of the products. We can compute it
-# without drawing a single vector. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean
-# over all v. The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj if i ≠ k.
-# The cross terms average to 0: for any given v_k, v_i is as often negative as positive. The squares
-# v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is special, so
-# each averages to 1 / H:
+# How much does U lengthen a vector? Multiply many random vectors v of length 1 by U. The **gain** g
+# of U is the root mean square (rms) of the lengths of the products. We can compute it from U alone.
+# Element j of v U is Σ_i v_i U_ij. Square it, and take the mean over all v.
+#
+# The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj if i ≠ k. The cross
+# terms average to 0: for any given v_k, v_i is as often negative as positive. The squares v_1² to
+# v_H² add up to 1, because v has length 1. There are H of them, and none is special, so each
+# averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
-# The gradient is multiplied by Uᵀ. Uᵀ has the same gain as U, because it has the same numbers. We
+# The gradient is multiplied by Uᵀ, which has the same gain, because it has the same numbers. We
 # check both with the 3 × 3 matrix U from above.
 
 
@@ -440,8 +432,8 @@ print(f"gain of U {gain(U):.3f}; measured with U {rms(np.linalg.norm(v @ U, axis
       f"and with Uᵀ {rms(np.linalg.norm(v @ U.T, axis=1)):.3f}")
 
 # %% [markdown]
-# Now the tanh. It multiplies the gradient by the slopes 1 − h². Take the pencil again, and two
-# units, one with h = 0.1 and one with h = 0.9. What becomes of the length of the gradient (1, 1)?
+# Now the tanh. It multiplies the gradient by the slopes 1 − h². Take two units, with h = 0.1 and h
+# = 0.9. What becomes of the length of the gradient (1, 1)?
 
 # %%
 slopes = 1 - np.array([0.1, 0.9])**2
@@ -461,20 +453,20 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 #
 # The same holds for H units: if the gradient is spread evenly over all of them, the tanh changes
 # its length by the factor rms(1 − h²). And if the gradient points in no special direction, Uᵀ
-# multiplies its length by about g. The product of the two is our *estimate* for one step back:
+# multiplies its length by about g. The product of the two is our **estimate** for one step back:
 #
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
 # sequences. Over d steps, we raise the factor to the power d. That is bold: it assumes that at
-# every step, the gradient points in no special direction and is spread evenly, and that the rms of
-# the slopes is the same at every step.
+# every step, the gradient is evenly spread and points in no special direction, and that the rms is
+# the same.
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
-# Before training, W is small as well. So the states are small and the slopes are nearly 1, and the
-# factor is about g. With a pencil: the mean square of numbers that are spread evenly between −0.1
-# and 0.1 is 0.1² / 3. How large is g if H = 32? And what share of the gradient is left after n + 1
-# steps back to the symbol, for n = 4 and for n = 8?
+# Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
+# a pencil: the mean square of numbers that are spread evenly between −0.1 and 0.1 is 0.1² / 3. How
+# large is g if H = 32? And what share of the gradient is left after n + 1 steps, for n = 4 and
+# n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -487,34 +479,31 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
 # This U has a gain of 0.324 instead of 0.327, because its numbers are one draw.
 #
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
-# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark, and we
-# follow it back to the state after the first symbol. (We take the mean length over the sequences.)
+# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark. We follow it
+# back to the state after the first symbol, and take the mean length over the sequences.
 #
-# Two functions do this. `gradient_back` is a backward pass that notes the lengths. You may skip
-# `share_at_first`. It takes the arrays out of the library's model, and returns the estimated share,
-# the measured share, and two lists for later.
+# The function `gradient_back` is a backward pass that notes the lengths. You may skip
+# `share_at_first`, which takes the arrays out of the library's model.
 
 
 # %% tags=["training"]
 def gradient_back(cell, xs, start, dlast):
     """xs (T, B, I), start (B, H) = h_0, dlast (B, H) = ∂L/∂h_T
-    → the share of the gradient's length at h_{T−d}, for d = 0 … T; the tanh's factors; all states.
+    → the share of the gradient's length at h_{T−d}, for d = 0 … T; all states.
     """
     hs, _, _ = cell.forward(xs, start)
     dh = dlast
     lengths = [np.linalg.norm(dh, axis=1).mean()]
-    by_tanh = []
     for h in hs[::-1]:
         da = dh * (1 - h**2)
         dh = da @ cell.U.T
-        by_tanh.append(np.linalg.norm(da, axis=1).mean() / lengths[-1])
         lengths.append(np.linalg.norm(dh, axis=1).mean())
-    return np.array(lengths) / lengths[0], np.array(by_tanh), hs
+    return np.array(lengths) / lengths[0], hs
 
 
 # %% tags=["training"]
 def share_at_first(model, n):
-    """→ the share left at the first symbol, estimated and measured; the tanh's factors, too."""
+    """→ the share of the gradient that is left at the first symbol, estimated and measured."""
     model = model.astype(float)
     task = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     xs, _ = model.embedding.forward(task.inputs)                # (n + 2, 200, 16)
@@ -523,10 +512,9 @@ def share_at_first(model, n):
     _, last, _ = cell.forward(xs, start)
     ignored = model.output.zeros_like()                         # ∂L/∂(the output's parameters)
     _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
-    share, by_tanh, hs = gradient_back(cell, xs, start, dlast)
-    slopes = 1 - hs[:0:-1]**2                                   # on the path, from h_T back to h_2
-    estimate = (gain(cell.U) * rms(slopes)) ** (n + 1)
-    return estimate, share[n + 1], [rms(one) for one in slopes], by_tanh[:n + 1]
+    share, hs = gradient_back(cell, xs, start, dlast)
+    estimate = (gain(cell.U) * rms(1 - hs[1:]**2)) ** (n + 1)   # the slopes of h_2 to h_T
+    return estimate, share[n + 1]
 
 
 # %% tags=["training"]
@@ -534,28 +522,26 @@ arrived = {"U small": {}, "U orthogonal": {}}       # the measured share for eac
 print("U small   share before training     right answers")
 print("         estimated    measured     after training")
 for n, right in zip(DISTANCES, small):
-    estimate, share, *_ = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
+    estimate, share = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
     print(f"n = {n:<5} {estimate:8.1g} {share:11.1g} {right:18.2f}")
     arrived["U small"][n] = share
     assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
-# So even before training, there is a hint of where the network will fail. At n = 4, where our
-# network learnt, a few thousandths of the gradient arrive. At n = 8, where it failed, less than a
-# ten-thousandth arrives. Per step, our estimate is right within a tenth. But small errors multiply:
+# So even before training, there is a hint of where the network will fail. At n = 4, where it
+# learnt, a few thousandths of the gradient arrive. At n = 8, where it failed, less than a
+# ten-thousandth does. Per step, our estimate is right within a tenth. But small errors multiply:
 # after 33 steps, it is off by a factor of five.
 #
-# Why does a small share do harm? dU is a sum over all steps. If the share at the first symbol is
-# 4e-5, the terms of the distant steps are a tiny part of this sum, and the near steps are likely to
-# decide where U moves. A larger learning rate does not help, because it scales all terms alike.
-# (This argument is about U. The embeddings of the four symbols receive *only* the distant gradient,
-# so no near terms outweigh it. Question 8 tests which parameters matter.)
+# Why does a small share do harm? dU is a sum over all steps. If the share is 4e-5, the terms of the
+# distant steps are a tiny part of this sum. The near steps are likely to decide where U moves. A
+# larger learning rate does not help, because it scales all terms alike.
 #
 # ## A better start
 #
-# If a small gain is the cause, a larger one should help. Now U starts *orthogonal* (Saxe et al.
-# 2014): it leaves the length of every vector unchanged, so its gain is 1, and only the slopes
-# 1 − h² shrink the gradient. Guess: what is the largest n at which the network learns the task now?
+# If a small gain is the cause, a larger one should help. Now U starts **orthogonal** (Saxe et al.
+# 2014): it leaves the length of every vector unchanged, so its gain is 1. Only the slopes 1 − h²
+# shrink the gradient. Guess: what is the largest n at which the network learns the task now?
 
 # %% tags=["training"]
 orthogonal = []
@@ -563,13 +549,11 @@ print("U orthogonal   share before training     right answers")
 print("              estimated    measured     after training")
 for n in DISTANCES:
     model, rng = recall_model(n, is_orthogonal=True)
-    estimate, share, slopes, _ = share_at_first(model, n)
+    estimate, share = share_at_first(model, n)
     arrived["U orthogonal"][n] = share
     assert np.isclose(estimate, share, rtol=0.1)
     orthogonal.append(train_recall(model, n, rng))
     print(f"n = {n:<10} {estimate:8.2f} {share:11.2f} {orthogonal[-1]:18.2f}", flush=True)
-
-print(f"at n = {n}, rms(1 − h²) falls from {slopes[-1]:.2f} for h_2 to {slopes[0]:.2f} for h_T")
 
 # %% tags=["training"]
 far = max(n for n, right in zip(DISTANCES, orthogonal) if right > 0.9)
@@ -584,126 +568,90 @@ show(draw_recall(LEARNT, arrived), "02_recall")
 assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 
 # %% [markdown]
-# With U orthogonal, the network learns n = 8, and not yet n = 16. So the same 32 units can recall
-# the symbol after more noise: room was not the problem at n = 8. There, more than half of the
-# gradient arrives. Why does the share fall at all? Every slope is below 1, and the slopes get
-# smaller while the network reads: an orthogonal U preserves the noise in the state, so the state
-# grows (see the line below the table, for n = 32). Our estimate now agrees with the measured share:
-# this U leaves *every* length unchanged, so only the factor of the tanh is an estimate.
+# With U orthogonal, the network learns n = 8, but not n = 16. At n = 8, more than half of the
+# gradient arrives. And the same 32 units now recall the symbol, so room was not the problem.
 #
-# But our comparison of the two starts is not quite fair: the two networks saw different training
-# sequences, because drawing an orthogonal U uses up random numbers. Perhaps one was lucky. The
-# figure shows earlier runs with twenty seeds. At n = 8, 17 of 20 networks learn the task with U
-# orthogonal, and only one does with U small.
+# Perhaps this network was just lucky. The figure shows earlier runs with twenty seeds. At n = 8, 17
+# of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
-# The number at each point is the share, measured in one network. Compare shares only at the same n.
-# At n = 8, the share is 0.58 with U orthogonal, and 4e-5 with U small. Across different n, a
-# comparison of shares misleads, so our first table was no more than a hint. A share of 0.004 is
-# usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U orthogonal). Longer
-# tasks may be harder for other reasons.
+# The number at each point is the share, measured in one network. Compare shares only at the same n:
+# 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16
+# (U orthogonal). Longer tasks may be harder for other reasons.
 #
-# Even at the same n, the gradient may not be the only reason why an orthogonal start helps. Suppose
-# that the first symbol is replaced by a different one, and that this changes h_1 a little, by δ_1.
-# On its way to h_T, δ_1 is multiplied by the same matrices (as long as the change is small), but
-# transposed and in the opposite order:
-#
-#     the gradient, back:    dh_1 = dh_T J_T … J_3 J_2
-#     the symbol, forward:   δ_T ≈ δ_1 J_2ᵀ J_3ᵀ … J_Tᵀ
-#
-# The product of the matrices in the second line is the transpose of the product in the first. A
-# matrix and its transpose have the same gain. So a start that preserves the gradient also preserves
-# the symbol. Perhaps that is what helps: this experiment cannot tell the two apart.
+# One doubt remains. A small change of h_1 travels *forward* to h_T through the transposes of the
+# same matrices. So a start that preserves the gradient also preserves the symbol in the state. This
+# experiment cannot tell which of the two helps.
 #
 # ## Can it learn from a vanished gradient?
 #
-# Is it impossible, then, to learn from a gradient that has vanished? Here again is the network that
-# failed at n = 8, with U small. We train it again from the same start, now for longer and on new
-# sequences. After every 200 training steps, we measure the factor per step back (the ninth root of
-# the share, because there are n + 1 = 9 steps), the share that arrives, and the right answers.
-# Guess: what will the share do?
+# We train the network that failed at n = 8 again, from the same small U, now for longer and on new
+# sequences. After every 200 training steps, we estimate and measure the share, and count the right
+# answers. Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# In this table, the network *wakes up*: it begins to learn. There are three phases:
+# The network **wakes up**: it begins to learn. There are three phases:
 #
-# 1. **By training step 800, the share has sunk.** After 200 training steps, g has grown from 0.32
-#    to 0.52, but rms(1 − h²) has fallen to 0.53, because training moves numbers of the state
-#    towards −1 and 1, where the tanh is flat. The units *saturate*. Then the share sinks further,
-#    although our estimate does not.
-# 2. **From 800 to 1,000, the share grows twentyfold**, to about half of where it began. The answers
-#    are still guesses.
-# 3. **By 1,200, both have jumped**, the share and the answers. g has more than doubled, and the
-#    states are more saturated than before. (With 200 training steps between two lines, we cannot
-#    see which of the two jumped first.)
+# 1. **By training step 800, the share has sunk.** Training moves numbers of the state towards −1
+#    and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls.
+# 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
+# 3. **By 1,200, both have jumped**, the share and the answers.
 #
 # (At training step 0, no answer is right: an untrained network may answer with a noise symbol every
 # time. On another processor, the numbers may differ.)
 #
-# So during training, our estimate is no longer reliable. After the jump, we estimate 0.41 and
-# measure 0.66. Our estimate is a product, g · rms(1 − h²). The end of the output shows which part
-# of it is wrong. Per step, the tanh multiplies the length by 0.34 (we estimated 0.36), but Uᵀ
-# multiplies it by 1.97 (g is 1.16). We boldly assumed that the gradient points in no special
-# direction. Now its direction is special: Uᵀ lengthens this gradient more than it lengthens most
-# vectors. At training step 800, too, the estimate is wrong: 0.29 per step back instead of 0.22.
-# That looks close, but over nine steps back, the estimated share is twelve times too large. (Is Uᵀ
-# to blame there, too? Question 6.)
+# During training, our estimate is not reliable: after the jump, it is far too small. It assumes
+# that the gradient points in no special direction. Training need not leave it so.
 #
-# Do other networks wake up, too? The figure shows an earlier recording of this network (seed 8) and
-# of four others. We tried the seeds 8, 9, 10 and so on, and took the first five that fail in 400
-# training steps. Guess: in the others, too, does the share begin to grow while the answers are
-# still guesses?
+# Do other networks wake up, too? The figure shows earlier runs of five networks: the first five
+# seeds, from 8 on, that fail in 400 training steps. (Seed 8 is the network above.) Guess: does the
+# share always begin to grow before the answers improve?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# So a network can recover from a vanished gradient: three of the five learn the task, and the other
-# two, seeds 10 and 13, learn to tell some of the four symbols apart. (The grey dashed line is
-# roughly the share before training in the upper plot, and guessing in the lower one. A curve ends
-# soon after its network has learnt the task.)
+# So a network can recover from a vanished gradient. Three of the five learn the task, and the other
+# two, seeds 10 and 13, learn to tell some of the four symbols apart. (A curve ends soon after its
+# network has learnt the task.)
 #
-# Each time, the share begins to grow before the answers do. In the figure, it grows for at least
-# 200 training steps before the answers improve; for seed 11, for more than a thousand. Measured
-# every 20 training steps (answer 6), it is above the grey line in all five networks just before the
-# answers improve. (It then grows further, together with the answers.)
+# Each time, the share grows for at least 200 training steps before the answers improve; for seed
+# 11, for more than a thousand. But a larger share guarantees nothing: at training step 400, seed
+# 13's has grown, too, and then it sinks again.
 #
-# But a larger share guarantees nothing. After the first 20 training steps, all five shares were
-# above the line, too (not in the figure: answer 6), and then sank far below it. And once seeds 10
-# and 13 tell some symbols apart, the share sinks, and the answers stay as they are. So why does a
-# network wake up at all? Adam has a part in it (question 8); the rest we do not know.
+# Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
 # ## How far back can it learn?
 #
-# In 400 training steps, not far. One likely reason is that the gradient shrinks with each step
-# back, and before training we can tell how fast. At n = 4, 8 and 16, more of the gradient arrives
-# with U orthogonal, and more networks learn. Most networks learnt n = 4 with U small, and n = 8
-# with U orthogonal. Beyond that, learning is slow, and a matter of luck. In 4,000 training steps,
-# one of five networks with U orthogonal learnt n = 32, and so did one of five with U small (answer
-# 6). Yet with U small, only about 3e-16 of the gradient arrives before training! The share before
-# training tells how training begins, not how it must end, because the share changes while the
-# network learns.
+# In 400 training steps, not far: most networks learnt n = 4 with U small, and n = 8 with U
+# orthogonal. One likely reason is that the gradient shrinks with each step back. Before training,
+# g · rms(1 − h²) predicts how fast.
 #
-# Lesson 03 builds a path on which the gradient hardly shrinks, and lets the network choose when to
-# write into its state. There, with a good start of U and of its biases, all twenty networks learn
-# this in 400 training steps.
+# Beyond that, learning is slow, and a matter of luck. In 4,000 training steps, one of five networks
+# learnt n = 32 with U orthogonal, and one of five with U small (answer 6). Yet with U small, only
+# about 3e-16 of the gradient arrives before training! The share changes while the network learns.
+# So its first value tells how training begins, not how it must end.
+#
+# Lesson 03 builds a path on which the gradient hardly shrinks. There, with a good start of U and of
+# its biases, all twenty networks learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
 #
-# **You will be able to** train a recurrent network on a text of any length, and tell whether its
-# gradient vanishes. **Time:** about 15 minutes to read. Lesson 03 does not need this part.
+# **You will be able to** train a recurrent network on a long text, and tell whether its gradient
+# vanishes. **Time:** about 12 minutes to read. Lesson 03 does not need this part.
 #
 # ### Cutting the gradient
 #
-# How can we train on a text of a million letters? The backward pass needs the state of every step,
-# so we would keep a million states in memory, and all that for a single step of training. Instead,
-# the text is read in windows. In *truncated* back-propagation through time, the *state* is carried
-# from one window to the next, but the gradient is cut at the border: what a window's first step
-# sends back, da Uᵀ, is thrown away. What do we lose? We cut the six steps of the section "Check"
-# into two windows of three, and compare with one pass over all six. Then we take the gradient that
-# was thrown away, and send it back through the first window alone, to see exactly what was lost.
+# How can we train on a text of a million letters? The backward pass would need a million states in
+# memory, for a single step of training. Instead, the text is read in windows. In **truncated**
+# back-propagation through time, the *state* is carried from one window to the next. But the
+# gradient is cut at the border: what a window's first step sends back, da Uᵀ, is thrown away.
+#
+# What do we lose? We cut the six steps of the section "Check" into two windows of three. Then we
+# send the gradient that was thrown away back through the first window alone.
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -717,7 +665,7 @@ show(plotting.diagram(boxes, arrows, title="The state crosses the border, but th
 
 # %% [markdown]
 # The two colours are the two windows. In the code, `full` holds the results of one pass over all
-# six steps, from the section "Check".
+# six steps.
 
 # %%
 nothing = np.zeros((3, 5))                      # no gradient enters the first window
@@ -732,28 +680,23 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 
 # %% [markdown]
 # The states are the same, because they are carried across the border. But the gradients of the two
-# windows do not add up to the whole gradient. What is missing is the part that the second window
-# would have sent back through h_3, the state at the border. With it, the sum is exact. Here this
-# part is small. But in a network that is trained like this, no gradient ever tells what a symbol
-# does to the loss in a later window.
+# windows do not add up to the whole gradient. The part that would have gone back through h_3, the
+# state at the border, is missing. With it, the sum is exact.
 #
-# So the window limits how far back the gradient can teach. What the network learns inside the
-# windows may still carry further: the forward pass can remember further back than the backward pass
-# can reach.
+# So the window limits how far back the gradient can teach. No gradient ever tells what a symbol
+# does to the loss in a later window.
 #
 # > **Exercise.** Cut the gradient yourself: `numpy-attention exercise start truncated`.
 #
 # ### A network that writes
 #
-# Is the network's memory worth having? Lesson 01's model wrote pairs of letters that exist, but
-# words that do not. What will a model with a memory write, if we draw letter after letter from its
-# predictions? Guess: words, sentences, or sense?
+# Lesson 01's model wrote pairs of letters that exist, but words that do not. What will a model with
+# a memory write, if we draw letter after letter from its predictions? Guess: words, sentences, or
+# sense?
 #
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
-# in windows of 50. The loss is the mean over all letters, which are the *tokens* here
-# (`average="token"`). Clipping (explained below) and Adam (question 7) keep the training steps at a
-# good length.
+# in windows of 50. The loss is the mean over all letters (`average="token"`).
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -778,32 +721,27 @@ assert network < pairs - 0.9
 
 # %% [markdown]
 # (A slash stands for the end of a verse.) Many of the words that it writes exist, and most of the
-# others could: you can pronounce them. Sentences and sense are another matter. Spelling needs a
-# memory of a few letters, but sense needs much more.
+# others could: you can pronounce them. Sentences and sense are another matter.
 #
-# The line "bits per letter" compares the model with counted pairs of letters, on **held-out** text,
-# which was not used for training. The *bits per letter* are the log2 of the perplexity, which
-# lesson 01 defined. The network's memory saves about one bit per letter. But from how far back
-# could it learn?
+# The **bits per letter** are the log2 of the perplexity, which lesson 01 defined. We measure them
+# on **held-out** text, which was not used for training. The network's memory saves about one bit
+# per letter, compared with counted pairs. But from how far back could it learn?
 #
-# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (It
-# > has a mask, because later lessons pad short sentences, and padding does not count.)
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (Its
+# > mask is for later lessons, which pad short sentences.)
 #
 # ### What becomes of its gradient
 #
-# The model's windows let the gradient go back up to 50 steps. How much of it is left then? That
-# depends on the factor per step, which we estimate as g · rms(1 − h²). First, what has training
-# done to g?
+# The model's windows let the gradient go back up to 50 steps. How much of it is left then? Our
+# estimate of the factor per step is g · rms(1 − h²). What has training done to g?
 
 # %% tags=["training"]
 trained = model.cells.cells[0]
 print(f"gain of U: {gain(first_U):.2f} before training, {gain(trained.U):.1f} after it")
 
 # %% [markdown]
-# Before training, g is twice as large as in the recall task. U has H² numbers from the same range,
-# so g² = Σ U_ij² / H is proportional to H, and H is now 128 instead of 32. After training, U
-# *lengthens* a typical vector, nearly twofold. Guess: does the gradient of the trained model vanish
-# or explode?
+# After training, U *lengthens* a typical vector, nearly twofold. Guess: does the gradient of the
+# trained model vanish or explode?
 #
 # The model reads a hundred stretches of held-out text: 60 letters to warm up its state, and 60
 # more, along which the gradient goes back. The gradient starts as ∂L/∂h of the last state, where L
@@ -823,32 +761,28 @@ ignored = model.output.zeros_like()
 _, dlast_true = model.output.loss_and_grad(last, windows[-1], scale=1, grads=ignored)
 
 # %% tags=["training"]
-places = [10, 20, 60]
-
-
 def measure(cell, dlast):
     """→ `gradient_back` of dlast (B, H) through the last T states."""
     start = cell.forward(read[:T], np.zeros((B, H)))[1]
     return gradient_back(cell, read[T:], start, dlast)
 
 
-trained_share, _, hs = measure(plain, dlast_true)
-for d in places:
+trained_share, hs = measure(plain, dlast_true)
+for d in (10, 20, 60):
     print(f"letters back: {d:2}, share left: {trained_share[d]:.1e}")
 flat = (np.abs(hs) > 0.9).mean()
 print(f"{flat:.0%} of the numbers in the trained model's states are above 0.9 or below −0.9")
 assert trained_share[20] < 0.005
 
 # %% [markdown]
-# Here is the end of one of the hundred stretches, letter by letter. (We chose it for its last
-# words.) It ends with "flowing with mi", and the next letter is "l". The bar above a letter is the
-# share of the gradient that reaches the state after this letter.
+# One of the hundred stretches ends with "flowing with mi", and the next letter is "l". The bar
+# above a letter is the share of the gradient that reaches the state after this letter.
 
 # %% tags=["training"]
 one = slice(83, 84)
 verse = "".join(vocabulary.decode(windows[T:2 * T, 83]))[-28:]
 start = plain.forward(read[:T, one], np.zeros((1, H)))[1]
-share, *_ = gradient_back(plain, read[T:, one], start, dlast_true[one])
+share, _ = gradient_back(plain, read[T:, one], start, dlast_true[one])
 show(draw_letters(verse, share[:28][::-1]), "02_letters")
 assert verse.endswith("flowing with mi") and share[12] < 0.1
 
@@ -857,15 +791,12 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 # "land". On average over the hundred stretches, less than a thousandth of the gradient is left
 # after 20 letters: it vanishes.
 #
-# U lengthens a typical vector, so we suspect that it is the tanh that shortens the gradient. And
-# indeed, 71% of the numbers in the states are above 0.9 or below −0.9 (printed above the figure):
-# many units are nearly saturated, as in the recall task, and the slope 1 − h² is small. Remember
-# the network of one unit: with u = 1.8 and h = 0.9, the factor was 0.34.
+# U lengthens a typical vector, so we suspect the tanh. Indeed, 71% of the numbers in the states are
+# above 0.9 or below −0.9: many units are saturated, and their slope 1 − h² is small.
 #
-# In the recall task, our estimate did not survive training. Does it here? We test it on the trained
-# model and on four random networks. Their U is scaled to g = 0.5, 1, 1.5 and 2.5. They read the
-# same letters through the trained embedding, with a small random W. They have no output layer and
-# so no loss: their gradient begins as a random vector.
+# Does our estimate hold here? We test it on the trained model and on four random networks. Their U
+# is scaled to g = 0.5, 1, 1.5 and 2.5. They read the same letters, with a small random W. They have
+# no loss: their gradient begins as a random vector.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -880,33 +811,22 @@ curves = {}
 
 def compare(name, cell, dlast):
     """Print the estimated factor per step and the measured one; keep the curve; → their ratio."""
-    share, by_tanh, hs = measure(cell, dlast)
+    share, hs = measure(cell, dlast)
     curves[name] = share
     slope = rms(1 - hs**2)
     estimated = gain(cell.U) * slope
     measured = share[T] ** (1 / T)
-    tanh = by_tanh.prod() ** (1 / T)
-    a = read[T + 1:] @ cell.W + hs[:-1] @ cell.U + cell.b
-    print(f"{name:<16} {rms(a):5.2f} {measured / tanh:5.2f} {slope:11.2f} {tanh:8.2f} "
-          f"{estimated:9.2f} {measured:8.2f} ", *(f"{one:7.1g}" for one in share[places]))
+    print(f"{name:<16} {slope:11.2f} {estimated:10.2f} {measured:9.2f}")
     return estimated / measured
 
 
-# %% [markdown]
-# In the next table, the column *Uᵀ per step* is measured. If the estimate holds, this column
-# repeats the g in the name of the row, and the two columns under *tanh* agree. (The first column is
-# the size of the sums a, before the tanh. We need it at the end.)
-
 # %% tags=["training"]
-print("                   rms  Uᵀ per    tanh per step       both per step   share that is left")
-print("                  of a   step rms(1 − h²) measured estimated measured ",
-      *(f"{f'{d} back':>7}" for d in places))
+print("                             factor per step back")
+print("                 rms(1 − h²)  estimated  measured")
 for g in (0.5, 1.0, 1.5, 2.5):
     cell = PlainRNN(random_W, random_U * g / gain(random_U), np.zeros(H))
     assert 0.9 < compare(f"random, g = {g}", cell, from_above) < 1.1
-ratio = compare(f"trained, g = {gain(trained.U):.1f}", plain, dlast_true)
-assert 0.8 < ratio < 1.25
-print(f"trained: estimated / measured is {ratio:.2f} per step, and {ratio**T:.2f} over {T} steps")
+assert 0.8 < compare(f"trained, g = {gain(trained.U):.1f}", plain, dlast_true) < 1.25
 
 # %% tags=["training"]
 one_in = round(1 / trained_share[20], -2)
@@ -920,32 +840,26 @@ show(ax, "02_gradient_flow")
 
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
-# estimate is right within a tenth for all five factors *per step*, and so are its two parts, g and
-# rms(1 − h²). (Over 60 steps, even a small error per step makes the estimated share twenty times
-# too small: see the line below the table.) In the trained network of the recall task, the error per
-# step was larger: 0.41 instead of 0.66. We do not know why it is smaller here.
+# estimate is right within a tenth for all five factors *per step*.
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
-# *explode*, and yet the gradient of the trained model vanishes. Its units are more saturated,
-# because they receive larger sums a. In the last two rows, compare the columns *rms of a* and
-# *rms(1 − h²)*: the sums are larger, so the slopes are smaller. As with one unit, U alone does not
-# settle whether the gradient vanishes: the states matter, too. The factor is 0.67, not 0.34 as for
-# the single unit, because not all units are saturated.
+# explode. Yet the gradient of the trained model vanishes, because its slopes are smaller. As with
+# one unit, U alone does not settle it: the states matter, too.
 #
-# So the window is not the only limit to learning from far back. The window lets the gradient go
-# back up to 50 letters, but long before that, almost nothing of it is left.
+# So the window of 50 letters is not the only limit: long before its border, almost nothing of the
+# gradient is left.
 #
 # ### Clipping
 #
-# A gradient that explodes can be repaired: we shorten it. A gradient may be many times longer than
-# usual, and one step of that length can spoil what was learnt. **Clipping** (Pascanu et al. 2013)
-# takes the norm of the *whole* gradient, of all parameters together. If the norm is above a limit,
-# the gradient is scaled down until its norm is the limit. Its direction stays the same.
+# If a gradient explodes, one very long training step can spoil what was learnt. **Clipping**
+# (Pascanu et al. 2013) takes the norm of the *whole* gradient, of all parameters together. If the
+# norm is above a limit, the gradient is scaled down until its norm is the limit. Its direction
+# stays the same.
 #
 # > **Exercise.** Write clipping yourself: `numpy-attention exercise start clipping`.
 #
-# A gradient that has vanished cannot be repaired by scaling the whole gradient up: the terms of the
-# distant steps remain as small a part of dU as before.
+# A gradient that has vanished cannot be repaired like this. If we scale the whole gradient up, the
+# terms of the distant steps remain as small a part of dU as before.
 
 # %% [markdown]
 # ## What others call it
@@ -988,28 +902,21 @@ show(ax, "02_gradient_flow")
 #    this, on the same letters, with `TextBatches(text, batch_size=16, steps=1)`. What does the
 #    model lose?
 # 4. (Part B) Let the random networks read numbers that are ten times larger, `read = 10 * read`.
-#    Which curves are lower then, and which of the two factors of J_t is the cause? Does the
-#    estimate g · rms(1 − h²) still hold?
+#    Which curves are lower then, and which of the two factors of J_t is the cause?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
-# 6. (Long.) (a) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You
-#    get them with `recall_model(16, True, seed)`.) How many training steps does each of them need?
-#    (b) Watch the network of the lesson's table (n = 8, U small) again, with
-#    `watch_recall(share_at_first, gain, details=True)`. Which part of the estimate fails, and at
-#    which of the steps back? At training step 1,000, the estimate agrees with the measured factor.
-#    Is that luck?
+# 6. (Long.) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get
+#    them with `recall_model(16, True, seed)`.) How many training steps does each of them need?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
-#    parameters, it keeps m, a running mean of the gradient G (m ← m + (G − m) / 10), and v, a
-#    running mean of its square (v ← v + (G² − v) / 1,000). It subtracts the learning rate times
-#    m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so at first they are too small. The
-#    hats mark a correction for this. Let the gradient be 5 at every step. How long is each of the
-#    first three steps, as a multiple of the learning rate, with the correction and without it? (The
-#    formulas and the usual numbers are in `numpy-attention exercise start adam`.)
+#    parameters, it keeps two running means. For the gradient G, m ← m + (G − m) / 10, and for its
+#    square, v ← v + (G² − v) / 1,000. It subtracts the learning rate times m̂ / (√v̂ + ε), where ε
+#    is tiny. Both means begin at 0, so at first they are too small. The hats mark a correction for
+#    this. Let the gradient be 5 at every step. How long is each of the first three steps, as a
+#    multiple of the learning rate, with the correction and without it? (The formulas and the usual
+#    numbers are in `numpy-attention exercise start adam`.)
 # 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small,
 #    n = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
-#    which is on every step of the path, or for the embeddings of the four symbols, which receive
-#    *only* a distant gradient? Guess, then train some parameters with Adam and the others with
-#    gradient descent. (b) Adam divides each gradient by its usual size, so its steps are about as
-#    long for tiny gradients as for others. Does waking up depend on this? Let ε be 10⁻³ or 10⁻²
-#    instead of 10⁻⁸, so that tiny gradients make only tiny steps. (c) Does momentum help gradient
-#    descent? (Its step is the previous step times the momentum, plus the usual step.)
+#    or for the embeddings of the four symbols, which receive *only* a distant gradient? Guess, then
+#    train some parameters with Adam and the others with gradient descent. (b) Adam's steps are
+#    about as long for tiny gradients as for others. Does waking up depend on this? Let ε be 10⁻³ or
+#    10⁻² instead of 10⁻⁸.

@@ -1,20 +1,20 @@
 # %% [markdown]
 # # Lesson 12: key, value, predict
 #
-# **You will be able to** split one state into a key, a value and a predict part, and test
-# whether the gradients of these roles work against each other.
+# **You will be able to** split one state into a key, a value and a predict part, and test whether
+# the gradients of these roles work against each other.
 #
-# **Needs:** lesson 11. **Time:** 55 minutes to read, about 7 of them for the optional part B;
-# about a minute to run.
+# **Needs:** lesson 11. **Time:** 50 minutes to read, about 6 of them for the optional part B; about
+# a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
 # the next word. At later steps, as part of the memory, it was *found* and *fetched*. Is that too
-# much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so. They cut the vector
-# into parts: a key, a value and a predict part.
+# much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and cut it into a key,
+# a value and a predict part.
 #
 # You will train their models on a small task, with controls. Then you will ask in two ways which
-# roles disturb each other: you will compare the gradients of the roles, and you will cut the state
-# in all seven ways. The two answers will not agree.
+# roles disturb each other: by comparing their gradients, and by cutting the state in seven ways.
+# The two answers will not agree.
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -26,9 +26,9 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (GUESSING, Pairs, answered, check_same, draw_answers, draw_cosines,
-                         draw_cuts, draw_recorded, draw_wikitext, last_cosines, possible,
-                         print_answers, print_cosines, print_recorded, print_wikitext, terms_of,
-                         text_of, train_pairs)
+                         draw_cuts, draw_recorded, draw_wikitext, last_cosines, print_answers,
+                         print_cosines, print_recorded, print_wikitext, terms_of, text_of,
+                         train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -45,11 +45,11 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # Let h_t be the LSTM's state after word t. The paper's models cut this vector into *parts* of n
 # numbers each, for example h_t = [k_t; v_t; p_t]. Nothing in the LSTM says what belongs in which
-# part. k_t is a key only because the score reads these n numbers of the state, and no others.
+# part. k_t is a key only because the score reads these n numbers, and no others.
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one part
-# (*attention*), two (*key-value*) and three (*key-value-predict*). The table has a column for each
-# of these models. It says which part each role reads. (The brackets give the paper's equations.)
+# (*attention*), two (*key-value*) and three (*key-value-predict*). The table says which part each
+# role reads.
 #
 # | role | its name | symbol | one part (eq. 2–6) | two (7–9) | three (10–12) |
 # |---|---|---|---|---|---|
@@ -59,10 +59,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | first | second | third |
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
-# shows the model with three parts. It leaves out v_t and p_i, which this step does not use. The
-# equations are lesson 11's *combined*, with three changes (and a window, which comes later): each
-# role reads only its part, there is no bias, and the vector of the score, lesson 11's v, is called
-# w, because v is now a value.
+# shows one step with three parts. The equations are those of *combined* in lesson 11, but each role
+# reads only its part, and there is no bias.
 
 # %%
 boxes = {
@@ -89,30 +87,29 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # %% [markdown]
 # ## Forward
 #
-# Why should a key and a value be different vectors? Take one step with numbers that are small
-# enough to follow. The text is *d u g s d*: two pairs of letters, *d u* and *g s*, and then the
-# first letter of one pair again. After this second *d*, the model should predict *u*, the letter
-# that followed the first *d*.
+# Why should a key and a value be different vectors? Take one step with small numbers. The text is
+# *d u g s d*: two pairs of letters, *d u* and *g s*, and then the first letter of one pair again.
+# After this second *d*, the model should predict *u*, the letter that followed the first *d*.
 #
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
 # just before it. Think of each state as knowing two letters: *now*, the one that it has just read,
-# and *before*, the one before that. When a state is found, its key must show *before*. When it
-# asks, its query must show *now*. Query and key share a part, so this part must hold both letters.
-# We code them as numbers: d is 1, g is −1, and every other letter is 0. (The letters u and s need
-# no code of their own, because no question asks about them.) The third number, always 1, serves as
-# a bias:
+# and *before*, the one before that. To be found, a state must show *before* in its key. To ask, it
+# must show *now* in its query. Query and key share a part, so this part must hold both letters.
+#
+# We code them as numbers: d is 1, g is −1, and the letters that no question asks about are 0. The
+# third number, always 1, serves as a bias:
 #
 # | state | before | now | key part: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
-# | d | | d | (0, 1, 1) | the first letter of a pair, so never an answer |
+# | d | | d | (0, 1, 1) | I am the first of a pair |
 # | u | d | u | (1, 0, 1) | I am u |
-# | g | u | g | (0, −1, 1) | the first letter of a pair, so never an answer |
+# | g | u | g | (0, −1, 1) | I am the first of a pair |
 # | s | g | s | (−1, 0, 1) | I am s |
 # | d, the question | s | d | (0, 1, 1) | |
 #
 # A value has three numbers, 1 for yes and 0 for no: is my letter u, is it s, is it the first of a
-# pair? The rows of K and V are the keys and values of the S = 4 earlier states. Here n =
-# 3, y has O = 2 numbers, and the hidden layer x of the score has only two units.
+# pair? The rows of K and V are the keys and values of the S = 4 earlier states. Here n = 3, y has
+# O = 2 numbers, and x has two units.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -128,12 +125,13 @@ k_t = np.array([0., 1, 1])          # the key of the second d
 p_t = np.array([0.5, -0.2, 0.3])    # the predict part: arbitrary, since the answer comes with c
 
 # %% [markdown]
-# The score compares *before* in the earlier key k_i with *now* in the present key k_t: it must be
-# large where both are 1, or both are −1. Inside the tanh, the two numbers are added. The sum is 2
-# if both are 1, and −2 if both are −1. In every other case, including two zeros, it lies between.
-# So the score must be higher at both ends than in the middle. Two tanh units do this: tanh(sum − 1)
-# is high when the sum is 2, and tanh(−sum − 1) is high when it is −2. Their total is negative
-# everywhere, but the softmax only looks at differences:
+# The score compares *before* in the earlier key k_i with *now* in the present key k_t. It must be
+# large where both are 1, or both are −1. Inside the tanh, the two numbers are added. Their sum is 2
+# if both are 1, −2 if both are −1, and otherwise lies between. So the score must be higher at both
+# ends than in the middle.
+#
+# Two tanh units do this: tanh(sum − 1) is high when the sum is 2, and tanh(−sum − 1) is high when
+# it is −2. Their total is negative everywhere, but the softmax only looks at differences:
 
 # %%
 for both in (-2, -1, 0, 1, 2):
@@ -142,8 +140,7 @@ for both in (-2, -1, 0, 1, 2):
 
 # %% [markdown]
 # In the code, each unit is one column of W_s and one of W_q. W_s reads *before*, and W_q reads
-# *now*. The last row of each matrix multiplies the constant 1 of the key. It is −0.5 in both, so
-# together they supply the −1.
+# *now*. The last rows multiply the constant 1 of the keys: together they supply the −1.
 
 # %%
 W_s = np.array([[1., -1], [0, 0], [-0.5, -0.5]])    # reads "before"
@@ -176,46 +173,41 @@ assert letters[alpha.argmax()] == "u"
 
 # %% [markdown]
 # The largest weight is on *u*, the letter after the first *d*. The smallest is on *s*: its sum is
-# −1 + 1 = 0, where both units are low. Since w = (2, 2), each score is twice the total printed
-# above, up to rounding. The states of *d* and *g* have the sum 1. The state of *u* was *found* by
-# its key, which says "before me was d". What was *fetched* is mostly its value, which says "I am
-# u". So c says: u with 0.65, s with 0.05, and *d* or *g* with 0.30.
+# −1 + 1 = 0, where both units are low. The state of *u* was *found* by its key, which says "before
+# me was d". What was *fetched* is mostly its value, which says "I am u". So c says: u with 0.65, s
+# with 0.05, and *d* or *g* with 0.30.
 #
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
-# The key of *u* does not say that its letter is u. We coded *now* only for the letters of
-# questions, so *now* is 0 in the key of *u*, as in the key of *s*. Only the value says "I am u". If
-# *now* were coded for every letter, with more numbers, the key could serve as the value, too. But
-# it would have to hold *before* and *now* for every letter. Can one vector do that? We shall see.
+# Only the value says "I am u". The key of *u* does not, because *now* is coded only for the letters
+# of questions. To serve as the value, too, a key would have to hold *before* and *now* for every
+# letter. Can one vector do that? We shall see.
 #
-# In the paper, a step sees only the last few states: at most *window* of them. Here are all symbols
-# of the step. The score's hidden layer x is as long as a key (in the example, it was shorter):
+# In the paper, a step sees only the last *window* states. Here are all symbols of the step:
 #
-# | symbol | shape | what it is | lesson 11 | the paper |
-# |---|---|---|---|---|
-# | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t | h_t |
-# | S, window | | step t sees the S = min(window, t − 1) states h_i before it | S = t − 1 | L |
-# | K, V | (S, n) | the keys k_i and values v_i of these states | M, for both | Y_t |
-# | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): the score's hidden layer | x | M_t |
-# | e = x w, α | (S,) | scores, weights | e, α | α_t |
-# | c = α V | (n,) | context vector: what was fetched | c | r_t |
-# | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | y | h*_t |
-# | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W_s, W_q, v | W^Y, W^h, w |
-# | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W_r, W_x, b | W^r, W^x |
-# | dy | (O,) | the upstream gradient; the example's loss is dy · y | w (a different w) | |
+# | symbol | shape | what it is | the paper |
+# |---|---|---|---|
+# | h_t = [k_t; v_t; p_t] | (3n,) | state after t, in parts of n numbers | h_t |
+# | S, window | | step t sees the S = min(window, t − 1) states h_i before it | L |
+# | K, V | (S, n) | the keys k_i and values v_i of these states | Y_t |
+# | x | (S, n) | rows x_i = tanh(k_i W_s + k_t W_q): hidden layer (in the example, (S, 2)) | M_t |
+# | e = x w, α | (S,) | scores, weights | α_t |
+# | c = α V | (n,) | context vector: what was fetched | r_t |
+# | y | (O,) | tanh(c W_r + p_t W_x), which the output layer reads | h*_t |
+# | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w |
+# | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W^r, W^x |
+# | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
 #
-# In lesson 11, *key* and *query* were names of the products h_s W_s and h_t W_q. Here they are
-# names of parts of the states, and the products k_i W_s and k_t W_q have no names. Two more letters
-# have changed. Lesson 11's h_s is now h_i. Lesson 11's K, the length of y, is now O, because K is
-# the matrix of keys.
+# In lesson 11, h_i, w and O were h_s, v and K. There, *key* and *query* were the products h_s W_s
+# and h_t W_q. Here they are parts of the states.
 #
 # ## Backward
 #
-# As in lesson 11, the lines of the forward pass are on the left, from the last to the first, and
-# their gradients are on the right. One thing is new: each role's gradient goes only to the part
-# that this role reads. The loss of the example is dy · y with the fixed vector dy = (−1, 0.5), so
-# it falls when y votes more for u and less for s.
+# As in lesson 11, the lines of the forward pass are on the left, the last one first, and their
+# gradients on the right. One thing is new: each role's gradient goes only to the part that this
+# role reads. The example's loss is dy · y with dy = (−1, 0.5). It falls when y votes more for u and
+# less for s.
 #
 #     y = tanh(a)              da = dy ∘ (1 − y²)
 #     a = c W_r + p_t W_x      dc = da W_rᵀ        dp_t = da W_xᵀ                h_t predicts
@@ -263,21 +255,14 @@ for name, (ours, array) in gradients.items():
 print("all four equal their central differences")
 
 # %% [markdown]
-# In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In dK, the column
-# for *now* is 0, because W_s does not read it. In dV, the third column is 0, because W_r does not
-# read it. There is one more 0 in dK, in the row of *s*. For *s*, *before* + *now* was 0, so both
-# units were tanh(−1), with the same slope. So a larger *before* raises one unit exactly as much as
-# it lowers the other.
+# In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In the same way,
+# the columns of dK and dV that W_s and W_r do not read are 0. (The row of *s* in dK has one more 0,
+# because there the two units cancel.)
 #
-# The second number of dk_t is positive, so a larger *now* would raise the loss. It would raise the
-# score of *u*, but those of *d* and *g* even more, because there the tanh is steeper. So *u* would
-# lose weight to them.
-#
-# That was one step. Now follow one state, h_i, through a whole text. At later steps t, it is found
-# and fetched, as above. But first, at its own step, it was the present state: it asked the states
-# before it (each h_j), and it predicted. With one part, k_i, v_i and p_i are the same numbers, and
-# the gradients of the four roles are *added*. In dz and α, the first index is the step that asks,
-# and the second is the state that is looked at:
+# Now follow one state, h_i, through a whole text. At its own step, it asks the states before it
+# (each h_j), and it predicts. At later steps t, it is found and fetched. With one part, k_i, v_i
+# and p_i are the same numbers, so the gradients of the four roles are *added*. In dz and α, the
+# first index is the step that asks, and the second is the state that it sees:
 #
 #     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
@@ -285,21 +270,18 @@ print("all four equal their central differences")
 #            + da_i W_xᵀ         predict: at step i, it predicts
 #
 # The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
-# two: query and key still share a part. A fifth term comes from the LSTM, which reads h_i at the
-# next step. It reads all parts.
+# two: query and key still share a part. (A fifth term comes from the LSTM, which reads all of h_i
+# at the next step.)
 #
 # ## All words at once
 #
-# In code, the layer that reads the states h and returns y is called a *reader*.
-#
-# As in lesson 11, the scores of all steps form a matrix, with a row for each step t that asks and a
-# column for each state i. Step t sees state i if 0 < t − i ≤ window. The first step sees nothing,
-# so its c is 0.
+# In code, the layer that reads the states h and returns y is called a *reader*. As in lesson 11,
+# the scores form a matrix, with a row for each step t and a column for each state i. Step t sees
+# state i if 0 < t − i ≤ window. The first step sees nothing, so its c is 0.
 #
 # `split` returns k, v and p as *views* of h, and `backward` splits dh in the same way. So `dk += …`
-# changes dh itself. With one part, all four terms land in the same columns. `forward` also returns
-# the attention weights α, because a loss may read them directly, as in lesson 11. So `backward`
-# takes their upstream gradient, `dalpha`, too.
+# changes dh itself. With one part, all four terms land in the same columns. As in lesson 11, a loss
+# may read the weights α directly, so `backward` takes their upstream gradient, `dalpha`, too.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start key-value-predict`.
 
@@ -417,10 +399,8 @@ report = caught(check, Misfiled, 3)
 
 # %% [markdown]
 # With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
-# the gradients of W_r and W_x are right, so da is right. The gradient of w is wrong, so de is
-# wrong. The mistake must lie between da and de. The report says that the line's inputs are right,
-# so dc is right, too. But k is the wrong variable to multiply dc with: it should be v. (`input[0]`
-# is h.)
+# the report names the line: dc is multiplied by k instead of v. The gradients of W_r and W_x are
+# computed before this line, so they are right. (`input[0]` is h.)
 
 # %% [markdown]
 # ## The same as the library
@@ -441,9 +421,10 @@ print("one, two and three parts: outputs and gradients equal the library's")
 # The task is that of the example above, but longer. A sequence begins with five pairs of letters:
 # ten different letters out of 50 (*G* and *g* are two letters). Then come three questions, about
 # three different pairs. Each question repeats the first letter of a pair, and the model must
-# predict the second. Only these three predictions count. The model reads the right answer before
-# the next question. Every sequence has new pairs: they cannot be memorized. We train each model
-# with Adam for 800 steps of 32 sequences. The learning rate falls linearly to a twentieth.
+# predict the second. The model reads the right answer before the next question.
+#
+# Only these three predictions count. Every sequence has new pairs. We train each model with Adam
+# for 800 steps of 32 sequences. The learning rate falls linearly to a twentieth.
 
 # %%
 questions = Pairs(np.random.default_rng(99), 1, size=500)
@@ -454,29 +435,26 @@ for row in range(3):
           "  answers:", *text_of(test.targets[10::2, row]))
 
 # %% [markdown]
-# On top of its LSTM, every model has a reader. Here attention has no window: it sees all earlier
-# states. In our versions of the paper's models, every part has 8 numbers. y has 16 numbers, as many
-# as the vector of a letter, because the output layer compares y with the vectors of all letters. We
-# abbreviate the roles by their initials, and a bar separates the parts: in `q k | v p`, query and
-# key read the first part, and value and predict the second.
+# On top of its LSTM, every model has a reader. Attention has no window here: it sees all earlier
+# states. In the paper's models, every part has 8 numbers. We abbreviate the roles by their
+# initials, and a bar separates the parts. In `q k | v p`, query and key read the first part, and
+# value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
 # | tanh layer | | 24 |
-# | one vector of 8 | attention | 8, which all four roles read |
+# | one vector of 8 | attention | 8 |
 # | `q k \| v p` | key-value | 2 · 8 = 16 |
 # | `q k \| v \| p` | key-value-predict | 3 · 8 = 24 |
-# | one vector of 16 | | 16, which all four roles read |
+# | one vector of 16 | | 16 |
 #
 # The tanh layer and the vector of 16 are our controls. The tanh layer is lesson 11's, without the
-# bias: y = tanh(h W). It reads only the present state, which is as long as three parts.
+# bias: y = tanh(h W). It reads only the present state.
 #
-# Suppose that a model simply picks one of the five second letters at random, but never one that it
-# has read as an answer. It is right with probability 1/5, 1/4 and 1/3 on the three questions: 26 %
-# on average.
+# What does guessing achieve? A model that picks one of the five second letters at random, but never
+# an earlier answer, is right with probability 1/5, 1/4 and 1/3: 26 % on average.
 #
-# One vector of 16 is as long as two parts of 8. Guess before you run: what share of the questions
-# will it answer right?
+# Guess before you run: what share of the questions will one vector of 16 answer right?
 
 # %% tags=["training"]
 SEEDS = (1, 2, 3)
@@ -516,8 +494,6 @@ def answers_of(name, create_one):
 print(f"\nright answers after 800 steps, for the seeds {SEEDS} (guessing: {GUESSING:.0f}%):")
 for name, sizes in MODELS.items():
     answers_of(name, partial(create, *sizes))
-print("predictions of the tanh layer that are one of the five second letters of the text: "
-      + ", ".join(f"{possible(model, test):.0%}" for model in models["tanh layer"]))
 
 # %% tags=["training"]
 small = right["one vector of 8"]
@@ -533,31 +509,29 @@ show(draw_answers(right, title), "12_roles_or_room")
 
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
-# vector of 8, which is hardly better than guessing among the letters that are left. (On another
-# processor, single seeds may differ.) The tanh layer does worse than guessing. It would have to
-# keep five pairs in its LSTM, and it does not: fewer than half of its predictions are second
-# letters of the text at all.
+# vector of 8, which is hardly better than guessing. (On another processor, single seeds may
+# differ.) The tanh layer does worse than guessing. Even a guess needs the five second letters, and
+# without attention they would have to be kept in the LSTM.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
-# directions that it needs (question 1). So did the parts help because they separate the roles, or
-# only because the state has more numbers? We begin with the roles. With parts of 8, the cuts helped
-# a lot. Which roles must a cut separate for that? At the end, we ask with a fairer control whether
-# a longer state alone does as well.
+# directions that it needs (question 1).
+#
+# So did the parts help because they separate the roles, or only because the state has more numbers?
+# We begin with the roles.
 #
 # ## Do the roles pull against each other?
 #
 # If the roles disturb each other in one vector, their gradients should point in opposite
-# directions. `terms_of` runs the library's backward pass on the 500 test sequences and returns the
-# four terms of dh from above, with one row for each of the 7,500 states. For each pair of roles, we
-# take the **cosine** of the angle between their two terms: 1 if both change the state in the same
-# direction, 0 if the changes are at right angles, and −1 if they are opposite.
+# directions. `terms_of` returns the four terms of dh from above, for all states of the test
+# sequences. For each pair of roles, we take the **cosine** of the angle between their terms. It is
+# 1 if both change the state in the same direction, 0 if the changes are at right angles, and −1 if
+# they are opposite.
 #
-# Only questions have a loss. So a state has a query and a predict term only if it is itself a
-# question. It has a key and a value term if a question comes later, which is true of every state
-# but the last. For each pair, we average over the states that have both terms. (The cosine of two
-# random vectors of 8 numbers is often ±0.3 or beyond, but the mean over hundreds of states is close
-# to 0.)
+# Only questions have a loss. So only a question has a query and a predict term. A state has a key
+# and a value term only if a question comes later. For each pair, we average over the states that
+# have both. (The cosine of two random vectors of 8 is often ±0.3 or beyond, but the mean over
+# hundreds of states is close to 0.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -589,7 +563,7 @@ for name in ("one vector of 8", "one vector of 16"):
     seen[name] = [train_pairs(create(*MODELS[name], seed), seed, look=look) for seed in SEEDS]
 at_the_end = {name: [last_cosines(run) for run in runs] for name, runs in seen.items()}
 print_cosines(at_the_end)
-print_answers("one vector of 16", seen["one vector of 16"], (300, 400, 500))
+print_answers("one vector of 16", seen["one vector of 16"], (300, 500))
 
 # %% tags=["training"]
 mean_of = {pair: np.mean([cosines[pair] for cosines in at_the_end["one vector of 8"]])
@@ -601,20 +575,16 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
-# with −0.03 to −0.09. Value and predict agree a little. In the vector of 16, query and predict
-# disagree, too, but only until about step 500. Is that because the vector is longer? Probably not
-# directly. At step 300, the conflict is nearly as strong as in the vector of 8. At that time, the
-# longer vector has not learnt the task: it answers only 7 to 10 %. The conflict fades by step 500,
-# where over 90 % of the answers are right. So the conflict looks like a sign of a model that is
-# still on its way: there is none before training, and little once the task is learnt. (We do not
-# know why just these two roles.)
+# with −0.03 to −0.09.
+#
+# In the vector of 16, query and predict disagree, too, but only until about step 500. At step 300,
+# this vector answers only 7 to 10 %, and at step 500 over 90 %. So the conflict looks like a sign
+# of a model that is still learning the task.
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses two other pairs. There, a state needs
-# *before* to be found (key), but *now* to ask (query) and to be fetched (value). So if the key role
-# shares a part with query or value, this part must hold both letters. (Predict needs nothing in the
-# example: the answer comes with c.)
+# The cosines accuse query and predict. The example accuses two other pairs, because a part that
+# such a pair shares must hold both letters. Nothing accuses the other three pairs.
 #
 # | suspects | accused by |
 # |---|---|
@@ -622,15 +592,13 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | key and value | the example: the key needs *before*, the value *now* |
 # | query and key | the example: the query needs *now*, the key *before* |
 #
-# Nothing accuses the other three pairs: value and predict agree, and the other cosines are near 0.
+# To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Four roles can choose
+# between two parts in 16 ways. The order of the parts does not matter, and both must be read:
+# 16/2 − 1 = 7.) Unlike in the paper, query and key may now be apart.
 #
-# To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Each role reads one of
-# two parts, which makes 2⁴ = 16 ways. It does not matter which part comes first, and both parts
-# must be read: that leaves 16 / 2 − 1 = 7.) Unlike in the paper, query and key may now be apart.
-# Then a state asks with one part and is found by the other. In the figure below, each row is a cut
-# and each column a pair of suspects. A dot means that the cut separates the pair. If a pair is the
-# reason why one vector of 8 does badly, then the four cuts with a dot in its column should do best.
-# Guess: which pair is guilty? And which cut will be the best?
+# In the figure, a dot means that the cut in this row separates the pair in this column. If a pair
+# is the reason why one vector of 8 does badly, the four cuts with a dot in its column should do
+# best. Guess: which pair is guilty?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -659,17 +627,15 @@ print("the seventh, from above:\n  q k | v p        "
       + ", ".join(f"{share:.0%}" for share in right["q k | v p"]))
 
 # %% [markdown]
-# `q p | k v` answers 54, 20 and 99 %: for such a cut, three seeds decide nothing. So forty seeds
-# must decide. To train them here takes too long, so we have recorded their results. (The code is in
-# answer 3. The recorded runs are from another processor, so single seeds may differ from yours.)
+# `q p | k v` answers 54, 20 and 99 %: three seeds decide nothing. So we have recorded forty seeds.
+# (The code is in answer 3.)
 #
-# We also left a question open: did the parts help because they separate the roles, or because the
-# state has more numbers? To answer it, the next figure has three more rows without a cut, besides
-# the paper's three parts. One vector of 16 is as long as two parts of 8, but it has more
-# parameters, because its matrices read the whole vector. So we add one vector of 13, the longest
-# that has fewer parameters (3,245) than two parts of 8 (3,422). The number after ± is the
-# **standard error** of the mean: about how far luck alone moves it. Guess: how many cuts have a
-# lower mean than the vector of 13?
+# The next figure also has a fairer control. One vector of 16 has more parameters than two parts of
+# 8, because its matrices read the whole vector. So we add one vector of 13, the longest that has
+# fewer (3,245 against 3,422).
+#
+# The number after ± is the **standard error** of the mean: about how far luck alone moves it.
+# Guess: how many cuts have a lower mean than the vector of 13?
 
 # %% tags=["training"]
 print(f"one vector of 13 has {create('attention', 13, 1).size:,} parameters")
@@ -677,84 +643,58 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# By its mean, one vector of 13 beats all the cuts. We begin with the suspects, and come back to it.
+# By its mean, one vector of 13 beats all the cuts. But first, the suspects.
 #
-# *Key and value are guilty:* if they share 8 numbers, 800 steps often do not suffice. Each cut that
-# separates them has a mean of 84 to 93 %, and each cut that does not, 7 to 58 %.
+# *Key and value are guilty.* The means of the cuts that separate them are 84 to 93 %, and those of
+# the others 7 to 58 %.
 #
 # *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
-# them even do worse: 56 against 78 %. But this comparison is unfair. Two of these four keep key and
-# value together (`q k v | p` and `k v p | q`), and only one of the other three does (`q p | k v`).
-# So we compare only cuts with key and value apart (the last two columns of *means of the seven
-# cuts*). There, we see no difference: the mean is 88 % either way.
+# them even do worse: 56 against 78 %. But this is unfair: two of these four keep key and value
+# together, and only one of the other three does. So we compare only cuts with key and value apart
+# (the last two columns of *means of the seven cuts*). There, the mean is 88 % either way.
 #
-# *Query and key: no verdict.* With key and value apart, separating query and key helps some seeds
-# and ruins others. These are the numbers of seeds, of forty:
+# *Query and key: no verdict.* With key and value apart, cuts that separate query and key have a
+# mean of 85 %, and the others 91 %. But these are only two cuts each, with standard errors of up to
+# 5 points, so this may be luck.
 #
-# | key and value apart | 98 % or more | below 70 % |
-# |---|---|---|
-# | query and key apart: `q v \| k p`, `q v p \| k` | 27, 23 | 7, 7 |
-# | query and key together: `q k p \| v`, `q k \| v p` | 13, 8 | 1, 2 |
-#
-# Did you guess the best cut? The example suggests `q v | k p` or `q v p | k`, because query and
-# value both need *now*. Of all cuts, these two reach 98 % most often. But among the cuts with key
-# and value apart, they are also the two that most often fall below 70 %. `q k p | v` has the best
-# mean, but the order of the four cuts with key and value apart is uncertain. (The first three seeds
-# suggested that three parts, `q k | v | p`, beat two, `q k | v p`. Forty seeds do not.)
-#
-# So the cosines accused the wrong pair. Did the mean hide a strong conflict of key and value? No.
-# In the vector of 8, the size of their cosine at one state is, on average, no larger than that of
-# two random directions (question 5). We think that the reason is simpler. A gradient says what a
-# *small* change of h would do at this point of the training. It does not say whether a very
-# different h would be better, or how long training takes to get there. So we had to cut.
+# So the cosines accused the wrong pair. (The mean does not hide a strong conflict of key and value:
+# see question 5.) A gradient says what a *small* change of h would do at this point of the
+# training. It does not say whether a very different h would be better, or how long training takes
+# to get there. So we had to cut.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
-# parts have 16, and their means go from 7 to 93 %. Separation is not enough either. If a state of 8
-# is cut into two parts of 4, each of the five cuts that we tried answers 5 to 8 %, but the uncut
-# vector of 8 answers 28 % (ten seeds; question 4). The parts help most if each role keeps its 8
-# numbers *and* key and value do not share them.
+# parts have 16, and their means range from 7 to 93 %. Separation is not enough either. If a state
+# of 8 is cut into two parts of 4, each cut that we tried does worse than the uncut vector of 8
+# (question 4). The parts help most if each role keeps its 8 numbers *and* key and value do not
+# share them.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters and a
-# shorter state than two parts of 8. No seed of it is below 70 %, while each cut has at least one
-# such seed. So, on this task and after 800 steps:
+# shorter state than two parts of 8. So, on this task and after 800 steps:
 #
-# 1. **No cut is needed.** One vector, if it is long enough, can serve as both key and value. At the
-#    end of training, the gradients of the key in the vector of 16 share hardly any direction with
-#    those of the other roles, as if training had made its own cut (question 6 measures this; the
-#    vector of 16 has also learnt the task, and that may be the reason). So if you cut a state,
-#    compare it with an uncut vector that has as many parameters.
+# 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
+#    state, compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
-#    how many they can share.)
-# 3. **The cosines did not tell us so.** They accused query and predict.
+#    how many they can share.) The cosines did not tell us so.
 #
-# One thing remains a puzzle: why does `q k v | p` answer no more than the tanh layer, and less than
-# one vector of 8, where predict reads the same 8 numbers as the others? Perhaps predict helps: its
-# gradient trains numbers that the other roles then use, and in this cut it cannot reach them. One
-# experiment fits this: if one vector of 8 gets no predict role (W_x stays 0), it does nearly as
-# badly (question 4). But it does not prove that the missing gradient is the reason.
-#
-# All this is about how fast the models learn, with Adam and one schedule of the learning rate, not
-# about what they can learn. With four times as many steps, in which the learning rate falls four
-# times as slowly, neither a cut nor a longer vector is needed: one vector of 8 answers nearly
-# everything (three seeds). So 8 numbers can hold all four roles. In a longer uncut vector, training
-# gets there sooner.
+# All this is about how fast the models learn, not about what they can learn. After four times as
+# many steps, one vector of 8 answers nearly everything (three seeds). So 8 numbers can hold all
+# four roles. In a longer uncut vector, training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
 #
 # **You will be able to** replace attention by the last few states, and compare this with attention
-# on real text. **Time:** about 7 minutes to read. Lesson 13 does not need this part.
+# on real text. **Time:** about 6 minutes to read. Lesson 13 does not need this part.
 #
 # ### The last few states
 #
-# The paper finds that most of the weight goes to the last few words. So its fourth model (section
-# 2.4, equation 13), an **N-gram** of states, has no score and no softmax. It reads N − 1 states:
-# the present one and those just before it. From each it reads a different part. For N = 4, h_t =
-# [h¹; h²; h³]. Each step reads h¹ of the present state, h² of the state before, and h³ of the one
-# before that:
+# In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
+# equation 13), an **N-gram** of states, has no score and no softmax. It reads N − 1 states, the
+# present one and those just before it, and from each a different part. For N = 4,
+# h_t = [h¹; h²; h³]:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -803,36 +743,29 @@ print("the 4-gram: outputs and gradients equal the library's")
 #
 # ### Real text
 #
-# For real text, we have recorded longer runs (`numpy-attention reproduce wikitext-…`, with a window
-# of 5). They repeat the paper's experiment on a smaller text from Wikipedia, WikiText-2. There are
-# seven models: the LSTM alone (y = h), attention with one, two and three parts, the 4-gram, the
-# tanh layer, and a linear layer, y = h W_x. Each has 7 million parameters. The word vectors and the
-# output layer hold nearly all of them. Word vectors and y are only as wide as *one* part, about 100
-# numbers, even if the state has three parts. The column *state* gives the length of each state.
-#
-# Guess: do three parts beat the LSTM? And does the 4-gram, which has no attention, keep up with
-# three parts?
+# We have repeated the paper's experiment on a smaller text from Wikipedia, WikiText-2, with a
+# window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone
+# (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer,
+# y = h W_x. Each has 7 million parameters, nearly all of them in the word vectors and the output
+# layer. These are only as wide as *one* part, so a state of three parts costs little more. Guess:
+# do three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
 show(draw_wikitext(), "12_wikitext")
 
 # %% [markdown]
-# Here the LSTM alone wins on average. Compared seed by seed, it beats every attention model each
-# time. In the paper, it loses to all of them. We do not know why. One suspect is the tanh, in which
-# all attention models end. Added on top of the LSTM, a tanh layer costs 21 to 35 points of
-# perplexity, and a linear layer only 3 to 11. But two facts speak for its innocence. The paper's
-# models end in a tanh, too. And the 4-gram also ends in one, but is close to the LSTM with two of
-# the three seeds. So the tanh alone does not explain it.
+# Here the LSTM alone wins on average, and it beats every attention model with each seed. In the
+# paper, it loses to all of them. We do not know why. (The tanh layer shows that a tanh on top of
+# the LSTM costs 21 to 35 points of perplexity. But the paper's models end in a tanh, too.)
 #
-# Do three parts help? Perhaps, but it need not be the attention. (The three seeds of one model lie
-# 11 to 30 points apart, so a few points between means say little.) With one vector, attention gains
-# nothing over its control, the tanh layer (227 against 228). With three parts, it gains 11 to 25
-# points, seed by seed. But their state is longer, too: 291 numbers instead of 103. And two models
-# without attention are, on average, about as good as three parts: the linear layer, which reads
-# only the present state, and the 4-gram, which is better with two seeds and 18 points worse with
-# the third. So on average, the 4-gram keeps up, as in the paper. (The paper's text and models were
-# larger, and our runs say nothing about models of that size.)
+# Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
+# (227 against 228). With three parts, it gains 11 to 25 points, seed by seed. But their state is
+# longer, too: 291 numbers instead of 103. And two models without attention are, on average, about
+# as good as three parts: the linear layer and the 4-gram. So the gain need not come from attention.
+#
+# (The three seeds of one model lie 11 to 30 points apart, so a few points between means say
+# little.)
 
 # %% [markdown]
 # ## What others call it
@@ -868,31 +801,26 @@ show(draw_wikitext(), "12_wikitext")
 #    follow that training finds a solution as good?
 # 2. Replace one vector of 8 by three parts of 8. By what factor does the number of parameters grow
 #    in the reader, and in the LSTM? Then show that 13 is the longest vector with no more parameters
-#    than two parts of 8. What does the cut save, and what does it cost? In the WikiText-2 models,
-#    why does three times the state cost so little?
+#    than two parts of 8.
 # 3. The order of the parts in the state should not matter. Does it? With the seeds 1 and 2, train
 #    `q p | k v` written as `k v | q p`. What does this say about differences of ten points between
 #    cuts?
 # 4. (a) The cut `q k v | p` answers fewer questions than one vector of 8, although it has 8 numbers
-#    more. Why? Try two experiments: take predict away from one vector of 8 (`without_predict` in
-#    `roles_parts`), and train the cut four times as long. What is the cosine of W_x and W_r in one
-#    vector of 8? (b) Cut states of 8 and of 26 numbers in half. How long must a part be before key
-#    and value can share it?
+#    more. Why? Take predict away from one vector of 8 (`without_predict` in `roles_parts`), and
+#    train the cut four times as long. (b) Cut states of 8 and of 26 numbers in half. How long must
+#    a part be before key and value can share it?
 # 5. Are strong conflicts of key and value hidden behind their mean cosine? Compare the mean *size*
 #    of their cosines, without the signs, with that of two random directions.
 # 6. Do two roles use the same directions of the state? Let D (T · B, n) be all gradients of a role,
 #    one per row, and G = Dᵀ D. The *overlap* of two roles is ΣΣ G₁ ∘ G₂ / (‖G₁‖ ‖G₂‖), the cosine
-#    of their matrices G: 1 if both use the same directions equally, and 0 if they share none. (a)
-#    Take n = 2, two roles and two states, and invent the four gradients so that the mean cosine is
-#    0 but the overlap is 1. (b) Measure the overlaps in the trained vectors of 8 and 16. In the
+#    of their matrices G. (a) With n = 2, two roles and two states, invent gradients whose mean
+#    cosine is 0 but whose overlap is 1. (b) Measure the overlaps in the trained vectors. In the
 #    vector of 16, which role shares hardly any direction with the others?
 # 7. The planted bug passes with one part. Which gradients are wrong with two parts? Predict, then
 #    run `caught(check, Misfiled, 2)`.
 # 8. (Part B) With only one pair, a sequence is *d u d*, and after the second *d* the 4-gram must
-#    predict *u*. To do so, it reads h¹, h² and h³ of three different states. Which of the three is
-#    part of the state of *u* (just after *u* is read)? And with five pairs, how many steps back can
-#    the answer be, at most?
-# 9. (Part B) The Bible in a minute: train five models (*tanh layer*, *4-gram*, *one vector*, *two
-#    parts*, *three parts*) on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
-#    `largest_state` are in `roles_parts.py`.) Who wins? Where does attention look? What does a
-#    window of 1 cost the trained models? Which roles disagree?
+#    predict *u*. It reads h¹, h² and h³ of three different states. Which of the three is part of
+#    the state of *u*? And with five pairs, how many steps back can the answer be, at most?
+# 9. (Part B) The Bible in a minute: train the tanh layer, the 4-gram, and attention with one, two
+#    and three parts on 130 batches of it, with at most 130,000 parameters each. (`Bible` and
+#    `largest_state` are in `roles_parts.py`.) Who wins? Which roles disagree?

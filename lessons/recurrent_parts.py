@@ -110,63 +110,41 @@ def train_recall(model, n, rng, steps=400, optimizer=None):
     return (said == test.targets[-1]).mean()
 
 
-def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000, details=False):
+def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000):
     """Train a network with U small, and print what happens until nearly all answers are right.
 
-    share_of(model, n): the share of the gradient that arrives, estimated and measured, and for each
-    step back, the rms of the slopes and the factor of the tanh. Which networks learn depends on the
-    processor. If one does not, the next seed follows. details: also print the factors of Uᵀ and of
-    the tanh, and the tanh's factor at each step back.
+    share_of(model, n): the share of the gradient that arrives, estimated and measured. Which
+    networks learn depends on the processor. If one does not, the next seed follows.
     """
     for seed in seeds:
         model, rng = recall_model(n, is_orthogonal=False, seed=seed)
         trainer = Trainer(model, Adam(3e-3), Recall(n, every, rng), rng=rng, average="token",
                           clip=1.0, progress=False)
-        if details:
-            print("           Uᵀ per step            tanh per step")
-            print("  step      g  measured  rms(1 − h²)  measured")
-        else:
-            print("training                  factor per step back  share of      right")
-            print("  step      g  rms(1 − h²)  estimated  measured   gradient    answers")
-        rows = [report_recall(trainer, share_of, gain, n, details)]
-        while rows[-1][-1] < 0.9 and trainer.step < most:
+        print("training                     share of gradient      right")
+        print("  step      g  rms(1 − h²)  estimated  measured   answers")
+        right = report_recall(trainer, share_of, gain, n)
+        while right < 0.9 and trainer.step < most:
             trainer.train = Recall(n, every, rng)           # new sequences
             trainer.fit(epochs=trainer.step // every + 1)
-            rows.append(report_recall(trainer, share_of, gain, n, details))
-        if not details:
-            share, _, slopes, by_tanh, _ = rows[-1]
-            measured, tanh = (np.power(one, 1 / (n + 1)) for one in (share, by_tanh.prod()))
-            print(f"in the last line, Uᵀ multiplies the length by {measured / tanh:.2f}, and g is "
-                  f"{gain(model.cells.cells[0].U):.2f};\n  the tanh multiplies it by "
-                  f"{tanh:.2f}, and rms(1 − h²) is {np.sqrt(np.mean(np.square(slopes))):.2f}")
-        else:
-            _, step, slopes, by_tanh, _ = min(rows, key=lambda row: row[0])
-            print(f"step {step:,}, with the lowest share; one number per step back:")
-            print("  rms(1 − h²)   ", *(f"{one:.2f}" for one in slopes))
-            print("  tanh, measured", *(f"{one:.2f}" for one in by_tanh))
-        if rows[-1][-1] >= 0.9:
+            right = report_recall(trainer, share_of, gain, n)
+        if right >= 0.9:
             return
         print(f"on this processor, the network of seed {seed} is still asleep")
     print("the next figure shows recorded networks, some of which wake up")
 
 
-def report_recall(trainer, share_of, gain, n, details):
-    """Print one line of `watch_recall`; → share, step, slopes, factors of tanh, right answers."""
+def report_recall(trainer, share_of, gain, n):
+    """Print one line of `watch_recall`; → the share of right answers."""
     model = trainer.model
     test = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     h, _, _ = model.forward(test)
     right = (model.output.logits(h[-1]).argmax(1) == test.targets[-1]).mean()
-    estimate, share, slopes, by_tanh = share_of(model, n)
+    estimate, share = share_of(model, n)
     g = gain(model.cells.cells[0].U)
-    estimated, measured, tanh = (np.power(one, 1 / (n + 1))
-                                 for one in (estimate, share, by_tanh.prod()))
-    if details:
-        print(f"{trainer.step:>6,} {g:>6.2f} {measured / tanh:>9.2f} {estimated / g:>12.2f} "
-              f"{tanh:>9.2f}", flush=True)
-    else:
-        print(f"{trainer.step:>6,} {g:>6.2f} {estimated / g:>12.2f} {estimated:>10.2f} "
-              f"{measured:>9.2f} {share:>10.1g} {right:>10.2f}", flush=True)
-    return share, trainer.step, slopes, by_tanh, right
+    slope = estimate ** (1 / (n + 1)) / g
+    print(f"{trainer.step:>6,} {g:>6.2f} {slope:>12.2f} {estimate:>10.1g} {share:>9.1g} "
+          f"{right:>9.2f}", flush=True)
+    return right
 
 
 def draw_recall(learnt, arrived):

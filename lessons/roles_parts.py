@@ -61,15 +61,6 @@ def answered(model, batch):
     return (model.output.logits(y[asked]).argmax(1) == batch.targets[asked]).mean()
 
 
-def possible(model, batch):
-    """The share of the predictions that are one of the five second letters of their sequence."""
-    y, _, _ = model.forward(batch)
-    asked = batch.targets > 0
-    _, columns = asked.nonzero()
-    predicted = model.output.logits(y[asked]).argmax(1)
-    return (batch.inputs[1:2 * KNOWN:2, columns] == predicted).any(0).mean()
-
-
 class WithoutPredict(KeyValueReadout):
     """A readout whose W_x never changes."""
 
@@ -196,15 +187,14 @@ def is_apart(name, pair):
 
 
 def print_recorded():
-    """Print the mean of each model in RECORDED, with its standard error, and its failures."""
+    """Print the mean of each model in RECORDED, with its standard error."""
     print("\nright answers after 800 steps, means of forty seeds with their standard errors:")
     for heading, names in IN_FIGURE.items():
         print(heading)
         for name in names:
             shares = np.array(RECORDED[name])
             error = shares.std(ddof=1) / len(shares)**0.5
-            print(f"  {name:<16} {shares.mean():3.0f}% ± {error:.0f}, seeds below 70%: "
-                  f"{(shares < 70).sum():2}, 98% or more: {(shares >= 98).sum():2}")
+            print(f"  {name:<16} {shares.mean():3.0f}% ± {error:.0f}")
     means = {name: np.mean(RECORDED[name]) for name in RECORDED if name.count("|") == 1}
     print("\nmeans of the seven cuts     all cuts          those with key and value apart")
     print("  this pair is          apart  together     apart  together")
