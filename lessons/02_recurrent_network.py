@@ -64,7 +64,7 @@ np.set_printoptions(precision=4, suppress=True)
 DISTANCES = (1, 2, 4, 8, 16, 32)
 small = []
 for n in DISTANCES:
-    model, rng = recall_model(n, is_orthogonal=False)
+    model, rng = recall_model(n, is_orthogonal=False)   # the section "A better start" changes this
     small.append(train_recall(model, n, rng))
     print(f"n = {n:<3} {small[-1]:.2f} right", flush=True)
 near = max(n for n, right in zip(DISTANCES, small) if right > 0.9)
@@ -145,12 +145,11 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
-#
-# The term da_2 Uᵀ follows lesson 01's rule, now with rows: if z = h M, then dh = dz Mᵀ.
+# The term da_2 Uᵀ is an old rule of lesson 01, now with rows: if z = h M, then dh = dz Mᵀ.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
-# a nudge of the array a_1 would be lost, because the loss computes a_1 again. Therefore the
-# function `loss` takes the nudge as an argument, and adds it to a_1, h_1 or a_2.
+# the loss computes a_1, h_1 and a_2 itself, so a nudge of our arrays would have no effect.
+# Therefore the function `loss` takes the nudge as an argument, and adds it to one of the three.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -184,9 +183,6 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # %% [markdown]
 # The term da_2 Uᵀ, which the next step sends back, is the path back through time. The rest of the
 # lesson is about what becomes of this term over many steps.
-#
-# > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
-# > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
 # **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
 # matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. As in lesson 01, the
@@ -227,12 +223,11 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two names.
-# We call the part of dh_t that comes from the loss dy_t, because h_t is also the network's output,
-# y_t. (In our example, it was r_t.)
-#
-# If the text goes on after step T, step T + 1 also sends back a gradient. It is called dlast,
-# because it arrives at the *last* state. If nothing follows, it is all zeros. The backward pass
-# goes from the last step to the first:
+# We write dy_t for the part of dh_t that comes from the loss, because h_t is also the network's
+# output, y_t. (In our example, it was r_t.) A long text may be read in parts. Then the next part,
+# which begins with step T + 1, also sends back a gradient. It is called dlast, because it arrives
+# at the *last* state. If nothing follows, it is all zeros. The backward pass goes from the last
+# step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -248,7 +243,10 @@ check_gradient("db", db, loss, b)
 # So a gradient goes back by one step in two operations: a multiplication by 1 − h_t², element by
 # element, and a product with Uᵀ.
 #
-# > **Exercise.** Write it yourself (the next cell has a solution):
+# > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
+# > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
+#
+# > **Exercise.** Write the whole backward pass yourself (the next cell has a solution):
 # > `numpy-attention exercise start bptt`.
 
 
@@ -290,8 +288,9 @@ class PlainRNN(Module):
 # ## Check
 #
 # Is the derivation right? We check it on six steps of three sequences. Then we compare it with the
-# library's RNN (such a network is called a *cell* there). It takes a different route: it computes
-# x_t W for all steps in one product. (In the report, input[0] is xs, and input[1] is h_0.)
+# library's RNN. (The library calls such a network a *cell*.) The library takes a different route:
+# it computes x_t W for all steps in one product. (In the report, input[0] is xs, and input[1] is
+# h_0.)
 
 # %%
 rng = np.random.default_rng(2)
@@ -351,7 +350,7 @@ class OffByOne(PlainRNN):
             dh = dh + dys[t]
             da = dh * (1 - after[t]**2)
             grads.W += xs[t].T @ da
-            grads.U += after[t].T @ da
+            grads.U += after[t].T @ da                      # the bug
             grads.b += da.sum(0)
             dxs[t] = da @ self.W.T
             dh = da @ self.U.T
@@ -389,26 +388,28 @@ for h in (0.1, 0.9):
 # If the factor (without its sign) is above 1, the gradient **explodes**; if it is below 1, the
 # gradient **vanishes**. Here u is the same both times, and h decides.
 #
-# For H units, the factor becomes a matrix, the **Jacobian** of the step: the derivatives of all
-# numbers of h_t with respect to all numbers of h_{t−1}. It combines the two operations that we
-# found above. In the recall task, only the last step has a loss. So going back d steps multiplies d
-# of these matrices:
+# For H units, the factor becomes a matrix. The two operations that we found above are
 #
-#     dh_{t−1} = dh_t J_t        J_t = diag(1 − h_t²) Uᵀ
+#     dh_{t−1} = da_t Uᵀ = (dh_t ∘ (1 − h_t²)) Uᵀ = dh_t diag(1 − h_t²) Uᵀ
+#
+# (diag(s) is a matrix with s on its diagonal, and zeros elsewhere. A product with it multiplies
+# element by element.) So one step back multiplies by J_t = diag(1 − h_t²) Uᵀ. This is the
+# **Jacobian** of the step: its row k holds the derivatives of number k of h_t with respect to all
+# numbers of h_{t−1}. In the recall task, only the last step has a loss, so going back d steps
+# multiplies d of these matrices:
+#
 #     dh_{T−d} = dh_T J_T J_{T−1} … J_{T−d+1}
 #
-# (diag(s) is a matrix with s on its diagonal, and zeros elsewhere.) Such a product, too, usually
-# shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994). How fast? We look at the two
-# operations one at a time.
+# Such a product, too, usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
+# How fast? We look for one factor per step. Each of the two operations contributes to it. First,
+# the matrix. How much does U lengthen a vector? Multiply many random vectors v of length 1 by U.
+# The **gain** g of U is the root mean square (rms) of the lengths of the products. We can compute
+# it from U alone. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean over all v.
 #
-# How much does U lengthen a vector? Multiply many random vectors v of length 1 by U. The **gain** g
-# of U is the root mean square (rms) of the lengths of the products. We can compute it from U alone.
-# Element j of v U is Σ_i v_i U_ij. Square it, and take the mean over all v.
-#
-# The square contains v_i² U_ij² for each i, and cross terms v_i v_k U_ij U_kj if i ≠ k. The cross
-# terms average to 0: for any given v_k, v_i is as often negative as positive. The squares v_1² to
-# v_H² add up to 1, because v has length 1. There are H of them, and none is special, so each
-# averages to 1 / H:
+# The square contains v_i² U_ij² for each i and, for each pair i ≠ k, a cross term v_i v_k U_ij
+# U_kj. The cross terms average to 0: for any given v_k, v_i is as often negative as positive. The
+# squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is
+# special, so each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -458,9 +459,9 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
-# sequences. Over d steps, we raise the factor to the power d. That is bold: it assumes that at
-# every step, the gradient is evenly spread and points in no special direction, and that the rms is
-# the same.
+# sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes that at
+# every step, the gradient is spread evenly over the units (for the tanh) and points in no special
+# direction (for Uᵀ), and that the rms is the same.
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
@@ -476,11 +477,12 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
       + ", ".join(f"{small_gain:.3f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
 
 # %% [markdown]
-# This U has a gain of 0.324 instead of 0.327, because its numbers are one draw.
+# This U has a gain of 0.324 instead of 0.327, because its numbers are a random sample.
 #
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
-# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark. We follow it
-# back to the state after the first symbol, and take the mean length over the sequences.
+# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark. (No other
+# state has a loss. So we pass this gradient as dlast, and need no dys.) We follow it back to the
+# state after the first symbol, and take the mean length over the sequences.
 #
 # The function `gradient_back` is a backward pass that notes the lengths. You may skip
 # `share_at_first`, which takes the arrays out of the library's model.
@@ -489,7 +491,7 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
 # %% tags=["training"]
 def gradient_back(cell, xs, start, dlast):
     """xs (T, B, I), start (B, H) = h_0, dlast (B, H) = ∂L/∂h_T
-    → the share of the gradient's length at h_{T−d}, for d = 0 … T; all states.
+    → share (T + 1,), where share[d] is left of the length at h_{T−d}; and all states.
     """
     hs, _, _ = cell.forward(xs, start)
     dh = dlast
@@ -575,18 +577,16 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n:
-# 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16
-# (U orthogonal). Longer tasks may be harder for other reasons.
-#
-# One doubt remains. A small change of h_1 travels *forward* to h_T through the transposes of the
-# same matrices. So a start that preserves the gradient also preserves the symbol in the state. This
+# 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
+# orthogonal). Longer tasks may be harder for other reasons, too. One doubt remains. A small change
+# δ of h_1 travels *forward* through the same matrices, transposed: at h_T it has become δ J_2ᵀ J_3ᵀ
+# … J_Tᵀ. So a start that lets the gradient reach h_1 also lets the symbol reach h_T. This
 # experiment cannot tell which of the two helps.
 #
 # ## Can it learn from a vanished gradient?
-#
-# We train the network that failed at n = 8 again, from the same small U, now for longer and on new
-# sequences. After every 200 training steps, we estimate and measure the share, and count the right
-# answers. Guess: what will the share do?
+# Back to the network that failed at n = 8. We train it once more, from the same parameters, now for
+# longer and on new sequences. After every 200 training steps, we estimate and measure the share,
+# and count the right answers. Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -594,32 +594,31 @@ watch_recall(share_at_first, gain)
 # %% [markdown]
 # The network **wakes up**: it begins to learn. There are three phases:
 #
-# 1. **By training step 800, the share has sunk.** Training moves numbers of the state towards −1
-#    and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls.
+# 1. **By training step 800, the share has sunk.** At first, training moves numbers of the state
+#    towards −1 and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls by
+#    nearly half. But g grows, so the estimate sinks far less than the measured share.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
-# 3. **By 1,200, both have jumped**, the share and the answers.
-#
-# (At training step 0, no answer is right: an untrained network may answer with a noise symbol every
-# time. On another processor, the numbers may differ.)
-#
-# During training, our estimate is not reliable: after the jump, it is far too small. It assumes
-# that the gradient points in no special direction. Training need not leave it so.
-#
-# Do other networks wake up, too? The figure shows earlier runs of five networks: the first five
-# seeds, from 8 on, that fail in 400 training steps. (Seed 8 is the network above.) Guess: does the
-# share always begin to grow before the answers improve?
+# 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
+#    but g has more than doubled. (Here, no answer is right at training step 0: an untrained network
+#    may answer with a noise symbol every time. The later 0.23, 0.27 and 0.28 are how often three of
+#    the symbols come first in the test sequences, so the network probably gives the same answer
+#    every time. On another processor, the numbers may differ.) During training, our estimate is not
+#    reliable. At step 800, it is ten times too large, and after the jump, fifty times too small. It
+#    assumes that the gradient points in no special direction, and training can change that. Do
+#    other networks wake up, too? The figure shows earlier runs with five seeds: the first five,
+#    from 8 on, with which the network has not learnt the task after 400 training steps. (Seed 8 is
+#    the network above.) Guess: does the share always begin to grow before the answers improve?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# So a network can recover from a vanished gradient. Three of the five learn the task, and the other
-# two, seeds 10 and 13, learn to tell some of the four symbols apart. (A curve ends soon after its
-# network has learnt the task.)
-#
-# Each time, the share grows for at least 200 training steps before the answers improve; for seed
-# 11, for more than a thousand. But a larger share guarantees nothing: at training step 400, seed
-# 13's has grown, too, and then it sinks again.
+# So a network can recover from a vanished gradient. Three of the five learn the task. The other
+# two, seeds 10 and 13, answer about three quarters and half of the questions. (A curve ends soon
+# after its network has learnt the task.) Each time, the share grows for at least 200 training steps
+# before the answers improve; for seed 11, for more than a thousand. But a larger share guarantees
+# nothing. Seed 13's share sinks far below its first value while its answers improve, and then both
+# stay where they are. Seed 10 keeps what it has learnt while its share sinks.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
@@ -634,8 +633,8 @@ show(draw_wait(), "02_wait")
 # about 3e-16 of the gradient arrives before training! The share changes while the network learns.
 # So its first value tells how training begins, not how it must end.
 #
-# Lesson 03 builds a path on which the gradient hardly shrinks. There, with a good start of U and of
-# its biases, all twenty networks learn n = 32 in 400 training steps.
+# Lesson 03 builds a path on which the gradient hardly shrinks. There, if U and the biases start
+# well, all twenty networks learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -683,9 +682,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # windows do not add up to the whole gradient. The part that would have gone back through h_3, the
 # state at the border, is missing. With it, the sum is exact.
 #
-# So the window limits how far back the gradient can teach. No gradient ever tells what a symbol
-# does to the loss in a later window.
-#
+# So the window limits how far back the gradient can teach. No gradient ever tells the model how a
+# symbol affects the loss of a later window.
 # > **Exercise.** Cut the gradient yourself: `numpy-attention exercise start truncated`.
 #
 # ### A network that writes
@@ -840,7 +838,8 @@ show(ax, "02_gradient_flow")
 
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
-# estimate is right within a tenth for all five factors *per step*.
+# estimate is right within a tenth for all five factors *per step*, for this trained model, too.
+# (But over 60 steps, 0.64 instead of 0.67 is more than a factor of ten.)
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # explode. Yet the gradient of the trained model vanishes, because its slopes are smaller. As with

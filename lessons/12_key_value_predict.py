@@ -49,9 +49,9 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one part
 # (*attention*), two (*key-value*) and three (*key-value-predict*). The table says which part each
-# role reads.
+# role reads. (In brackets are the paper's equations.)
 #
-# | role | its name | symbol | one part (eq. 2–6) | two (7–9) | three (10–12) |
+# | role | its name | symbol | one part (2–6) | two (7–9) | three (10–12) |
 # |---|---|---|---|---|---|
 # | h_t asks | query | k_t | first | first | first |
 # | h_i, before t, is found | key | k_i | first | first | first |
@@ -96,8 +96,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # and *before*, the one before that. To be found, a state must show *before* in its key. To ask, it
 # must show *now* in its query. Query and key share a part, so this part must hold both letters.
 #
-# We code them as numbers: d is 1, g is −1, and the letters that no question asks about are 0. The
-# third number, always 1, serves as a bias:
+# We code a letter as a number: d is 1, g is −1, and the letters that no question asks about are 0.
+# A key has three numbers: *before*, *now*, and a constant 1, which serves as a bias:
 #
 # | state | before | now | key part: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -108,8 +108,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # | d, the question | s | d | (0, 1, 1) | |
 #
 # A value has three numbers, 1 for yes and 0 for no: is my letter u, is it s, is it the first of a
-# pair? The rows of K and V are the keys and values of the S = 4 earlier states. Here n = 3, y has
-# O = 2 numbers, and x has two units.
+# pair? The rows of K and V are the keys and values of the S = 4 earlier states. Here n = 3, and y
+# has O = 2 numbers.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -180,11 +180,13 @@ assert letters[alpha.argmax()] == "u"
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
-# Only the value says "I am u". The key of *u* does not, because *now* is coded only for the letters
-# of questions. To serve as the value, too, a key would have to hold *before* and *now* for every
-# letter. Can one vector do that? We shall see.
+# Only the value says "I am u". The key of *u* does not: its *now* is 0, because no question asks
+# about u. To serve as the value, too, it would also have to say u or s. In the task below, any
+# letter can be asked about or be an answer, so the key would have to hold both letters in full. Can
+# one vector do that? We shall see.
 #
-# In the paper, a step sees only the last *window* states. Here are all symbols of the step:
+# In the paper, a step sees only the last *window* states. Here are all symbols of the step. (Lesson
+# 11 had other names for three of them: h_s for h_i, v for w, and K for O.)
 #
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
@@ -198,9 +200,8 @@ assert letters[alpha.argmax()] == "u"
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
-#
-# In lesson 11, h_i, w and O were h_s, v and K. There, *key* and *query* were the products h_s W_s
-# and h_t W_q. Here they are parts of the states.
+# In lesson 11, *key* and *query* were the products h_s W_s and h_t W_q. Here they are parts of the
+# states.
 #
 # ## Backward
 #
@@ -257,7 +258,8 @@ print("all four equal their central differences")
 # %% [markdown]
 # In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In the same way,
 # the columns of dK and dV that W_s and W_r do not read are 0. (The row of *s* in dK has one more 0,
-# because there the two units cancel.)
+# because there the two units cancel.) A step against dK raises *before* in the key of *u* and
+# lowers it in those of *d* and *g*, so *u* becomes easier to find.
 #
 # Now follow one state, h_i, through a whole text. At its own step, it asks the states before it
 # (each h_j), and it predicts. At later steps t, it is found and fetched. With one part, k_i, v_i
@@ -275,9 +277,10 @@ print("all four equal their central differences")
 #
 # ## All words at once
 #
-# In code, the layer that reads the states h and returns y is called a *reader*. As in lesson 11,
-# the scores form a matrix, with a row for each step t and a column for each state i. Step t sees
-# state i if 0 < t − i ≤ window. The first step sees nothing, so its c is 0.
+# In code, the layer that reads the states h and returns y is called a *reader* (in the library, a
+# *readout*). As in lesson 11, the scores form a matrix, with a row for each step t and a column for
+# each state i. Step t sees state i if 0 < t − i ≤ window. The first step sees nothing, so its c is
+# 0.
 #
 # `split` returns k, v and p as *views* of h, and `backward` splits dh in the same way. So `dk += …`
 # changes dh itself. With one part, all four terms land in the same columns. As in lesson 11, a loss
@@ -436,9 +439,9 @@ for row in range(3):
 
 # %% [markdown]
 # On top of its LSTM, every model has a reader. Attention has no window here: it sees all earlier
-# states. In the paper's models, every part has 8 numbers. We abbreviate the roles by their
-# initials, and a bar separates the parts. In `q k | v p`, query and key read the first part, and
-# value and predict the second.
+# states. In our versions of the paper's models, every part has 8 numbers. We abbreviate the roles
+# by their initials, and a bar separates the parts. In `q k | v p`, query and key read the first
+# part, and value and predict the second.
 #
 # | model | in the paper | numbers in its state |
 # |---|---|---|
@@ -530,8 +533,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 #
 # Only questions have a loss. So only a question has a query and a predict term. A state has a key
 # and a value term only if a question comes later. For each pair, we average over the states that
-# have both. (The cosine of two random vectors of 8 is often ±0.3 or beyond, but the mean over
-# hundreds of states is close to 0.)
+# have both. (Two random vectors of 8 numbers often have a cosine above 0.3 or below −0.3. But the
+# mean over hundreds of states is close to 0.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -583,8 +586,8 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses two other pairs, because a part that
-# such a pair shares must hold both letters. Nothing accuses the other three pairs.
+# The cosines accuse query and predict. The example accuses two other pairs: if such a pair shares a
+# part, this part must hold both letters. Nothing accuses the other three pairs.
 #
 # | suspects | accused by |
 # |---|---|
@@ -596,9 +599,10 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # between two parts in 16 ways. The order of the parts does not matter, and both must be read:
 # 16/2 − 1 = 7.) Unlike in the paper, query and key may now be apart.
 #
-# In the figure, a dot means that the cut in this row separates the pair in this column. If a pair
-# is the reason why one vector of 8 does badly, the four cuts with a dot in its column should do
-# best. Guess: which pair is guilty?
+# In the figure, a dot means that the cut in this row separates the pair in this column. Suppose
+# that one pair is the reason why one vector of 8 does badly. Then the four cuts with a dot in the
+# column of this pair should do best. Guess: which pair is guilty? And which single cut does the
+# example suggest?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -648,17 +652,21 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value are guilty.* The means of the cuts that separate them are 84 to 93 %, and those of
 # the others 7 to 58 %.
 #
-# *Query and predict are not guilty.* Over all seven cuts into two parts, the four that separate
-# them even do worse: 56 against 78 %. But this is unfair: two of these four keep key and value
-# together, and only one of the other three does. So we compare only cuts with key and value apart
-# (the last two columns of *means of the seven cuts*). There, the mean is 88 % either way.
+# This difference is so large that the other two pairs must be judged apart from it. So we compare
+# only cuts with key and value apart: two cuts against two, with standard errors of up to 5 points.
 #
-# *Query and key: no verdict.* With key and value apart, cuts that separate query and key have a
-# mean of 85 %, and the others 91 %. But these are only two cuts each, with standard errors of up to
-# 5 points, so this may be luck.
+# *Query and predict: nothing speaks against them.* Apart or together, the mean is 88 %. (With key
+# and value together, cuts that separate them even do worse, 24 against 58 %.) Nor does the paper's
+# third part help, which takes predict away from value: 85 against 88 %. And the most direct test,
+# `q k v | p`, only takes predict out of the shared vector. It is the worst of all, with 7 %. One
+# vector of 8, which has 8 numbers fewer, has 30 %. (Why? Question 4.)
 #
-# So the cosines accused the wrong pair. (The mean does not hide a strong conflict of key and value:
-# see question 5.) A gradient says what a *small* change of h would do at this point of the
+# *Query and key: no verdict.* Cuts that separate them have a mean of 85 %, and the others 91 %.
+# This may be luck. With key and value together, separating query and key seems to help (49 against
+# 7 %). But that 7 % is a single cut, again `q k v | p`.
+#
+# So the cosines accused the wrong pair. (Could strong conflicts of key and value cancel in the
+# mean? No: question 5.) A gradient says what a *small* change of h would do at this point of the
 # training. It does not say whether a very different h would be better, or how long training takes
 # to get there. So we had to cut.
 #
@@ -672,16 +680,19 @@ show(draw_recorded(), "12_all_cuts")
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters and a
-# shorter state than two parts of 8. So, on this task and after 800 steps:
+# shorter state than two parts of 8. Some cuts can do as well: `q v | k p`, which the example
+# suggests, is at least as good with 23 of the forty seeds. But with 6 seeds, it stays below 50 %.
+# No seed of the 13 does. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
-#    state, compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
-#    how many they can share.) The cosines did not tell us so.
+#    state, compare it with an uncut vector that has as many parameters. 2. **If you cut, it matters
+#    where.** Key and value should not share 8 numbers. (Question 4 asks how long a part must be
+#    before they can share it.) The cosines did not tell us so.
 #
 # All this is about how fast the models learn, not about what they can learn. After four times as
-# many steps, one vector of 8 answers nearly everything (three seeds). So 8 numbers can hold all
-# four roles. In a longer uncut vector, training gets there sooner.
+# many steps, one vector of 8 answers nearly everything (three seeds), and even the worst cut gets
+# much further (answer 4). So the answer to the example's question is yes: one vector, even of 8
+# numbers, can hold all four roles. In a longer uncut vector, training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -692,11 +703,11 @@ show(draw_recorded(), "12_all_cuts")
 # ### The last few states
 #
 # In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
-# equation 13), an **N-gram** of states, has no score and no softmax. It reads N − 1 states, the
-# present one and those just before it, and from each a different part. For N = 4,
-# h_t = [h¹; h²; h³]:
+# equation 13), an **N-gram** of states, has no score and no softmax. It reads N − 1 states: the
+# present one and those just before it. Of each, it reads a different part. (States before the
+# beginning count as 0.) For N = 4, h_t = [h¹; h²; h³]:
 #
-#     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)        before the beginning: 0
+#     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
 #
 # With N = 2 there is no past. That is the tanh layer, our control.
@@ -744,28 +755,29 @@ print("the 4-gram: outputs and gradients equal the library's")
 # ### Real text
 #
 # We have repeated the paper's experiment on a smaller text from Wikipedia, WikiText-2, with a
-# window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone
-# (y = h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer,
-# y = h W_x. Each has 7 million parameters, nearly all of them in the word vectors and the output
-# layer. These are only as wide as *one* part, so a state of three parts costs little more. Guess:
-# do three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
+# window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone (y =
+# h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer, y = h
+# W_x. Each has 7 million parameters, nearly all of them in the word vectors and the output layer. A
+# word vector is only as long as *one* part, so a state of three parts costs little more. Guess: do
+# three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
 show(draw_wikitext(), "12_wikitext")
 
 # %% [markdown]
+# The three seeds of one model lie 11 to 30 points apart, so a few points between means say little.
+#
 # Here the LSTM alone wins on average, and it beats every attention model with each seed. In the
-# paper, it loses to all of them. We do not know why. (The tanh layer shows that a tanh on top of
-# the LSTM costs 21 to 35 points of perplexity. But the paper's models end in a tanh, too.)
+# paper, it loses to all of them. We do not know why our result differs. Is it the layer on top of
+# the LSTM? The linear layer costs 3 to 11 points, and a tanh on it 15 to 24 more. But the paper's
+# models end in such a layer, too.
 #
 # Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
-# (227 against 228). With three parts, it gains 11 to 25 points, seed by seed. But their state is
-# longer, too: 291 numbers instead of 103. And two models without attention are, on average, about
-# as good as three parts: the linear layer and the 4-gram. So the gain need not come from attention.
-#
-# (The three seeds of one model lie 11 to 30 points apart, so a few points between means say
-# little.)
+# (227 against 228). Three parts are 11 to 25 points better than the tanh layer, seed by seed. But
+# their state is longer, too: 291 numbers instead of 103. The fair control is the 4-gram: it has the
+# same 291 numbers and a tanh, but no attention. On average, it is about as good. So the gain need
+# not come from attention.
 
 # %% [markdown]
 # ## What others call it

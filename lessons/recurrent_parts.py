@@ -59,7 +59,7 @@ def draw_letters(verse, share):
     """A bar for each letter of verse: the share of the gradient that reaches it."""
     figure, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
     ax.bar(range(len(verse)), share, color="tab:blue")
-    ax.set_xticks(range(len(verse)), verse.replace("\n", "/"), fontsize=13)
+    ax.set_xticks(range(len(verse)), verse.replace("\n", "/").replace(" ", "␣"), fontsize=13)
     ax.tick_params(axis="x", length=0)
     reached = int((share > 0.1).sum())
     ax.set(ylabel="share of the gradient", xlim=(-0.6, len(verse) - 0.4),
@@ -207,7 +207,7 @@ def draw_wait():
     above.text(4150, 5e-5, "before training", color="grey", ha="right", va="bottom", fontsize=9)
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="Five networks with U small, n = 8")
+              title="Five networks, U small, n = 8: the share grows before the answers improve")
     below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(-0.04, 1.04))
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
     below.text(4150, 0.24, "guessing", color="grey", ha="right", va="top", fontsize=9)

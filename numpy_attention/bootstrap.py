@@ -34,8 +34,8 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     of the others lie below it, and half above. To compare two models on one text, pass the
     differences of their totals, which makes the bootstrap paired (Koehn 2004).
 
-    Raises ValueError if totals and counts differ in length or the sum of counts is not positive,
-    and TypeError if rng is not a Generator.
+    Raises ValueError if totals and counts differ in length, if a total is NaN or infinite, or if
+    the sum of counts is not positive and finite, and TypeError if rng is not a Generator.
     """
     totals = as_numbers("totals", totals)
     counts = as_numbers("counts", counts)
@@ -45,8 +45,10 @@ def mean_interval(totals: Array, counts: Array, rng: np.random.Generator, draws:
     if totals.shape != counts.shape or totals.ndim != 1:
         raise ValueError(f"totals and counts have shapes {totals.shape} and {counts.shape}; "
                          "expected 1-D arrays of the same length")
-    if not counts.sum() > 0:
-        raise ValueError(f"counts sum to {counts.sum():g}; expected a positive sum")
+    if not 0 < counts.sum() < np.inf:
+        raise ValueError(f"counts sum to {counts.sum():g}; expected a positive, finite sum")
+    if not np.isfinite(totals).all():
+        raise ValueError("totals contains NaN or inf; expected finite numbers")
     means = np.full(draws, np.nan)
     for k in range(draws):
         chosen = rng.integers(len(totals), size=len(totals))

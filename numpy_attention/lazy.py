@@ -10,8 +10,8 @@ def exports(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], A
                                                                 Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package that imports its names on first use.
 
-    package: the package's name. modules: {public name: "module"}, with modules relative to the
-    package, or {public name: "module:name"} if the module uses another name for the object.
+    package: the package's name. modules: {public name: "module"}, or {public name: "module:name"}
+    if the module uses another name for the object. Modules are relative to the package.
     """
     namespace = vars(sys.modules[package])
 

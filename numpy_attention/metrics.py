@@ -255,10 +255,7 @@ def alignment_error_rate(links: Iterable[Iterable[Link]], pairs: Iterable[Pair])
 
 
 def _largest(weights: Iterable[Array], pairs: Sequence[Pair]) -> list[list[int]]:
-    """Return, for each sentence, a list with the most attended source position per target word.
-
-    The position is −1 if the row of a target word is all 0.
-    """
+    """Return each sentence's most attended source position per target word; −1 if a row is 0."""
     weights = as_list("weights", weights, "matrices")
     _same_count("weights", weights, "pairs", pairs)
     positions = []

@@ -181,8 +181,8 @@ class Module:
             current[...] = value
         elif isinstance(value, np.ndarray) or _has_parts(current) or _has_parts(value):
             raise ValueError(f"{type(self).__name__}.{name} cannot be replaced by "
-                             f"{describe_array(value)} after the first use of `vector`, as "
-                             "in training; replace it earlier")
+                             f"{describe_array(value)} once `vector` has been used, for "
+                             "example by training; replace it earlier")
         else:
             self.__dict__[name] = value
 
@@ -231,7 +231,7 @@ class Module:
         missing = sorted(own.keys() - parameters.keys())
         unknown = sorted(parameters.keys() - own.keys())
         if missing or unknown:
-            raise ValueError(f"these parameters do not belong to this {type(self).__name__}: "
+            raise ValueError(f"these parameters do not fit this {type(self).__name__}: "
                              f"{missing_and_unknown(missing, unknown)}. Use the class "
                              "and settings of the saved model")
         for name, array in own.items():

@@ -50,7 +50,9 @@ def test_samples_with_zero_count_are_skipped():
 
 
 @pytest.mark.parametrize("totals, counts, message", [
-    ([], [], "sum to 0; expected a positive sum"), ([1, 2], [1], "expected .* the same length"),
+    ([], [], "sum to 0; expected a positive, finite sum"),
+    ([1, 2], [1], "expected .* the same length"),
+    ([np.nan], [1], "totals contains NaN or inf"), ([1.0], [np.inf], "counts sum to inf"),
     ([1.0], [0], "sum to 0; expected"), ([[1.0]], [[1]], r"\(1, 1\); expected 1-D arrays"),
 ])
 def test_data_without_a_mean_raise(totals, counts, message, rng):

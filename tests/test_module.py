@@ -89,9 +89,9 @@ def test_assigning_to_a_packed_field_copies_into_the_vector():
     for wrong in (np.zeros(3), np.zeros(4, np.float32), None, [0.0] * 4):
         with pytest.raises(ValueError, match=r"expected a float64 array of shape \(4,\)"):
             model.layers[0].b = wrong
-    with pytest.raises(ValueError, match="after the first use of `vector`"):
+    with pytest.raises(ValueError, match="once `vector` has been used"):
         model.words = Embedding.create(np.random.default_rng(1), 5, 3, dtype=np.float64)
-    with pytest.raises(ValueError, match="after the first use of `vector`"):
+    with pytest.raises(ValueError, match="once `vector` has been used"):
         model.rate = np.zeros(2)
     model.rate = 0.1
     assert model.rate == 0.1
@@ -141,7 +141,7 @@ def test_lists_of_a_packed_model_become_tuples():
         model.layers[0] = layers[0].copy()
     with pytest.raises(AttributeError):
         model.layers.append(layers[0].copy())
-    with pytest.raises(ValueError, match="after the first use of `vector`"):
+    with pytest.raises(ValueError, match="once `vector` has been used"):
         model.layers = layers
     layers[0] = None                                                # no longer the model's list
     assert model.layers[0] is not None and model.size == model.vector.size

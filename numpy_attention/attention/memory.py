@@ -81,10 +81,12 @@ class MemoryGradient:
 
         name: "values" or a matrix of the attention, such as "W_a", whose gradient is the sum of all
         products with this name. Raises TypeError if a factor is not an array, and ValueError if it
-        is not (B, size) or if its size differs from that in earlier steps. The factors are checked
-        here, so that the traceback shows the faulty line of a user-defined score.
+        is not (B, size), or if the sizes or the number of factors differ from earlier steps.
         """
         earlier = self.pending.get(name, [()])[0]
+        if earlier and len(factors) != len(earlier):
+            raise ValueError(f"defer({name!r}, …) got {len(factors)} factors, but {len(earlier)} "
+                             "at an earlier step; pass the same factors at every step")
         sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
             check_shape(f"defer({name!r}, …): factor {number}", factor,

@@ -53,7 +53,7 @@ class ReadoutConfig:
         check_sizes(2, order=self.order)
         if self._order is not None and self.window is not None:
             raise ValueError(f"window = {self.window} has no effect in an N-gram model, which "
-                             f"reads order − 1 = {self._order - 1} states; set `order` instead")
+                             f"reads order − 1 = {self._order - 1} states; omit it")
 
     @property
     def _order(self):

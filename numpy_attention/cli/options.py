@@ -25,8 +25,8 @@ JOINED = "join the files first, for example with `cat a b > c`"
 BOTH_JOINED = "join the files of each side first, in the same order, with `cat a b > c`"
 A_NAME = "a corpus listed by `numpy-attention corpora list`"
 CORPUS = Option("corpus", A_NAME, again="use one corpus")
-PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both; multi30k-*: raw, "
-              "not tokenized", note="clauses for bible-en-es, tokenized for multi30k-*",
+PART = Option("part", "part of the corpus. bible-en-es: clauses, verses or both; multi30k-*: raw "
+              "for text without tokenization", note="clauses, or the tokenized text of multi30k-*",
               excludes={"source": (), "target": ()})
 MAX_LENGTH = Option("max_length", "omit pairs in which a sentence has more than N tokens", whole(1),
                     note="for bible-en-es, 12 for clauses and 50 for verses")
@@ -113,7 +113,7 @@ GENERATE: Groups = {"": (
 OF_FILES = {"source": (), "target": (), "text": ()}
 DATA = {"data to measure on (default: the run's own corpus)": (
     replace(CORPUS, excludes=OF_FILES),
-    *(replace(option, note="as in training, for the run's own corpus", run="translator")
+    *(replace(option, note="as in training if the corpus is the run's own", run="translator")
       for option in (PART, MAX_LENGTH, replace(PAIRS, help="maximum number of sentence pairs"))),
     *(replace(option, run="translator") for option in (SOURCE, TARGET, COLUMNS, SKIP_BLANK)),
     replace(TEXT, run="writer"),
@@ -125,14 +125,14 @@ ALIGNMENTS = (
          "'0-0 1p2', where p marks a possible link; NAACL format: a line per link, such as "
          "'1 1 2 S' (pair, source word, target word, Sure or Possible)", **OF_PAIRS),
     Option("count_from", "whether the links count words from 0 or from 1", whole(0, 1),
-           note="0 for Pharaoh, 1 for NAACL, unless the links fit only with the other number",
+           note="0 for Pharaoh, 1 for NAACL, or what the links require",
            run="translator", needs={"alignments": ()}),
 )
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "repeat the measurements on the pairs without unknown words, and never choose "
-         "<unk> in a translation", run="translator"),
+    flag("known", "also measure on the pairs without unknown words alone, and never choose <unk> "
+         "in their translations", run="translator"),
     replace(THREADS, note="all processors; 1 for a language model that carries its state"),
     JSON,
 )}
@@ -190,7 +190,7 @@ PAGE: Groups = {"": (
     file("output", "the HTML file to write", read=values.page_name, required=True, short="o"),
     CODE,
     file("script", "your JavaScript version of the user-defined classes, for the page"),
-    Option("precision", "number format of the stored weights. byte: 8 bits, with a scale per row",
+    Option("precision", "number format of the stored arrays. byte: 8 bits, with a scale per row",
            default="float32", choices=registry.PRECISIONS),
     Option("checkpoints", "show these earlier checkpoints on a slider, such as a.npz,b.npz; only "
            "for a single run", values.files, metavar="FILES", again=LISTED),
@@ -221,7 +221,7 @@ GRADCHECK: Groups = {"": (
                "FILE.py:CLASS (default: all checks)", "NAME", "*"),
     replace(SEED, help="random seed for inputs and parameters"),
     Option("seconds", "time limit for a user-defined class", values.seconds, 60.0),
-    flag("full", "print the wrong gradients next to their central differences"),
+    flag("full", "print all that the check found, such as the wrong gradients"),
 )}
 
 # ---- the course ---------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ EXERCISE = positional("name", "an exercise listed by `numpy-attention exercise l
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
     EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),
-    flag("why", "also print the evidence: kinds of mistake, wrong elements, the smallest inputs"))}
+    flag("why", "also print the evidence: likely mistakes, wrong elements, and sizes that work"))}
 PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="plot your progress as .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder to copy to, created if it does not exist", "FOLDER"),

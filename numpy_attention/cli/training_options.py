@@ -55,8 +55,8 @@ TRANSLATOR = (
     of_models("init", "initial values. paper: as in the model's paper, suitable only for models "
               "as large as the paper's; modern: Glorot, and orthogonal recurrent matrices",
               choices=registry.INITIAL_VALUES),
-    of_models("readout", "decoder state that predicts a word. previous: before reading the "
-              "context; current: after", choices=registry.READOUTS),
+    of_models("readout", "decoder state from which a word is predicted. previous: the state before "
+              "it reads the context; current: the state after that", choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
               choices=registry.RESETS),
     of_models("update", "what the GRU's update gate multiplies. old: the previous state; new: the "
@@ -70,7 +70,7 @@ TRANSLATOR = (
               choices=registry.WINDOWS),
     of_models("width", "number of positions on each side of the window's centre", read=whole(1),
               excludes={"window": ("global",)}),
-    of_models("heads", "number of attention heads of a transformer, or of another model",
+    of_models("heads", "number of heads of a transformer, or of multi-head attention",
               read=whole(1), needs={"attention": ("multi-head",)}),
     of_models("query", "decoder state used as the query. current: h_t; previous: h_{t−1}, as in "
               "RNNsearch", choices=registry.QUERIES),
@@ -101,13 +101,13 @@ LANGUAGE_MODEL = (
     Option("attention", "how the model reads its past states. none: not at all; single, combined: "
            "Salton et al. 2017; attention, key-value, key-value-predict: Daniluk et al. 2017, with "
            "1, 2 or 3 vectors per state; ngram: Daniluk's N-gram model, without attention; "
-           "projection: only the layer that the others have above the state, no attention. "
+           "projection: no attention, only the extra layer above the state. "
            "FILE.py:CLASS: your own class",
            default="none", choices=["none", *registry.HISTORY_READOUTS], custom=True),
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "also let the model see the last N states before the current chunk (see "
-           "--steps); for --attention ngram, any N means order − 2", whole(1), note="none",
+           "--steps); with --attention ngram always order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: no activation",
@@ -141,8 +141,8 @@ CHANGES: dict[str, dict[str, Any]] = {
 TRANSLATOR_CHANGES: dict[str, dict[str, Any]] = {
     "freeze_vectors": {"help": f"{FREEZE} (with --source-vectors or --target-vectors)"},
     "min_count": {"default": 2, "excludes": {"subwords": ()}},
-    "seed": {"help": "random seed for the initial values, the order of the text and dropout, and "
-                     "the choice of your own pairs for training and validation"},
+    "seed": {"help": "random seed for the initial values, the order of the text and dropout. It "
+                     "also decides which of your own pairs are used for training"},
     "max_vocabulary": {"excludes": {"subwords": ()}},
 }
 WRITER_CHANGES: dict[str, dict[str, Any]] = {

@@ -144,4 +144,4 @@ def _raise_outside(path: str | Path, link: Link, links: Sequence[Link], pairs: S
                   "(in NAACL format: awk '{t=$2; $2=$3; $3=t} 1')")
     raise ValueError(
         f"{path}, line {link.line}: {side} word {place} does not exist; sentence {link.pair + 1}, "
-        f"{sentence!r}, has {plural(len(words), 'word')}, counted from {start}. {reason}")
+        f"{sentence!r}, has {plural(len(words), 'word')}, numbered from {start}. {reason}")

@@ -148,7 +148,7 @@ class Vocabulary:
         return list(range(len(tokens)))
 
     def read(self, ids: Iterable[int]) -> tuple[list[str], list[int]]:
-        """Return `decode(ids)` and, for each id that is decoded, the index of its token."""
+        """Return (tokens, indices): the decoded tokens and, for each id with a token, its index."""
         tokens = self.decode(ids)
         return tokens, self.places(tokens)
 

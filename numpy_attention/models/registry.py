@@ -53,8 +53,8 @@ def check_settings(name, settings):
 def settings_of(name):
     """Return a dict {setting: default} for the model `name`, which may also be a class.
 
-    Settings are the arguments of `create`, of config_class, and of the base classes to which
-    `create` passes its ** arguments, except rng, dtype and the vocabulary sizes.
+    Settings are the arguments of `create`, of `config_class`, and of a base class's `create` that
+    receives the ** arguments, except for rng, dtype and the vocabulary sizes.
     """
     model = model_of(name)
     asked = create_parameters(model)

@@ -127,10 +127,10 @@ def checkpoints_of(trained: Any, paths: Sequence[str]) -> dict[str, dict[str, Ar
         try:
             checkpoint.restore(model, arrays)
         except ValueError:
-            differ.append("parameters")
+            differ.append("model")
         if differ:
-            raise ValueError(f"{path} belongs to another run: its {' and '.join(differ)} differ; "
-                             "pass a checkpoint of this run")
+            raise ValueError(f"{path} belongs to another run, with a different "
+                             f"{' and '.join(differ)}; pass a checkpoint of this run")
         trainer = about.get("trainer", {})
         label = f"epoch {trainer.get('epoch', '?')}, step {trainer.get('step', 0):,}"
         if label in found:

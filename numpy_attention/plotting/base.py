@@ -75,8 +75,8 @@ def save(ax_or_figure: Any, path: str | Path) -> Path:
         raise ValueError(f"cannot save as {short_repr(path.name)}; the name must end with .png, "
                          ".pdf or .svg")
     if not is_folder(path.parent):
-        raise FileNotFoundError(f"cannot save {path.name!r}: the folder '{path.parent}' does not "
-                                "exist; create it first")
+        raise FileNotFoundError(f"cannot save {path.name!r}: '{path.parent}' is not an existing "
+                                "folder; create the folder first")
     figure = getattr(ax_or_figure, "figure", ax_or_figure)
     figure = getattr(figure, "figure", None) or figure                  # out of a subfigure
     if isinstance(figure, type) or not hasattr(figure, "savefig"):

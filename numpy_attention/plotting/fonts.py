@@ -33,7 +33,7 @@ FAMILIES = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"),
 
 
 def font_families(text: str = "") -> list[str]:
-    """Return the families of rcParams, installed FALLBACK_FONTS, and others that `text` needs."""
+    """Return families: of rcParams, installed FALLBACK_FONTS, and others that `text` needs."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     chosen = list(matplotlib.rcParams["font.family"])
     chosen += [name for name in FALLBACK_FONTS if name in installed and name not in chosen]

@@ -32,7 +32,7 @@ def costs(models: Mapping[str, Mapping[str, Bar]], ax: Axes | None = None,
     """Plot costs in nats per token: a row for each ablation or group of words, a mark per model.
 
     models: {name: {ablation or group: Interval}}, where an Interval is (mean, low, high). A model
-    may lack some rows. xlabel: the label of the x axis, without "(95 % interval)". A line marks 0.
+    may lack some rows. xlabel: the x label, to which "(95 % interval)" is added. A line marks 0.
 
     Raises ValueError if there is nothing to draw, or if an interval is not three finite numbers
     with low ≤ mean ≤ high.

@@ -68,7 +68,7 @@ def load_about(path: str | Path) -> dict[str, Any]:
 
 
 def versions(about: dict[str, Any]) -> str:
-    """Return advice that names the version that wrote a checkpoint, and the current version."""
+    """Return advice with the version that wrote a checkpoint, if known, and the current version."""
     wrote = about.get("version")
     if not isinstance(wrote, str):
         return "It was written by an unknown version; try another version of numpy_attention"

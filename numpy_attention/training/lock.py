@@ -19,7 +19,7 @@ except ImportError:                                     # Windows
 
 
 @contextmanager
-def held(path: str | Path, what: str = "training") -> Iterator[None]:
+def held(path: str | Path, what: str = "training run") -> Iterator[None]:
     """Context manager that holds the lock of the file `path`, and creates the file's folder.
 
     what: the kind of process, for messages. Raises BlockingIOError if another process holds the

@@ -139,7 +139,7 @@ class Training:
         "random seed for the initial values, the order of the text and dropout")
     order_seed: int | None = option(
         None, SEEDS,
-        "random seed for the order of the text and dropout (default: the same seed)")
+        "random seed for the order of the text and dropout (default: that of the initial values)")
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -88,12 +88,12 @@ def existing_file(path: str | Path) -> Path:
 
 
 def exists(path: str | Path) -> bool:
-    """Return whether the path exists. Raises OSError if this is unknown (a loop of links)."""
+    """Return whether the path exists. Raises OSError for a loop of symbolic links."""
     return mode_of(as_path(path)) is not None
 
 
 def is_folder(path: str | Path) -> bool:
-    """Return whether the path is a folder. Raises OSError if this is unknown (a loop of links)."""
+    """Return whether the path is a folder. Raises OSError for a loop of symbolic links."""
     mode = mode_of(as_path(path))
     return mode is not None and stat.S_ISDIR(mode)
 

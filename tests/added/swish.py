@@ -34,4 +34,4 @@ Given ∂L/∂y (B, H), return ∂L/∂a.
     why="The gate and what goes through it depend on the same number.",
     mistakes=(
         ("dy * (s + a * s * (1 - s))", "dy * s",
-         "the gate depends on a, too: its derivative is forgotten"),))
+         "the gate depends on a as well: you left out its derivative"),))

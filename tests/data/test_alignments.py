@@ -50,10 +50,10 @@ def test_ambiguous_file_counts_as_its_format_does(read):
     ("1 1 1 S\n1 1 X\n", {}, "links, line 2: '1 1 X' is not a word link"),
     ("4 1 1 S\n", {}, "links, line 1: sentence pair 4 does not exist; expected a number"),
     ("0-0\n0-0 0-7\n\n", {}, "links, line 2: target word 7 does not exist; sentence 2, "
-                             "'claro que sí', has 3 words, counted from 0"),
+                             "'claro que sí', has 3 words, numbered from 0"),
     ("1-1\n\n2-2\n", {"count_from": 0}, "line 3: source word 2 .* count_from = 1"),
     ("0-0\n\n\n", {"count_from": 1}, "line 1: source word 0 .* count_from = 0"),
-    ("0-0\n2-0\n\n", {}, "line 2: source word 2 .* 1 word, counted from 0.*first.*sed"),
+    ("0-0\n2-0\n\n", {}, "line 2: source word 2 .* 1 word, numbered from 0.*first.*sed"),
     ("0p0\n\n\n", {}, "links has no sure links"),
     ("", {}, "links has 0 lines; expected 3"),
     ("0-0\n\n\n", {"count_from": 2}, "count_from"),

@@ -631,6 +631,13 @@ def test_time_axis_missing_from_the_outputs(rng):
         gradcheck(layer, x, rng=rng, causal=1)
 
 
+def test_time_axis_of_a_forward_that_fails_in_a_later_call(rng):
+    layer, x = squash(rng)
+    calls = iter([layer.forward])
+    with pytest.raises(StopIteration):
+        gradcheck(layer, x, rng=rng, causal=0, forward=lambda x: next(calls)(x))
+
+
 # ---- wrong gradients ----------------------------------------------------------------------------
 
 

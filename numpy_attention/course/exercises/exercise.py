@@ -24,8 +24,8 @@ not the line: find it by thinking of what the wrong gradients have in common and
 not. Change only that line.
 """
 # common mistakes in the backward pass of a softmax, for every exercise that contains one
-ONE_TERM = ("you took α dα, the first term of the Jacobian diag(α) − α αᵀ alone; subtract the mean "
-            "Σ α dα, because every weight depends on every score")
+ONE_TERM = ("you took α dα, only the first term of the Jacobian diag(α) − α αᵀ; first subtract the "
+            "mean Σ α dα from dα, because every weight depends on every score")
 DIAGONAL = ("you took the Jacobian's diagonal α (1 − α) alone; it should be α (dα − Σ α dα), "
             "because every weight depends on every score: they add up to 1")
 UNWEIGHTED = ("you subtracted the plain mean of dα; it should be Σ α dα, because words are "

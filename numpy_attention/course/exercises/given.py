@@ -103,7 +103,7 @@ def with_given(message: str, its: Given) -> str:
 
 
 def without_doubted(message: str, place: int | str | None, its: Given) -> str:
-    """Return a message about a known mistake without the notes on lines that may be correct.
+    """Remove notes on lines that may be correct from a message about a known mistake.
 
     place: the line or the function that contains the mistake, or None if unknown.
     """

@@ -247,7 +247,7 @@ class Lines(Backward):
         return [entered, node]
 
     def visit_Expr(self, node):
-        """Add reports of the arrays that a call such as kernel(x, out) or xs.append(x) changes."""
+        """Report the arrays that a call such as kernel(x, out) or xs.append(x) has changed."""
         if not isinstance(node.value, ast.Call):
             return node
         function = node.value.func

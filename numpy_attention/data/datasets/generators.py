@@ -55,11 +55,11 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
 
 def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
          max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
-    """Draw Pairs whose source is a random sequence and whose target is the same sequence.
+    """Draw different Pairs, each with a random sequence as the source and as the target.
 
     Tokens are the numbers 0 … vocabulary_size − 1 as strings. The length is drawn uniformly from
     min_length … max_length, and then every token uniformly. The sure links are (k, k). Raises
-    ValueError if there are fewer than `count` such sequences.
+    ValueError if there are fewer than `count` different sequences.
     """
     check_whole("count", count, 1, MOST)
     check_whole("vocabulary_size", vocabulary_size, 1, LARGEST)

@@ -72,8 +72,8 @@ class Phrase(NamedTuple):
 def grammar_en_fr(rng: np.random.Generator, count: int, keep: Keep | None = None) -> list[Pair]:
     """Draw English sentences of the grammar with their French translations, in lowercase.
 
-    Sure links join words that translate each other; "not" is linked to both "ne" and "pas". "does"
-    and "do" have possible links to the French verb and to "ne" and "pas".
+    Sure links join words that translate each other; "not" is linked to both "ne" and "pas".
+    Possible links join "does" and "do" to the French verb, to "ne" and to "pas".
     """
     return distinct(_sentence, rng, count, keep)
 

@@ -109,7 +109,7 @@ class Translator(Trained):
         target_vectors: files of pretrained word vectors, in a format of `data.vectors`.
 
         Raises ValueError if there are no pairs, for an unknown name or setting, for word vectors
-        with subwords, and if only one of `backwards` and `reverse_source` is set for local-m.
+        with subwords, or for local-m if `backwards` is not training's `reverse_source`.
         """
         pairs = as_pairs(pairs)
         if not len(pairs):

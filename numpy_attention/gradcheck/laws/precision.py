@@ -24,7 +24,7 @@ ADVICE = ("  training uses float32: a NumPy scalar such as np.sqrt(d) is float64
 
 
 def float32_kept(target, inputs, forward, backward):
-    """Return [Broken] if float32 arguments lead to float64 results or errors, otherwise []."""
+    """Return [Broken] if float32 arguments lead to float64 results, or to errors, otherwise []."""
     lifted = []
     tracer = FirstLifted(of_package=not users_class(target))
 

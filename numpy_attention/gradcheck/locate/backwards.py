@@ -31,7 +31,7 @@ class BackwardRewriter(Rewriter):
         return self.start(node, start)
 
     def begin(self, node):
-        """Return the statement `__call__ = listener.begin()`, which counts function calls."""
+        """Return the statement `__call__ = listener.begin(…)`, which counts function calls."""
         call = self.through("begin", ast.copy_location(ast.Constant(0), node), 0)
         made = ast.Assign([ast.Name("__call__", ast.Store())], call, lineno=node.lineno)
         return ast.fix_missing_locations(ast.copy_location(made, node))
@@ -171,7 +171,7 @@ class Kept:
         if (place, n) in self.instead:
             value = _put(value, self.instead[place, n], place.kind)
         one.held = value
-        self.changed(one, place, value)
+        self.changed(one, place)
         term = self.pending.pop((place.function, place.name), None)
         if term is not None:
             one.terms.append(term)
@@ -187,7 +187,7 @@ class Kept:
                 return one
         return None
 
-    def changed(self, one, place, value):
+    def changed(self, one, place):
         """Record what the Value `one` holds after the statement `place`."""
         while one is not None:
             one.done = self.events

@@ -180,7 +180,7 @@ class MovingUse(Moving):
 
 
 def contribution_kinds(uses, value, later, calls):
-    """Return Kinds for the places through which the gradient of a forward value is wrong.
+    """Return a Kind for each use of a forward value whose part of the gradient is wrong or missing.
 
     uses: the Contributions of the forward value. value: its gradient in `backward`. later: arrays
     that were added to this gradient afterwards. calls: the result of `calls_of_package`.

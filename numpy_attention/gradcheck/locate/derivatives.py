@@ -44,7 +44,7 @@ class Derivatives:
         return self.budget.is_spent
 
     def times(self, number):
-        """Return the shapes of the values of places[number], or [] if some hold no floats."""
+        """Return one shape for each value of places[number], or [] if a value holds no floats."""
         shapes = self.shapes.get(number, [])
         return shapes if all(shape is not None for shape in shapes) else []
 

@@ -170,8 +170,9 @@ class Comparison:
     def fits(self, group, number):
         """Compare a group with the gradients of one forward place; return (fits, times).
 
-        fits: for each value, whether it is a correct gradient. times: for each value, the number n
-        of the X whose gradient it should be, or [] if no value is correct.
+        X_n is the value that the place computes in its n-th run. fits: for each value of the group,
+        whether it is a correct gradient. times: for each value, the n for which it should be
+        ∂L/∂X_n, or an empty list if no value is correct.
         """
         m = len(group.values)
         best, at = [False] * m, []

@@ -91,7 +91,7 @@ def cut(value, size):
 
 
 def has_ones(check):
-    """Return whether an output or the cache has an array of ones, in which masked rows may be 0."""
+    """Return whether an output or the cache has an array of ones. Masked rows may be 0."""
     arrays = arrays_within(list(forward_of(check, check.inputs)), "value")
     # no gradient flows through the softmax of one score, whose masked rows are 0
     return any(array.dtype.kind == "f" and array.ndim and (array == 1).any()

@@ -51,7 +51,7 @@ class Finding:
 
     @property
     def time(self):
-        """The number (from 0) of the run of `of` that computes X for the first wrong value."""
+        """How often the place `of` runs before it computes the X of the first wrong value."""
         return self.times[self.first_wrong]
 
     @property

@@ -204,7 +204,7 @@ def test_arrays_of_another_class(folder, mine, tmp_path):
     text = changed("    W: Array", "    V: Array", MINE.replace("self.W", "self.V"))
     other = written(tmp_path, text, "mine.py")
     rewrite(folder, lambda about: about["own"].update({"mine.py:Mine": read(other).digest}))
-    with pytest.raises(ValueError, match="cannot be loaded: these parameters do not belong to t"):
+    with pytest.raises(ValueError, match="cannot be loaded: these parameters do not fit t"):
         Translator.load(folder, [other])
 
 

@@ -84,7 +84,7 @@ def test_folder_in_use_by_another_training_raises(folder):
     before = (folder / "checkpoint.npz").read_bytes()
     more = translator_of(epochs=3)
     with held(folder / "checkpoint.npz"):
-        with pytest.raises(BlockingIOError, match="another training is using .*checkpoint"):
+        with pytest.raises(BlockingIOError, match="another training run is using .*checkpoint"):
             more.fit(PAIRS, PAIRS, folder, 1, progress=False)
         assert Translator.load(folder).history
     assert (folder / "checkpoint.npz").read_bytes() == before and not more.history

@@ -38,7 +38,7 @@ def test_second_training_raises_until_the_first_has_ended(other, tmp_path):
     run = trainer(path=path)
     before = run.model.vector.copy()
     for use in (lambda: run.fit(1), run.save, lambda: lock.check_free(path)):
-        with pytest.raises(BlockingIOError, match=r"another training is using .*run\.npz"):
+        with pytest.raises(BlockingIOError, match=r"another training run is using .*run\.npz"):
             use()
     assert (run.model.vector == before).all() and not path.exists()
     other.send_signal(signal.SIGKILL)
