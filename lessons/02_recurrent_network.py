@@ -145,6 +145,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
+#
 # The term da_2 Uᵀ is an old rule of lesson 01, now with rows: if z = h M, then dh = dz Mᵀ.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
@@ -224,10 +225,11 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two names.
 # We write dy_t for the part of dh_t that comes from the loss, because h_t is also the network's
-# output, y_t. (In our example, it was r_t.) A long text may be read in parts. Then the next part,
-# which begins with step T + 1, also sends back a gradient. It is called dlast, because it arrives
-# at the *last* state. If nothing follows, it is all zeros. The backward pass goes from the last
-# step to the first:
+# output, y_t. (In our example, it was r_t.)
+#
+# A long text may be read in parts. Then the next part, which begins with step T + 1, also sends
+# back a gradient. It is called dlast, because it arrives at the *last* state. If nothing follows,
+# it is all zeros. The backward pass goes from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -578,12 +580,14 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 #
 # The number at each point is the share, measured in one network. Compare shares only at the same n:
 # 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
-# orthogonal). Longer tasks may be harder for other reasons, too. One doubt remains. A small change
-# δ of h_1 travels *forward* through the same matrices, transposed: at h_T it has become δ J_2ᵀ J_3ᵀ
-# … J_Tᵀ. So a start that lets the gradient reach h_1 also lets the symbol reach h_T. This
-# experiment cannot tell which of the two helps.
+# orthogonal). Longer tasks may be harder for other reasons, too.
+#
+# One doubt remains. A small change δ of h_1 travels *forward* through the same matrices,
+# transposed: at h_T it has become δ J_2ᵀ J_3ᵀ … J_Tᵀ. So a start that lets the gradient reach h_1
+# also lets the symbol reach h_T. This experiment cannot tell which of the two helps.
 #
 # ## Can it learn from a vanished gradient?
+#
 # Back to the network that failed at n = 8. We train it once more, from the same parameters, now for
 # longer and on new sequences. After every 200 training steps, we estimate and measure the share,
 # and count the right answers. Guess: what will the share do?
@@ -599,15 +603,20 @@ watch_recall(share_at_first, gain)
 #    nearly half. But g grows, so the estimate sinks far less than the measured share.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
-#    but g has more than doubled. (Here, no answer is right at training step 0: an untrained network
-#    may answer with a noise symbol every time. The later 0.23, 0.27 and 0.28 are how often three of
-#    the symbols come first in the test sequences, so the network probably gives the same answer
-#    every time. On another processor, the numbers may differ.) During training, our estimate is not
-#    reliable. At step 800, it is ten times too large, and after the jump, fifty times too small. It
-#    assumes that the gradient points in no special direction, and training can change that. Do
-#    other networks wake up, too? The figure shows earlier runs with five seeds: the first five,
-#    from 8 on, with which the network has not learnt the task after 400 training steps. (Seed 8 is
-#    the network above.) Guess: does the share always begin to grow before the answers improve?
+#    but g has more than doubled.
+#
+# (Here, no answer is right at training step 0: an untrained network may answer with a noise symbol
+# every time. The later 0.23, 0.27 and 0.28 are how often three of the symbols come first in the
+# test sequences, so the network probably gives the same answer every time. On another processor,
+# the numbers may differ.)
+#
+# During training, our estimate is not reliable. At step 800, it is ten times too large, and after
+# the jump, fifty times too small. It assumes that the gradient points in no special direction, and
+# training can change that.
+#
+# Do other networks wake up, too? The figure shows earlier runs with five seeds: the first five,
+# from 8 on, with which the network has not learnt the task after 400 training steps. (Seed 8 is the
+# network above.) Guess: does the share always begin to grow before the answers improve?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -615,10 +624,12 @@ show(draw_wait(), "02_wait")
 # %% [markdown]
 # So a network can recover from a vanished gradient. Three of the five learn the task. The other
 # two, seeds 10 and 13, answer about three quarters and half of the questions. (A curve ends soon
-# after its network has learnt the task.) Each time, the share grows for at least 200 training steps
-# before the answers improve; for seed 11, for more than a thousand. But a larger share guarantees
-# nothing. Seed 13's share sinks far below its first value while its answers improve, and then both
-# stay where they are. Seed 10 keeps what it has learnt while its share sinks.
+# after its network has learnt the task.)
+#
+# Each time, the share grows for at least 200 training steps before the answers improve; for seed
+# 11, for more than a thousand. But a larger share guarantees nothing. Seed 13's share sinks far
+# below its first value while its answers improve, and then both stay where they are. Seed 10 keeps
+# what it has learnt while its share sinks.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
@@ -684,6 +695,7 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # So the window limits how far back the gradient can teach. No gradient ever tells the model how a
 # symbol affects the loss of a later window.
+#
 # > **Exercise.** Cut the gradient yourself: `numpy-attention exercise start truncated`.
 #
 # ### A network that writes

@@ -200,6 +200,7 @@ assert letters[alpha.argmax()] == "u"
 # | W_s, W_q, w | (n, n), (n, n), (n,) | parameters of the score | W^Y, W^h, w |
 # | W_r, W_x | (n, O), (n, O) | parameters of the last layer | W^r, W^x |
 # | dy | (O,) | the upstream gradient; the example's loss is dy · y | |
+#
 # In lesson 11, *key* and *query* were the products h_s W_s and h_t W_q. Here they are parts of the
 # states.
 #
