@@ -146,7 +146,8 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# The term da_2 Uᵀ is an old rule of lesson 01, now with rows: if z = h M, then dh = dz Mᵀ.
+# The term da_2 Uᵀ follows from a rule of lesson 01. There, z = h Wᵀ gave dh = dz W. Here the matrix
+# is not transposed in the forward pass, so it is in the backward pass: z = h M gives dh = dz Mᵀ.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
 # the loss computes a_1, h_1 and a_2 itself, so a nudge of our arrays would have no effect.
@@ -187,7 +188,7 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 #
 # **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
 # matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. As in lesson 01, the
-# gradient of each matrix is an outer product: of the vector to its left (x_t or h_{t−1}), and da_t.
+# gradient of each matrix is the outer product of the vector to its left (x_t or h_{t−1}) and da_t.
 # Each b is only added, so its gradient is da_t:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
@@ -224,8 +225,8 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two names.
-# We write dy_t for the part of dh_t that comes from the loss, because h_t is also the network's
-# output, y_t. (In our example, it was r_t.)
+# The state h_t is also the network's output, y_t. So we write dy_t for the part of dh_t that comes
+# directly from the loss, and not through the next step. (In our example, it was r_t.)
 #
 # A long text may be read in parts. Then the next part, which begins with step T + 1, also sends
 # back a gradient. It is called dlast, because it arrives at the *last* state. If nothing follows,
@@ -338,8 +339,9 @@ print("the library's RNN gives the same states and gradients")
 # ## A bug
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
-# because both states have the same shape. The gradient of U will be wrong. Guess: will any of the
-# other four gradients (those of W, b, xs and h_0) be wrong, too?
+# because both states have the same shape. (The backward pass below differs from the one above in a
+# single word.) The gradient of U will be wrong. Guess: will any of the other four gradients (those
+# of W, b, xs and h_0) be wrong, too?
 
 
 # %%
@@ -403,15 +405,18 @@ for h in (0.1, 0.9):
 #     dh_{T−d} = dh_T J_T J_{T−1} … J_{T−d+1}
 #
 # Such a product, too, usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
-# How fast? We look for one factor per step. Each of the two operations contributes to it. First,
-# the matrix. How much does U lengthen a vector? Multiply many random vectors v of length 1 by U.
-# The **gain** g of U is the root mean square (rms) of the lengths of the products. We can compute
-# it from U alone. Element j of v U is Σ_i v_i U_ij. Square it, and take the mean over all v.
+# How fast? We look for one factor per step. Each of the two operations contributes to it.
 #
-# The square contains v_i² U_ij² for each i and, for each pair i ≠ k, a cross term v_i v_k U_ij
-# U_kj. The cross terms average to 0: for any given v_k, v_i is as often negative as positive. The
-# squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and none is
-# special, so each averages to 1 / H:
+# First, the matrix. How much does U lengthen a vector? (The gradient meets Uᵀ. We come to it.)
+# Multiply many random vectors v of length 1 by U. The **gain** g of U is the root mean square (rms)
+# of the lengths of the products. We can compute it from U alone. Square element j of v U, and take
+# the mean over all v:
+#
+#     (v U)_j² = (Σ_i v_i U_ij)² = Σ_i v_i² U_ij² + Σ_{i≠k} v_i v_k U_ij U_kj
+#
+# The cross terms, those with v_i v_k, average to 0: for any given v_k, v_i is as often negative as
+# positive. The squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and
+# none is special, so each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -435,8 +440,8 @@ print(f"gain of U {gain(U):.3f}; measured with U {rms(np.linalg.norm(v @ U, axis
       f"and with Uᵀ {rms(np.linalg.norm(v @ U.T, axis=1)):.3f}")
 
 # %% [markdown]
-# Now the tanh. It multiplies the gradient by the slopes 1 − h². Take two units, with h = 0.1 and h
-# = 0.9. What becomes of the length of the gradient (1, 1)?
+# Now the tanh. It multiplies the gradient by the slopes 1 − h². Take two units, one with h = 0.1
+# and one with h = 0.9. What becomes of the length of the gradient (1, 1)?
 
 # %%
 slopes = 1 - np.array([0.1, 0.9])**2
@@ -461,9 +466,9 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
-# sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes that at
-# every step, the gradient is spread evenly over the units (for the tanh) and points in no special
-# direction (for Uᵀ), and that the rms is the same.
+# sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes three things
+# of every step: the gradient is spread evenly over the units (for the tanh), it points in no
+# direction that U treats specially (for Uᵀ), and the rms is the same.
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
@@ -539,7 +544,8 @@ for n, right in zip(DISTANCES, small):
 #
 # Why does a small share do harm? dU is a sum over all steps. If the share is 4e-5, the terms of the
 # distant steps are a tiny part of this sum. The near steps are likely to decide where U moves. A
-# larger learning rate does not help, because it scales all terms alike.
+# larger learning rate would not change that, because it scales all terms alike. (The same holds for
+# dW.)
 #
 # ## A better start
 #
@@ -600,23 +606,25 @@ watch_recall(share_at_first, gain)
 #
 # 1. **By training step 800, the share has sunk.** At first, training moves numbers of the state
 #    towards −1 and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls by
-#    nearly half. But g grows, so the estimate sinks far less than the measured share.
+#    nearly half. But g grows, and this nearly makes up for it: the estimate sinks only to a third.
+#    The measured share sinks far more. (We come back to this below.)
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
 #    but g has more than doubled.
 #
 # (Here, no answer is right at training step 0: an untrained network may answer with a noise symbol
-# every time. The later 0.23, 0.27 and 0.28 are how often three of the symbols come first in the
-# test sequences, so the network probably gives the same answer every time. On another processor,
-# the numbers may differ.)
+# every time. Later, it probably answers every sequence with the same symbol: three of the symbols
+# are the right answer to 0.23, 0.27 and 0.28 of the test sequences. On another processor, the
+# numbers may differ.)
 #
 # During training, our estimate is not reliable. At step 800, it is ten times too large, and after
-# the jump, fifty times too small. It assumes that the gradient points in no special direction, and
-# training can change that.
+# the jump, fifty times too small. It assumes that the gradient is evenly spread and points in no
+# special direction, and training can change that.
 #
-# Do other networks wake up, too? The figure shows earlier runs with five seeds: the first five,
-# from 8 on, with which the network has not learnt the task after 400 training steps. (Seed 8 is the
-# network above.) Guess: does the share always begin to grow before the answers improve?
+# Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
+# seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
+# steps. (Seed 8 is the network above.) Guess: does the share always begin to grow before the
+# answers improve?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
@@ -627,9 +635,10 @@ show(draw_wait(), "02_wait")
 # after its network has learnt the task.)
 #
 # Each time, the share grows for at least 200 training steps before the answers improve; for seed
-# 11, for more than a thousand. But a larger share guarantees nothing. Seed 13's share sinks far
-# below its first value while its answers improve, and then both stay where they are. Seed 10 keeps
-# what it has learnt while its share sinks.
+# 11, for more than a thousand. But a larger share guarantees nothing: the shares of seeds 10 and 13
+# rise above their first values, and yet in 4,000 training steps, these networks do not learn the
+# whole task. Nor does a small share forbid everything: seed 13's share sinks far below its first
+# value while its answers improve, and seed 10 keeps what it has learnt while its share sinks.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
@@ -764,7 +773,7 @@ H = 128
 model = model.astype(float)                                     # trained in float32
 windows = held_out[:B * (2 * T + 1)].reshape(B, 2 * T + 1).T    # (2T + 1, B)
 read, _ = model.embedding.forward(windows[:-1])                 # (2T, B, 32)
-trained = model.cells.cells[0]                                 # in float64
+trained = model.cells.cells[0]                                  # in float64
 plain = PlainRNN(trained.W, trained.U, trained.b)
 last = plain.forward(read, np.zeros((B, H)))[1]
 ignored = model.output.zeros_like()
@@ -919,12 +928,15 @@ show(ax, "02_gradient_flow")
 # 6. (Long.) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get
 #    them with `recall_model(16, True, seed)`.) How many training steps does each of them need?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
-#    parameters, it keeps two running means. For the gradient G, m ← m + (G − m) / 10, and for its
-#    square, v ← v + (G² − v) / 1,000. It subtracts the learning rate times m̂ / (√v̂ + ε), where ε
-#    is tiny. Both means begin at 0, so at first they are too small. The hats mark a correction for
-#    this. Let the gradient be 5 at every step. How long is each of the first three steps, as a
-#    multiple of the learning rate, with the correction and without it? (The formulas and the usual
-#    numbers are in `numpy-attention exercise start adam`.)
+#    parameters, it keeps two running means, of its gradient G and of G²:
+#
+#        m ← m + (G − m) / 10        v ← v + (G² − v) / 1,000
+#
+#    It subtracts the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so
+#    at first they are too small. The hats mark a correction for this. Let the gradient be 5 at
+#    every step. How long is each of the first three steps, as a multiple of the learning rate, with
+#    the correction and without it? (The formulas and the usual numbers are in
+#    `numpy-attention exercise start adam`.)
 # 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small,
 #    n = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
 #    or for the embeddings of the four symbols, which receive *only* a distant gradient? Guess, then

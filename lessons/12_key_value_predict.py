@@ -49,7 +49,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # A state has four *roles*, and each role reads one part. The paper has models with one part
 # (*attention*), two (*key-value*) and three (*key-value-predict*). The table says which part each
-# role reads. (In brackets are the paper's equations.)
+# role reads. (The numbers in brackets are those of the paper's equations.)
 #
 # | role | its name | symbol | one part (2–6) | two (7–9) | three (10–12) |
 # |---|---|---|---|---|---|
@@ -109,7 +109,7 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 #
 # A value has three numbers, 1 for yes and 0 for no: is my letter u, is it s, is it the first of a
 # pair? The rows of K and V are the keys and values of the S = 4 earlier states. Here n = 3, and y
-# has O = 2 numbers.
+# has O = 2 numbers: one votes for u, the other for s.
 
 # %%
 letters = ["d", "u", "g", "s"]
@@ -181,12 +181,13 @@ assert letters[alpha.argmax()] == "u"
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
 # Only the value says "I am u". The key of *u* does not: its *now* is 0, because no question asks
-# about u. To serve as the value, too, it would also have to say u or s. In the task below, any
-# letter can be asked about or be an answer, so the key would have to hold both letters in full. Can
-# one vector do that? We shall see.
+# about u. If the key also served as the value, it would have to say u or s as well. In the task
+# below, any letter can be asked about or be an answer, so the key would have to hold both letters
+# in full. Can one vector do that? We shall see.
 #
-# In the paper, a step sees only the last *window* states. Here are all symbols of the step. (Lesson
-# 11 had other names for three of them: h_s for h_i, v for w, and K for O.)
+# Here are all symbols of a step. (In the paper, a step does not see all earlier states, only the
+# last few. Their number is the *window*. Lesson 11 had other names for three of them: h_s for h_i,
+# v for w, and K for O.)
 #
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
@@ -519,7 +520,7 @@ show(draw_answers(right, title), "12_roles_or_room")
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
-# directions that it needs (question 1).
+# numbers that it needs (question 1).
 #
 # So did the parts help because they separate the roles, or only because the state has more numbers?
 # We begin with the roles.
@@ -602,8 +603,8 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 #
 # In the figure, a dot means that the cut in this row separates the pair in this column. Suppose
 # that one pair is the reason why one vector of 8 does badly. Then the four cuts with a dot in the
-# column of this pair should do best. Guess: which pair is guilty? And which single cut does the
-# example suggest?
+# column of this pair should do best. Guess: which pair is guilty? And which single cut separates
+# all three suspects?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -632,12 +633,12 @@ print("the seventh, from above:\n  q k | v p        "
       + ", ".join(f"{share:.0%}" for share in right["q k | v p"]))
 
 # %% [markdown]
-# `q p | k v` answers 54, 20 and 99 %: three seeds decide nothing. So we have recorded forty seeds.
-# (The code is in answer 3.)
+# `q p | k v` answers 54, 20 and 99 %: three seeds cannot rank such cuts. So we have recorded forty
+# seeds. (The code is in answer 3.)
 #
 # The next figure also has a fairer control. One vector of 16 has more parameters than two parts of
-# 8, because its matrices read the whole vector. So we add one vector of 13, the longest that has
-# fewer (3,245 against 3,422).
+# 8, because its matrices read the whole vector. So we add one vector of 13, the longest with fewer
+# parameters than two parts of 8 (3,245 against 3,422).
 #
 # The number after ± is the **standard error** of the mean: about how far luck alone moves it.
 # Guess: how many cuts have a lower mean than the vector of 13?
@@ -653,20 +654,23 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value are guilty.* The means of the cuts that separate them are 84 to 93 %, and those of
 # the others 7 to 58 %.
 #
-# This difference is so large that the other two pairs must be judged apart from it. So we compare
-# only cuts with key and value apart: two cuts against two, with standard errors of up to 5 points.
+# This difference would drown any other. So we judge the other two pairs only by cuts with key and
+# value apart: two cuts against two, with standard errors of up to 5 points.
 #
-# *Query and predict: nothing speaks against them.* Apart or together, the mean is 88 %. (With key
-# and value together, cuts that separate them even do worse, 24 against 58 %.) Nor does the paper's
-# third part help, which takes predict away from value: 85 against 88 %. And the most direct test,
-# `q k v | p`, only takes predict out of the shared vector. It is the worst of all, with 7 %. One
-# vector of 8, which has 8 numbers fewer, has 30 %. (Why? Question 4.)
+# *Query and predict: nothing speaks against them.* Apart or together, the mean is 88 %. And if
+# predict were the culprit, then `q k v | p`, which takes only predict out of the shared vector,
+# should help. It is the worst of all, with 7 %, although the uncut vector of 8, with 8 numbers
+# fewer, has 30 %. (Why? Question 4.) The paper's third part, which takes predict away from value,
+# does not help either: `q k | v | p` has 85 % and `q k | v p` has 88 %.
 #
 # *Query and key: no verdict.* Cuts that separate them have a mean of 85 %, and the others 91 %.
-# This may be luck. With key and value together, separating query and key seems to help (49 against
-# 7 %). But that 7 % is a single cut, again `q k v | p`.
+# This may be luck. Where key and value are together, separating query and key seems to help (49
+# against 7 %). But that 7 % is a single cut, again `q k v | p`.
 #
-# So the cosines accused the wrong pair. (Could strong conflicts of key and value cancel in the
+# So the example was half right. It accused two pairs for the same reason, and only one of them is
+# clearly guilty. We do not know why.
+#
+# And the cosines accused the wrong pair. (Could strong conflicts of key and value cancel in the
 # mean? No: question 5.) A gradient says what a *small* change of h would do at this point of the
 # training. It does not say whether a very different h would be better, or how long training takes
 # to get there. So we had to cut.
@@ -681,14 +685,14 @@ show(draw_recorded(), "12_all_cuts")
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters and a
-# shorter state than two parts of 8. Some cuts can do as well: `q v | k p`, which the example
-# suggests, is at least as good with 23 of the forty seeds. But with 6 seeds, it stays below 50 %.
-# No seed of the 13 does. So, on this task and after 800 steps:
+# shorter state than two parts of 8. Some cuts can do as well: `q v | k p`, which separates all
+# three suspects, is at least as good with 23 of the forty seeds. But with 6 seeds, it stays below
+# 50 %. No seed of the 13 does. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
-#    state, compare it with an uncut vector that has as many parameters. 2. **If you cut, it matters
-#    where.** Key and value should not share 8 numbers. (Question 4 asks how long a part must be
-#    before they can share it.) The cosines did not tell us so.
+#    state, compare it with an uncut vector that has as many parameters.
+# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
+#    how long a part must be before they can share it.) The cosines did not tell us so.
 #
 # All this is about how fast the models learn, not about what they can learn. After four times as
 # many steps, one vector of 8 answers nearly everything (three seeds), and even the worst cut gets
@@ -756,11 +760,12 @@ print("the 4-gram: outputs and gradients equal the library's")
 # ### Real text
 #
 # We have repeated the paper's experiment on a smaller text from Wikipedia, WikiText-2, with a
-# window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone (y =
-# h), attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer, y = h
-# W_x. Each has 7 million parameters, nearly all of them in the word vectors and the output layer. A
-# word vector is only as long as *one* part, so a state of three parts costs little more. Guess: do
-# three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
+# window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone,
+# attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer (the same
+# without the tanh). Each has 7 million parameters, nearly all of them in the word vectors and the
+# output layer. A word vector is only as long as *one* part, so a state of three parts costs little
+# more. Guess: do three parts beat the LSTM? And does the 4-gram, without attention, keep up with
+# them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -772,7 +777,7 @@ show(draw_wikitext(), "12_wikitext")
 # Here the LSTM alone wins on average, and it beats every attention model with each seed. In the
 # paper, it loses to all of them. We do not know why our result differs. Is it the layer on top of
 # the LSTM? The linear layer costs 3 to 11 points, and a tanh on it 15 to 24 more. But the paper's
-# models end in such a layer, too.
+# models also end in a tanh layer, and still beat its LSTM.
 #
 # Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
 # (227 against 228). Three parts are 11 to 25 points better than the tanh layer, seed by seed. But

@@ -216,7 +216,7 @@ class Module:
         return rebuilt
 
     def __getstate__(self):
-        """Return the fields without `vector`, because copied fields would not be views of it."""
+        """Return the fields without `vector`: in a copy, the fields would not be views of it."""
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_vector", "_packed")}
 

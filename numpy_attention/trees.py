@@ -16,7 +16,7 @@ def tree_map(f, *trees):
 def rows_of(tree, k, n):
     """Divide the rows of every array into n nearly equal parts; return a tree of the k-th parts.
 
-    k: from 0 to n − 1. The methods `share` of batches divide their rows in the same way.
+    k: from 0 to n − 1. The method `share` divides the rows of a batch in the same way.
     """
     return tree_map(lambda array: array[len(array) * k // n:len(array) * (k + 1) // n], tree)
 

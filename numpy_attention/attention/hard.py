@@ -59,7 +59,7 @@ def sampled_weights(weights, visible, uniform):
 
 
 def _one_hot(chosen, like, visible):
-    """Return 1 at the chosen position of each row with a visible position, 0 elsewhere."""
+    """Return 1 at each row's chosen position, 0 elsewhere. A row with no visible position is 0."""
     one_hot = np.zeros_like(like)
     some = visible.any(-1, keepdims=True).astype(like.dtype)
     np.put_along_axis(one_hot, chosen[..., None], some, -1)

@@ -131,8 +131,8 @@ ALIGNMENTS = (
 EVALUATE: Groups = {"": (RUN, ENSEMBLE, CODE), **DATA, "how to measure": (
     *ALIGNMENTS,
     replace(BEAM, run="translator"),
-    flag("known", "also measure on the pairs without unknown words alone, and never choose <unk> "
-         "in their translations", run="translator"),
+    flag("known", "also measure separately on the pairs without unknown words, and never choose "
+         "<unk> in their translations", run="translator"),
     replace(THREADS, note="all processors; 1 for a language model that carries its state"),
     JSON,
 )}

@@ -230,7 +230,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Formatter that breaks no lines at hyphens, as in --max-length or runs/bible-en-lstm."""
+    """Formatter that does not break lines at hyphens, such as those of --max-length."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrap(" ".join(text.split()), width, break_on_hyphens=False)

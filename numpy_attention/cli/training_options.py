@@ -55,8 +55,8 @@ TRANSLATOR = (
     of_models("init", "initial values. paper: as in the model's paper, suitable only for models "
               "as large as the paper's; modern: Glorot, and orthogonal recurrent matrices",
               choices=registry.INITIAL_VALUES),
-    of_models("readout", "decoder state from which a word is predicted. previous: the state before "
-              "it reads the context; current: the state after that", choices=registry.READOUTS),
+    of_models("readout", "decoder state from which a word is predicted. previous: before "
+              "the context is read; current: after it is read", choices=registry.READOUTS),
     of_models("reset", "apply the GRU's reset gate before or after the recurrent product",
               choices=registry.RESETS),
     of_models("update", "what the GRU's update gate multiplies. old: the previous state; new: the "
@@ -107,7 +107,7 @@ LANGUAGE_MODEL = (
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "also let the model see the last N states before the current chunk (see "
-           "--steps); with --attention ngram always order − 2", whole(1), note="none",
+           "--steps); --attention ngram ignores N and uses order − 2", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: no activation",

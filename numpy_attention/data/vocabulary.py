@@ -74,7 +74,7 @@ class Vocabulary:
         for token in SPECIAL_TOKENS:
             counts.pop(token, None)
         if not counts:
-            raise ValueError("no tokens to build a vocabulary from: the text is empty")
+            raise ValueError("no tokens to build a vocabulary from (special tokens do not count)")
         kept = [token for token, count in counts.items() if count >= min_count]
         if not kept:
             most = max(counts.values())

@@ -82,8 +82,7 @@ def beam_search(model: Translator, source: Array, source_mask: Array, beam: int 
 def _largest(so_far: Array, log_probs: Array, count: int) -> list[tuple[int, int, float]]:
     """Return (row, token, sum) for the `count` largest sums of so_far (N,) and log_probs (N, V).
 
-    so_far: log p of each prefix. The largest sum comes first, and equal sums keep their order. If
-    fewer than `count` sums are finite, only the finite sums are returned.
+    so_far: log p of each prefix. The largest comes first, and ties keep their order. No sum is −∞.
     """
     if log_probs.dtype not in (np.float32, np.float64):
         log_probs = log_probs.astype(np.float64)        # other dtypes are not compiled

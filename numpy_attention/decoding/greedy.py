@@ -24,9 +24,9 @@ def greedy(model: Translator, source: Array, source_mask: Array,
     """Translate a batch of sentences; return one Hypothesis for each.
 
     source (S, B), source_mask (S, B). source holds ids, with </s> at the end of each sentence. A
-    translation ends with </s>, or at its maximum length: max_length, or twice the source length
-    (with </s>) plus 10 if that is smaller. <pad>, <s> and the ids in `never` are never chosen.
-    Raises ValueError for an empty sentence, max_length below 1 or ids outside the vocabulary, and
+    translation ends with </s>, or at its maximum length: twice the source length (with </s>) plus
+    10, or max_length if that is smaller. <pad>, <s> and the ids in `never` are never chosen. Raises
+    ValueError for an empty sentence, max_length below 1 or ids outside the vocabulary, and
     ArithmeticError if log p is not a number, or −∞ for every token.
     """
     check_sources(model, source, source_mask)

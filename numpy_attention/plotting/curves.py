@@ -131,7 +131,7 @@ def bleu_by_length_plot(systems: Mapping[str, Iterable["LengthBucket"]],
 def _buckets(name: str, buckets: Any) -> list["LengthBucket"]:
     buckets = as_list(f"{name!r:.40}", buckets, "buckets, as returned by bleu_by_length")
     if not buckets or not all(hasattr(bucket, "bleu_low") for bucket in buckets):
-        raise ValueError(f"system {name!r:.40} is not a list of buckets; use bleu_by_length")
+        raise ValueError(f"system {name!r:.40} must be the result of bleu_by_length")
     return buckets
 
 

@@ -62,7 +62,7 @@ def history_heatmap(weights: ArrayLike, tokens: Iterable[str],
 def _visible(weights: Array) -> Array:
     """Return booleans (T, S), True for weights that are not NaN.
 
-    If no weight is NaN, row t is instead True before column S − T + t.
+    If no weight is NaN, row t is True in columns 0 … S − T + t − 1 instead.
     """
     T, S = weights.shape
     missing = np.isnan(weights)

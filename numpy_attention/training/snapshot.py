@@ -47,8 +47,9 @@ def read(trainer: Any, path: str | Path) -> None:
     saved = about["trainer"]
     optimizer = _optimizer_of(trainer)
     if about["optimizer"] != optimizer:
-        raise ValueError(f"the optimizer and schedule are {optimizer}, but {path} was trained "
-                         f"with {cut(about['optimizer'], 200)}; use these, or choose another path")
+        raise ValueError(f"{path} was trained with the optimizer and schedule "
+                         f"{cut(about['optimizer'], 200)}, not {optimizer}; use the former, or "
+                         "choose another path")
     for name in SETTINGS:
         now = getattr(trainer, name)
         before = saved.get(name)
@@ -59,7 +60,7 @@ def read(trainer: Any, path: str | Path) -> None:
     if saved["threads"] % ranks:
         counts = [str(n) for n in range(1, saved["threads"] + 1) if saved["threads"] % n == 0]
         raise ValueError(f"{path} was trained with {saved['threads']} threads in total, which is "
-                         f"not divisible by {ranks} ranks; use {' or '.join(counts)}")
+                         f"not divisible by {ranks} ranks; use {' or '.join(counts)} ranks")
     best = {name: array for name, array in arrays.items() if name.startswith("best/")}
     state = rebuild(about["state"], (f"state/{i}" for i in count()))
     _check_arrays(path, trainer, arrays, leaves(state), bool(best))

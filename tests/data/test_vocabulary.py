@@ -70,7 +70,7 @@ TWO = Vocabulary(["a", "b"])
     (lambda: Vocabulary(["a", 7]), TypeError, "token 1 is 7, of type int"),
     (lambda: Vocabulary("abc"), TypeError, r"Vocabulary takes .*list\(text\)"),
     (lambda: Vocabulary({"a"}), TypeError, "tokens is {'a'}, of type set; expected a list"),
-    (lambda: Vocabulary.build([[], []]), ValueError, "no tokens to build .*the text is empty"),
+    (lambda: Vocabulary.build([[], []]), ValueError, "no tokens to build a"),
     (lambda: Vocabulary.build(SENTENCES, min_count=4), ValueError,
      r"min_count = 4 leaves no token, .* count of a token is 3; set min_count = 3 or less"),
     (lambda: Vocabulary.build([["a"]], min_count=2), ValueError, ".*is 1; set min_count = 1$"),

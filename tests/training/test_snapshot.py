@@ -39,7 +39,7 @@ def test_other_optimizer_settings_or_model_raise_and_change_nothing(tmp_path):
     path = tmp_path / "run.npz"
     trainer(path=path).fit(1)
     for run, message in (
-        (trainer(path=path, optimizer=SGD(0.1)), "schedule are SGD.* trained with Adam.*; use"),
+        (trainer(path=path, optimizer=SGD(0.1)), "trained with .*Adam.*, not SGD.*; use"),
         (trainer(path=path, clip=2.0), "clip is 2.0, but .* was trained with clip=1.0"),
         (trainer(path=path, average="token"), "average is 'token', but .* with average='sentence'"),
         (trainer(translator_model(hidden=8), path), "shape"),

@@ -55,7 +55,7 @@ def distinct(draw: Callable[[np.random.Generator], Pair], rng: np.random.Generat
 
 def copy(rng: np.random.Generator, count: int, vocabulary_size: int = 20, min_length: int = 3,
          max_length: int = 12, keep: Keep | None = None) -> list[Pair]:
-    """Draw different Pairs, each with a random sequence as the source and as the target.
+    """Draw different Pairs. In each, source and target are the same random sequence.
 
     Tokens are the numbers 0 … vocabulary_size − 1 as strings. The length is drawn uniformly from
     min_length … max_length, and then every token uniformly. The sure links are (k, k). Raises

@@ -19,12 +19,12 @@ Figure = tuple[str, str]        # (split, metric)
 
 @dataclass(frozen=True)
 class Recipe:
-    """An experiment whose figures are recorded. Its methods import the training code when called.
+    """An experiment whose results are recorded. Its methods import the training code when called.
 
     corpus: the training text, as a dict that `data.selection` describes
     model, settings: arguments of `Translator.create` or `LanguageModelRun.create`
     training: the training settings; each run replaces the seed
-    metrics: the figures to record, each as (split, name of a metric that `measure` returns)
+    metrics: the results to record, each as (split, name of a metric that `measure` returns)
     baselines: {figure: (value, source)}, for values that were published or measured elsewhere
     beam: the beam size with which translations are measured
     train_max_length: the maximum length of a source or target in training; None for no limit

@@ -75,7 +75,7 @@ def kind_in(about: dict[str, Any]) -> str:
 
 
 def known_of(about: dict[str, Any], vocabularies: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the configuration in a checkpoint, with the current names of the model's settings.
+    """Return the configuration in a checkpoint, in which renamed settings have their new names.
 
     about: the result of `checkpoint.load_about`. vocabularies: names of entries that must contain a
     vocabulary. Raises ValueError for an invalid configuration.

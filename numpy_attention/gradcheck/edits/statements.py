@@ -108,7 +108,7 @@ class StatementEdits(Alternatives):
 
 
 def cut_from_behind(node):
-    """If `node` is the tuple x[:, :n], x[:, n:], yield the tuple x[:, -n:], x[:, :-n]."""
+    """For a tuple `(x[:, :n], x[:, n:])`, yield `(x[:, -n:], x[:, :-n])`."""
     if len(node.elts) != 2 or not all(isinstance(one, ast.Subscript) for one in node.elts):
         return
     first, second = (ast.unparse(one) for one in node.elts)

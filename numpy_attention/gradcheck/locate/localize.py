@@ -149,7 +149,7 @@ class Comparison:
         return next(filter(self.depends_on_gradients, group.places), group.begins)
 
     def candidates(self, group):
-        """Return the numbers of forward places with the group's name, and of other candidates."""
+        """Return two lists of indices of forward places: with the group's name, and the others."""
         own, others, expressions, uses = [], [], [], []
         begins = group.begins
         for number, one in enumerate(self.derivatives.places):

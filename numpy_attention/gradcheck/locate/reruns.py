@@ -27,7 +27,7 @@ def reruns(check, wrong):
 
 
 def rerun_outputs(check, wrong):
-    """Check each output separately; yield a report line if only some outputs are correct."""
+    """Check one output at a time; yield a report line if the gradients of only some are correct."""
     names = [f"output[{k}]" for k, one in enumerate(check.upstream) if one is not None]
     if len(names) < 2:
         return

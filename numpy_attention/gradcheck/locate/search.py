@@ -155,7 +155,7 @@ class Search:
     def first(self, compared, wrong, acquitted):
         """Return the Finding that corrects the largest number of wrong gradients, or None.
 
-        acquitted: statements and parameters to skip. A parameter that is blamed is added.
+        acquitted: statements and parameters to skip. A blamed parameter is added to it.
         """
         best = None
         for group in compared.in_order():

@@ -205,7 +205,7 @@ def explain_forward(report, check):
 
 
 def stop_error(text, check):
-    """Return the GradientError for a forward that raises or returns NaN or ∞. text: the message."""
+    """Return the GradientError for a forward that raises an error, or returns NaN or ∞."""
     report = Report(check.title, stops=text)
     finding = find_stop(check)
     if finding is not None:

@@ -20,7 +20,7 @@ def states(W, U, xs, h):
 
 
 def truncated(W, U, xs, h, dhs, k):
-    """Upstream gradients dhs (T, B, H), ∂L/∂h_t → dW, dU, summed over chunks of k steps.
+    """Return dW and dU, summed over chunks of k steps.   dhs (T, B, H): ∂L/∂h_t for every t.
 
     The state is carried from one chunk to the next. The gradient is not.
     """
