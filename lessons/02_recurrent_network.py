@@ -13,7 +13,7 @@
 #
 # 1. You watch a network fail at a task that looks easy.
 # 2. You derive the path of the gradient back through time.
-# 3. You predict how much of the gradient arrives where the failing network needs it.
+# 3. You predict how much of the gradient reaches the step that needs it.
 # 4. You give one matrix of the network a better start, and watch the network learn.
 # 5. You train the failed network for longer, and watch its gradient.
 #
@@ -57,8 +57,8 @@ np.set_printoptions(precision=4, suppress=True)
 #
 # For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps. We use Adam, a kind
 # of gradient descent that adapts its steps (question 7), and clipping, which shortens gradients
-# that are too long (part B). The network *learns* the task if more than nine in ten answers are
-# right. Guess: what is the largest n at which it does?
+# that are too long (part B). The network *learns* the task if, on 1,000 new sequences, more than
+# nine in ten answers are right. Guess: what is the largest n at which it does?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -71,7 +71,8 @@ near = max(n for n, right in zip(DISTANCES, small) if right > 0.9)
 print(f"the largest n that it learns is {near}")
 
 # %% [markdown]
-# A little noise does no harm here. With more, the network might as well guess.
+# A little noise does no harm here. With more, the network might as well guess. (On another
+# processor, a network near its limit may learn where ours fails, or the reverse.)
 #
 # To *learn* that the symbol is worth keeping, the network needs a gradient that travels back
 # through time: from the step where a mistake is made to the step that could have prevented it.
@@ -187,9 +188,9 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # lesson is about what becomes of this term over many steps.
 #
 # **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
-# matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. As in lesson 01, the
-# gradient of each matrix is the outer product of the vector to its left (x_t or h_{t−1}) and da_t.
-# Each b is only added, so its gradient is da_t:
+# matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. In lesson 01, dW was the
+# outer product of dz and h. Now that vectors are rows, the order is reversed: first the vector to
+# the left of the matrix (x_t or h_{t−1}), then da_t. Each b is only added, so its gradient is da_t:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -225,8 +226,9 @@ check_gradient("db", db, loss, b)
 
 # %% [markdown]
 # This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two names.
-# The state h_t is also the network's output, y_t. So we write dy_t for the part of dh_t that comes
-# directly from the loss, and not through the next step. (In our example, it was r_t.)
+# The state h_t is also the network's output, y_t. (Lesson 01's y was something else, the next
+# letter.) So we write dy_t for the part of dh_t that comes directly from the loss, and not through
+# the next step. (In our example, it was r_t.)
 #
 # A long text may be read in parts. Then the next part, which begins with step T + 1, also sends
 # back a gradient. It is called dlast, because it arrives at the *last* state. If nothing follows,
@@ -372,9 +374,9 @@ assert "grads.U += after[t].T @ da" in str(report)
 #
 # ## How much of the gradient arrives
 #
-# Back to the network that failed. Its mistake shows at the question mark, n + 1 steps after it read
-# the symbol. How much of the gradient travels that far? The **share** that is left after d steps is
-# the length of the gradient at h_{T−d}, divided by its length at h_T.
+# We return to the failing task. The network's mistake shows at the question mark, n + 1 steps after
+# it read the symbol. How much of the gradient travels that far? The **share** that is left after d
+# steps is the length of the gradient at h_{T−d}, divided by its length at h_T.
 #
 # The network reads n + 2 symbols, so T = n + 2. The state at the question mark is h_T. The state
 # after the first symbol, h_1, is n + 1 steps earlier.
@@ -407,16 +409,16 @@ for h in (0.1, 0.9):
 # Such a product, too, usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
 # How fast? We look for one factor per step. Each of the two operations contributes to it.
 #
-# First, the matrix. How much does U lengthen a vector? (The gradient meets Uᵀ. We come to it.)
-# Multiply many random vectors v of length 1 by U. The **gain** g of U is the root mean square (rms)
-# of the lengths of the products. We can compute it from U alone. Square element j of v U, and take
-# the mean over all v:
+# First, the matrix. How much does U lengthen a vector? (The gradient is multiplied by Uᵀ, not by U.
+# That will make no difference.) Multiply many random vectors v of length 1 by U. The **gain** g of
+# U is the root mean square (rms) of the lengths of the products. We can compute it from U alone.
+# Square element j of v U:
 #
 #     (v U)_j² = (Σ_i v_i U_ij)² = Σ_i v_i² U_ij² + Σ_{i≠k} v_i v_k U_ij U_kj
 #
-# The cross terms, those with v_i v_k, average to 0: for any given v_k, v_i is as often negative as
-# positive. The squares v_1² to v_H² add up to 1, because v has length 1. There are H of them, and
-# none is special, so each averages to 1 / H:
+# Now take the mean over all v. The cross terms, those with v_i v_k, average to 0: for any given
+# v_k, v_i is as often negative as positive. The squares v_1² to v_H² add up to 1, because v has
+# length 1. There are H of them, and none is special, so each averages to 1 / H:
 #
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
@@ -468,7 +470,7 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
 # sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes three things
 # of every step: the gradient is spread evenly over the units (for the tanh), it points in no
-# direction that U treats specially (for Uᵀ), and the rms is the same.
+# direction that U treats specially (for Uᵀ), and the rms is the same as at every other step.
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
@@ -588,9 +590,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
 # orthogonal). Longer tasks may be harder for other reasons, too.
 #
-# One doubt remains. A small change δ of h_1 travels *forward* through the same matrices,
-# transposed: at h_T it has become δ J_2ᵀ J_3ᵀ … J_Tᵀ. So a start that lets the gradient reach h_1
-# also lets the symbol reach h_T. This experiment cannot tell which of the two helps.
+# One doubt remains. Now go *forward*: if we change h_1 by a small δ, then h_2 changes by δ J_2ᵀ,
+# and h_T by δ J_2ᵀ J_3ᵀ … J_Tᵀ. These are the same matrices, transposed. So a start that lets the
+# gradient reach h_1 also lets the symbol reach h_T. This experiment cannot tell which of the two
+# helps.
 #
 # ## Can it learn from a vanished gradient?
 #
@@ -606,20 +609,19 @@ watch_recall(share_at_first, gain)
 #
 # 1. **By training step 800, the share has sunk.** At first, training moves numbers of the state
 #    towards −1 and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls by
-#    nearly half. But g grows, and this nearly makes up for it: the estimate sinks only to a third.
-#    The measured share sinks far more. (We come back to this below.)
+#    nearly half. But g grows, so the estimate falls only from 3e-05 to 1e-05. The measured share
+#    falls from 4e-05 to 1e-06.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
 #    but g has more than doubled.
 #
-# (Here, no answer is right at training step 0: an untrained network may answer with a noise symbol
-# every time. Later, it probably answers every sequence with the same symbol: three of the symbols
-# are the right answer to 0.23, 0.27 and 0.28 of the test sequences. On another processor, the
-# numbers may differ.)
+# (Until the jump, the last column only shows how often one symbol is the right answer: the network
+# probably gives the same answer every time.)
 #
 # During training, our estimate is not reliable. At step 800, it is ten times too large, and after
-# the jump, fifty times too small. It assumes that the gradient is evenly spread and points in no
-# special direction, and training can change that.
+# the jump, more than fifty times too small. It assumes that the gradient is evenly spread and
+# points in no special direction, and training can change that. (We have not measured which of the
+# two fails.)
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
@@ -634,11 +636,11 @@ show(draw_wait(), "02_wait")
 # two, seeds 10 and 13, answer about three quarters and half of the questions. (A curve ends soon
 # after its network has learnt the task.)
 #
-# Each time, the share grows for at least 200 training steps before the answers improve; for seed
-# 11, for more than a thousand. But a larger share guarantees nothing: the shares of seeds 10 and 13
-# rise above their first values, and yet in 4,000 training steps, these networks do not learn the
-# whole task. Nor does a small share forbid everything: seed 13's share sinks far below its first
-# value while its answers improve, and seed 10 keeps what it has learnt while its share sinks.
+# Each time, the share has already grown at the last measurement before the answers improve. For
+# seed 11, it has then grown for more than a thousand training steps. But a larger share guarantees
+# nothing: the shares of seeds 10 and 13 rise above their first values, and yet in 4,000 training
+# steps, these networks do not learn the whole task. Nor does a small share rule out progress: seed
+# 13's share sinks far below its first value while its answers improve.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
@@ -670,7 +672,8 @@ show(draw_wait(), "02_wait")
 # gradient is cut at the border: what a window's first step sends back, da Uᵀ, is thrown away.
 #
 # What do we lose? We cut the six steps of the section "Check" into two windows of three. Then we
-# send the gradient that was thrown away back through the first window alone.
+# take the gradient that was thrown away, and send it through the first window alone. This should
+# give the missing part.
 
 # %%
 boxes = {f"h{t}": (f"h{mark}", 1.3 * t, 1.2, 0 if t < 4 else 1)
@@ -709,9 +712,9 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # ### A network that writes
 #
-# Lesson 01's model wrote pairs of letters that exist, but words that do not. What will a model with
-# a memory write, if we draw letter after letter from its predictions? Guess: words, sentences, or
-# sense?
+# Lesson 01's model mostly wrote pairs of letters that exist, but words that do not. What will a
+# model with a memory write, if we draw letter after letter from its predictions? Guess: words,
+# sentences, or sense?
 #
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
@@ -860,7 +863,7 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
 # estimate is right within a tenth for all five factors *per step*, for this trained model, too.
-# (But over 60 steps, 0.64 instead of 0.67 is more than a factor of ten.)
+# (But over 60 steps, the small error grows: (0.67 / 0.64)^60 is more than ten.)
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # explode. Yet the gradient of the trained model vanishes, because its slopes are smaller. As with

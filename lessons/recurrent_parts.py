@@ -204,7 +204,8 @@ def draw_wait():
         above.semilogy(range(0, 200 * len(shares), 200), shares, label=f"seed {seed}", **style)
         below.plot(range(0, 200 * len(shares), 200), RIGHT[seed], **style)
     above.axhline(4e-5, color="grey", linestyle="--", zorder=0)
-    above.text(4150, 5e-5, "before training", color="grey", ha="right", va="bottom", fontsize=9)
+    above.text(4150, 5e-5, "about the first value", color="grey", ha="right", va="bottom",
+               fontsize=9)
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
               title="Five networks, U small, n = 8: the share grows before the answers improve")
