@@ -58,7 +58,7 @@ np.set_printoptions(precision=4, suppress=True)
 # For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps. We use Adam, a kind
 # of gradient descent that adapts its steps (question 7), and clipping, which shortens gradients
 # that are too long (part B). The network *learns* the task if, on 1,000 new sequences, more than
-# nine in ten answers are right. Guess: what is the largest n at which it does?
+# nine in ten answers are right. Guess: what is the largest n that is learnt?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -189,8 +189,9 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 #
 # **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
 # matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. In lesson 01, dW was the
-# outer product of dz and h. Now that vectors are rows, the order is reversed: first the vector to
-# the left of the matrix (x_t or h_{t−1}), then da_t. Each b is only added, so its gradient is da_t:
+# outer product of dz and h, in this order. Now that vectors are rows, the order is reversed: the
+# vector to the left of the matrix (x_t or h_{t−1}) comes first, then da_t. Each b is only added, so
+# its gradient is da_t:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -470,7 +471,7 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
 # sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes three things
 # of every step: the gradient is spread evenly over the units (for the tanh), it points in no
-# direction that U treats specially (for Uᵀ), and the rms is the same as at every other step.
+# direction that U treats specially (for Uᵀ), and the rms is the same at all steps.
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
@@ -500,21 +501,26 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
 # %% tags=["training"]
 def gradient_back(cell, xs, start, dlast):
     """xs (T, B, I), start (B, H) = h_0, dlast (B, H) = ∂L/∂h_T
-    → share (T + 1,), where share[d] is left of the length at h_{T−d}; and all states.
+    → share (T + 1,), where share[d] is left of the length at h_{T−d}; the factor of the tanh in
+    each step back (T,); all states.
     """
     hs, _, _ = cell.forward(xs, start)
     dh = dlast
     lengths = [np.linalg.norm(dh, axis=1).mean()]
+    by_tanh = []
     for h in hs[::-1]:
         da = dh * (1 - h**2)
+        by_tanh.append(np.linalg.norm(da, axis=1).mean() / lengths[-1])
         dh = da @ cell.U.T
         lengths.append(np.linalg.norm(dh, axis=1).mean())
-    return np.array(lengths) / lengths[0], hs
+    return np.array(lengths) / lengths[0], np.array(by_tanh), hs
 
 
 # %% tags=["training"]
 def share_at_first(model, n):
-    """→ the share of the gradient that is left at the first symbol, estimated and measured."""
+    """→ the share of the gradient that is left at the first symbol, estimated and measured; the
+    factor of the tanh, per step back.
+    """
     model = model.astype(float)
     task = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     xs, _ = model.embedding.forward(task.inputs)                # (n + 2, 200, 16)
@@ -523,9 +529,9 @@ def share_at_first(model, n):
     _, last, _ = cell.forward(xs, start)
     ignored = model.output.zeros_like()                         # ∂L/∂(the output's parameters)
     _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
-    share, hs = gradient_back(cell, xs, start, dlast)
+    share, by_tanh, hs = gradient_back(cell, xs, start, dlast)
     estimate = (gain(cell.U) * rms(1 - hs[1:]**2)) ** (n + 1)   # the slopes of h_2 to h_T
-    return estimate, share[n + 1]
+    return estimate, share[n + 1], by_tanh[:n + 1].prod() ** (1 / (n + 1))
 
 
 # %% tags=["training"]
@@ -533,16 +539,17 @@ arrived = {"U small": {}, "U orthogonal": {}}       # the measured share for eac
 print("U small   share before training     right answers")
 print("         estimated    measured     after training")
 for n, right in zip(DISTANCES, small):
-    estimate, share = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
+    estimate, share, _ = share_at_first(recall_model(n, is_orthogonal=False)[0], n)
     print(f"n = {n:<5} {estimate:8.1g} {share:11.1g} {right:18.2f}")
     arrived["U small"][n] = share
     assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
-# So even before training, there is a hint of where the network will fail. At n = 4, where it
-# learnt, a few thousandths of the gradient arrive. At n = 8, where it failed, less than a
-# ten-thousandth does. Per step, our estimate is right within a tenth. But small errors multiply:
-# after 33 steps, it is off by a factor of five.
+# So even before training, there is a hint of where the network will fail. (The estimates are a
+# little below the powers of g, because the slopes are a little below 1.) At n = 4, where it learnt,
+# a few thousandths of the gradient arrive. At n = 8, where it failed, less than a ten-thousandth
+# does. Per step, our estimate is right within a tenth. But small errors multiply: after 33 steps,
+# it is off by a factor of five.
 #
 # Why does a small share do harm? dU is a sum over all steps. If the share is 4e-5, the terms of the
 # distant steps are a tiny part of this sum. The near steps are likely to decide where U moves. A
@@ -561,7 +568,7 @@ print("U orthogonal   share before training     right answers")
 print("              estimated    measured     after training")
 for n in DISTANCES:
     model, rng = recall_model(n, is_orthogonal=True)
-    estimate, share = share_at_first(model, n)
+    estimate, share, _ = share_at_first(model, n)
     arrived["U orthogonal"][n] = share
     assert np.isclose(estimate, share, rtol=0.1)
     orthogonal.append(train_recall(model, n, rng))
@@ -590,16 +597,16 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
 # orthogonal). Longer tasks may be harder for other reasons, too.
 #
-# One doubt remains. Now go *forward*: if we change h_1 by a small δ, then h_2 changes by δ J_2ᵀ,
-# and h_T by δ J_2ᵀ J_3ᵀ … J_Tᵀ. These are the same matrices, transposed. So a start that lets the
-# gradient reach h_1 also lets the symbol reach h_T. This experiment cannot tell which of the two
-# helps.
+# One doubt remains: did the better start help the *gradient* on its way back, or the *symbol* on
+# its way forward? If we change h_1 by a small δ, then h_2 changes by δ J_2ᵀ, and h_T by δ J_2ᵀ J_3ᵀ
+# … J_Tᵀ. These are the same matrices, transposed. So a start that lets the gradient reach h_1 also
+# lets the symbol reach h_T, and this experiment cannot tell which of the two helps.
 #
 # ## Can it learn from a vanished gradient?
 #
-# Back to the network that failed at n = 8. We train it once more, from the same parameters, now for
-# longer and on new sequences. After every 200 training steps, we estimate and measure the share,
-# and count the right answers. Guess: what will the share do?
+# Back to the network that failed at n = 8. We train it again from the beginning: with the same
+# initial parameters, now for longer and on new sequences. After every 200 training steps, we
+# estimate and measure the share, and count the right answers. Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -609,19 +616,20 @@ watch_recall(share_at_first, gain)
 #
 # 1. **By training step 800, the share has sunk.** At first, training moves numbers of the state
 #    towards −1 and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls by
-#    nearly half. But g grows, so the estimate falls only from 3e-05 to 1e-05. The measured share
-#    falls from 4e-05 to 1e-06.
+#    nearly half. But g grows, so the estimate falls only from 3.3e-05 to 1.4e-05. The measured
+#    share falls from 3.9e-05 to 1.2e-06.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
-#    but g has more than doubled.
+#    but Uᵀ now nearly doubles the gradient at each step.
 #
-# (Until the jump, the last column only shows how often one symbol is the right answer: the network
-# probably gives the same answer every time.)
+# (Until the jump, the network gives the same answer to every sequence, so the last column only
+# shows how often this one symbol is right. At training step 0, its answer is a symbol of noise.)
 #
-# During training, our estimate is not reliable. At step 800, it is ten times too large, and after
-# the jump, more than fifty times too small. It assumes that the gradient is evenly spread and
-# points in no special direction, and training can change that. (We have not measured which of the
-# two fails.)
+# Why is the estimate wrong? Two of its assumptions fail. At step 800, the gradient is not evenly
+# spread. The tanh leaves only 0.41 of its length, less than rms(1 − h²) = 0.56, so much of it is in
+# saturated units. After the jump, the gradient points in a special direction: Uᵀ lengthens it by
+# 1.97 at each step, and a random vector only by g = 1.16. This network has built a path for its
+# gradient.
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
@@ -636,8 +644,8 @@ show(draw_wait(), "02_wait")
 # two, seeds 10 and 13, answer about three quarters and half of the questions. (A curve ends soon
 # after its network has learnt the task.)
 #
-# Each time, the share has already grown at the last measurement before the answers improve. For
-# seed 11, it has then grown for more than a thousand training steps. But a larger share guarantees
+# Each time, before the answers improve, the share has already risen from its lowest value. For seed
+# 11, it has then risen for more than a thousand training steps. But a larger share guarantees
 # nothing: the shares of seeds 10 and 13 rise above their first values, and yet in 4,000 training
 # steps, these networks do not learn the whole task. Nor does a small share rule out progress: seed
 # 13's share sinks far below its first value while its answers improve.
@@ -650,7 +658,7 @@ show(draw_wait(), "02_wait")
 # orthogonal. One likely reason is that the gradient shrinks with each step back. Before training,
 # g · rms(1 − h²) predicts how fast.
 #
-# Beyond that, learning is slow, and a matter of luck. In 4,000 training steps, one of five networks
+# At larger n, learning is slow, and a matter of luck. In 4,000 training steps, one of five networks
 # learnt n = 32 with U orthogonal, and one of five with U small (answer 6). Yet with U small, only
 # about 3e-16 of the gradient arrives before training! The share changes while the network learns.
 # So its first value tells how training begins, not how it must end.
@@ -789,7 +797,7 @@ def measure(cell, dlast):
     return gradient_back(cell, read[T:], start, dlast)
 
 
-trained_share, hs = measure(plain, dlast_true)
+trained_share, _, hs = measure(plain, dlast_true)
 for d in (10, 20, 60):
     print(f"letters back: {d:2}, share left: {trained_share[d]:.1e}")
 flat = (np.abs(hs) > 0.9).mean()
@@ -804,7 +812,7 @@ assert trained_share[20] < 0.005
 one = slice(83, 84)
 verse = "".join(vocabulary.decode(windows[T:2 * T, 83]))[-28:]
 start = plain.forward(read[:T, one], np.zeros((1, H)))[1]
-share, _ = gradient_back(plain, read[T:, one], start, dlast_true[one])
+share, _, _ = gradient_back(plain, read[T:, one], start, dlast_true[one])
 show(draw_letters(verse, share[:28][::-1]), "02_letters")
 assert verse.endswith("flowing with mi") and share[12] < 0.1
 
@@ -833,7 +841,7 @@ curves = {}
 
 def compare(name, cell, dlast):
     """Print the estimated factor per step and the measured one; keep the curve; → their ratio."""
-    share, hs = measure(cell, dlast)
+    share, _, hs = measure(cell, dlast)
     curves[name] = share
     slope = rms(1 - hs**2)
     estimated = gain(cell.U) * slope

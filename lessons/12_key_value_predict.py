@@ -26,9 +26,9 @@ from itertools import combinations
 import numpy as np
 from course import caught, show
 from roles_parts import (GUESSING, Pairs, answered, check_same, draw_answers, draw_cosines,
-                         draw_cuts, draw_recorded, draw_wikitext, last_cosines, print_answers,
-                         print_cosines, print_recorded, print_wikitext, terms_of, text_of,
-                         train_pairs)
+                         draw_cuts, draw_readable, draw_recorded, draw_wikitext, last_cosines,
+                         letters_in, print_answers, print_cosines, print_recorded, print_wikitext,
+                         terms_of, text_of, train_pairs)
 
 from numpy_attention import plotting
 from numpy_attention.attention.combined import Combined
@@ -94,7 +94,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
 # just before it. Think of each state as knowing two letters: *now*, the one that it has just read,
 # and *before*, the one before that. To be found, a state must show *before* in its key. To ask, it
-# must show *now* in its query. Query and key share a part, so this part must hold both letters.
+# must show *now* in its query. Query and key share a part, so this part must have room for both
+# letters.
 #
 # We code a letter as a number: d is 1, g is −1, and the letters that no question asks about are 0.
 # A key has three numbers: *before*, *now*, and a constant 1, which serves as a bias:
@@ -181,13 +182,12 @@ assert letters[alpha.argmax()] == "u"
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
 #
 # Only the value says "I am u". The key of *u* does not: its *now* is 0, because no question asks
-# about u. If the key also served as the value, it would have to say u or s as well. In the task
-# below, any letter can be asked about or be an answer, so the key would have to hold both letters
-# in full. Can one vector do that? We shall see.
+# about u. If the key also served as the value, its *now* could not stay 0: it would have to say u
+# or s. In the task below, any letter can be asked about or be an answer, so the key would have to
+# hold both letters in full. Can one vector do that? We shall see.
 #
-# Here are all symbols of a step. (In the paper, a step does not see all earlier states, only the
-# last few. Their number is the *window*. Lesson 11 had other names for three of them: h_s for h_i,
-# v for w, and K for O.)
+# Here are all symbols of a step. Three of them had other names in lesson 11: h_i was h_s, w was v,
+# and O was K. In the paper, a step sees only the last few states; their number is the *window*.
 #
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
@@ -273,9 +273,9 @@ print("all four equal their central differences")
 #            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
 #            + da_i W_xᵀ         predict: at step i, it predicts
 #
-# The paper calls such a vector *overloaded*. Three parts separate these terms, except the first
-# two: query and key still share a part. (A fifth term comes from the LSTM, which reads all of h_i
-# at the next step.)
+# A vector that serves all four roles is what the paper calls *overloaded*. Three parts separate
+# these terms, except the first two: query and key still share a part. (A fifth term comes from the
+# LSTM, which reads all of h_i at the next step.)
 #
 # ## All words at once
 #
@@ -457,7 +457,8 @@ for row in range(3):
 # bias: y = tanh(h W). It reads only the present state.
 #
 # What does guessing achieve? A model that picks one of the five second letters at random, but never
-# an earlier answer, is right with probability 1/5, 1/4 and 1/3: 26 % on average.
+# an earlier answer, is right with probability 1/5, 1/4 and 1/3: 26 % on average. (Even this needs a
+# memory of the five letters.)
 #
 # Guess before you run: what share of the questions will one vector of 16 answer right?
 
@@ -515,8 +516,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # %% [markdown]
 # At first, the paper's idea seems to work: the two models with separate parts are far ahead of one
 # vector of 8, which is hardly better than guessing. (On another processor, single seeds may
-# differ.) The tanh layer does worse than guessing. Even a guess needs the five second letters, and
-# without attention they would have to be kept in the LSTM.
+# differ.) The tanh layer does worse than guessing: without attention, the five letters would have
+# to be kept in the LSTM.
 #
 # But *one* vector of 16 beats the separate parts. It has 4,070 parameters, more than two parts
 # (3,422) but fewer than three (5,246). No cut was needed: each matrix can learn to read only the
@@ -588,8 +589,10 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses two other pairs: if such a pair shares a
-# part, this part must hold both letters. Nothing accuses the other three pairs.
+# The cosines accuse query and predict. The example accuses two other pairs, which need different
+# letters. Key and value compete within one state: the second letter of a pair is found by *before*
+# and fetched for *now*. Query and key compete in different states: a question needs *now*, and a
+# second letter *before*. Nothing accuses the other three pairs.
 #
 # | suspects | accused by |
 # |---|---|
@@ -654,40 +657,77 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value are guilty.* The means of the cuts that separate them are 84 to 93 %, and those of
 # the others 7 to 58 %.
 #
-# This difference would drown any other. So we judge the other two pairs only by cuts with key and
-# value apart: two cuts against two, with standard errors of up to 5 points.
+# This difference would drown any other. So we judge the other two pairs only by the four cuts with
+# key and value apart. Two of them separate the pair, and two do not.
 #
-# *Query and predict: nothing speaks against them.* Apart or together, the mean is 88 %. And if
-# predict were the culprit, then `q k v | p`, which takes only predict out of the shared vector,
-# should help. It is the worst of all, with 7 %, although the uncut vector of 8, with 8 numbers
-# fewer, has 30 %. (Why? Question 4.) The paper's third part, which takes predict away from value,
-# does not help either: `q k | v | p` has 85 % and `q k | v p` has 88 %.
+# *Query and predict: nothing speaks against them.* Apart or together, the mean is 88 %. And
+# `q k v | p`, which takes only predict out of the shared vector, is the worst cut of all, with 7 %.
+# Even the uncut vector of 8, which is half as long, has 30 %. (Why? Question 4.)
 #
-# *Query and key: no verdict.* Cuts that separate them have a mean of 85 %, and the others 91 %.
-# This may be luck. Where key and value are together, separating query and key seems to help (49
-# against 7 %). But that 7 % is a single cut, again `q k v | p`.
+# *Query and key: no verdict.* The mean is 85 % if they are apart, and 91 % if they are together.
+# With standard errors of up to 5 points, this may be luck. But look at the dots: with query and key
+# apart, most seeds are nearly perfect and a few fail.
 #
-# So the example was half right. It accused two pairs for the same reason, and only one of them is
-# clearly guilty. We do not know why.
+# So the cosines accused a pair that seems innocent, and not the guilty one. (Could strong conflicts
+# of key and value cancel in the mean? No: question 5.) A gradient says what a *small* change of h
+# would do at this point of the training. It does not say whether a very different h would be
+# better, or how long training takes to get there. So we had to cut.
 #
-# And the cosines accused the wrong pair. (Could strong conflicts of key and value cancel in the
-# mean? No: question 5.) A gradient says what a *small* change of h would do at this point of the
-# training. It does not say whether a very different h would be better, or how long training takes
-# to get there. So we had to cut.
+# ## What do the failing models lack?
+#
+# In the example, the key of a second letter shows *before*, and its value shows *now*. Do the
+# trained models do the same? We use a **probe** (Alain & Bengio 2016). It takes the states of
+# second letters in 3,000 new sequences, but only the numbers that the key reads. From these, a
+# linear classifier reads *before* or *now*. It computes the mean for each letter, and chooses the
+# letter whose mean is nearest. We use half of the states for the means, and test on the other half.
+#
+# Guess: which of the two letters do the failing models lack in the key's part?
+
+# %% tags=["training"]
+new = Pairs(np.random.default_rng(7), 1, size=3000).batch(0)
+known = {name: [letters_in(model, "key", new) for model in models[name]]
+         for name in models if name != "tanh layer"}
+print("\nread from the key's part: before, and now (seed 1)")
+for name in ("one vector of 8", "one vector of 16", "q k | v p", "q v | k p"):
+    print(f"  {name:<16} {known[name][0][0]:4.0%}  {known[name][0][1]:4.0%}")
+before, now = (letters_in(models["q v | k p"][0], "value", new))
+print(f"read from the value's part of q v | k p: before {before:.0%}, and now {now:.0%}")
+
+# %% tags=["training"]
+points = np.concatenate([known[name] for name in known])                    # (30, 2)
+shares = np.concatenate([right[name] for name in known])
+of_before, of_now = (np.corrcoef(shares, points[:, k])[0, 1] for k in (0, 1))
+print(f"correlation of right answers with before: {of_before:.2f}, and with now: {of_now:.2f}")
+assert of_before > 0.9 and abs(of_now) < 0.5
+title = "A model answers about as many questions as “before” can be read from its keys"
+show(draw_readable(known, right, title), "12_probe")
+
+# %% [markdown]
+# What the failing models lack is *before*. Over all thirty models, the share of right answers is
+# nearly the share of *before* that can be read from the key's part. *Now* is the control: it
+# says nothing about the answers.
+#
+# `q v | k p` has even found the table of our example. Its key's part shows *before*, and hardly
+# *now*. Its value's part shows *now*, and *before* only by chance. Where roles share a part, this
+# part must hold both letters. One vector of 8 holds *now*, but little of *before*. One vector of 16
+# holds both.
+#
+# So *before* is what gets lost when key and value share 8 numbers. (This says what is missing, not
+# why training does not find it in 800 steps.)
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means range from 7 to 93 %. Separation is not enough either. If a state
 # of 8 is cut into two parts of 4, each cut that we tried does worse than the uncut vector of 8
-# (question 4). The parts help most if each role keeps its 8 numbers *and* key and value do not
-# share them.
+# (question 4). The parts help most if each has 8 numbers *and* key and value read different parts.
+# (The paper's third part does not help: `q k | v | p` has 85 %, and `q k | v p` has 88 %.)
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters and a
 # shorter state than two parts of 8. Some cuts can do as well: `q v | k p`, which separates all
 # three suspects, is at least as good with 23 of the forty seeds. But with 6 seeds, it stays below
-# 50 %. No seed of the 13 does. So, on this task and after 800 steps:
+# 50 %. With the vector of 13, no seed does. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
 #    state, compare it with an uncut vector that has as many parameters.
@@ -696,8 +736,8 @@ show(draw_recorded(), "12_all_cuts")
 #
 # All this is about how fast the models learn, not about what they can learn. After four times as
 # many steps, one vector of 8 answers nearly everything (three seeds), and even the worst cut gets
-# much further (answer 4). So the answer to the example's question is yes: one vector, even of 8
-# numbers, can hold all four roles. In a longer uncut vector, training gets there sooner.
+# much further (answer 4). So one vector can hold both letters in full, even with 8 numbers. In a
+# longer uncut vector, training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -776,14 +816,14 @@ show(draw_wikitext(), "12_wikitext")
 #
 # Here the LSTM alone wins on average, and it beats every attention model with each seed. In the
 # paper, it loses to all of them. We do not know why our result differs. Is it the layer on top of
-# the LSTM? The linear layer costs 3 to 11 points, and a tanh on it 15 to 24 more. But the paper's
-# models also end in a tanh layer, and still beat its LSTM.
+# the LSTM? The linear layer is 3 to 11 points worse than the LSTM, and the tanh layer is another 15
+# to 24 worse. But the paper's models also end in a tanh layer, and still beat its LSTM.
 #
 # Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
 # (227 against 228). Three parts are 11 to 25 points better than the tanh layer, seed by seed. But
 # their state is longer, too: 291 numbers instead of 103. The fair control is the 4-gram: it has the
 # same 291 numbers and a tanh, but no attention. On average, it is about as good. So the gain need
-# not come from attention.
+# not come from attention. Here, too, only the control shows it.
 
 # %% [markdown]
 # ## What others call it

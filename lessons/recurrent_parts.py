@@ -113,15 +113,16 @@ def train_recall(model, n, rng, steps=400, optimizer=None):
 def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000):
     """Train a network with U small, and print what happens until nearly all answers are right.
 
-    share_of(model, n): the share of the gradient that arrives, estimated and measured. Which
-    networks learn depends on the processor. If one does not, the next seed follows.
+    share_of(model, n): the share of the gradient that arrives, estimated and measured, and the
+    factor of the tanh per step. Which networks learn depends on the processor. If one does not, the
+    next seed follows.
     """
     for seed in seeds:
         model, rng = recall_model(n, is_orthogonal=False, seed=seed)
         trainer = Trainer(model, Adam(3e-3), Recall(n, every, rng), rng=rng, average="token",
                           clip=1.0, progress=False)
-        print("training                     share of gradient      right")
-        print("  step      g  rms(1 − h²)  estimated  measured   answers")
+        print("training   share of gradient     tanh, per step         Uᵀ, per step    right")
+        print("  step   estimated  measured   rms(1 − h²)  measured     g   measured   answers")
         right = report_recall(trainer, share_of, gain, n)
         while right < 0.9 and trainer.step < most:
             trainer.train = Recall(n, every, rng)           # new sequences
@@ -139,11 +140,11 @@ def report_recall(trainer, share_of, gain, n):
     test = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
     h, _, _ = model.forward(test)
     right = (model.output.logits(h[-1]).argmax(1) == test.targets[-1]).mean()
-    estimate, share = share_of(model, n)
+    estimate, share, by_tanh = share_of(model, n)
     g = gain(model.cells.cells[0].U)
-    slope = estimate ** (1 / (n + 1)) / g
-    print(f"{trainer.step:>6,} {g:>6.2f} {slope:>12.2f} {estimate:>10.1g} {share:>9.1g} "
-          f"{right:>9.2f}", flush=True)
+    per_step = np.power((estimate, share), 1 / (n + 1))
+    print(f"{trainer.step:>6,} {estimate:>10.1e} {share:>10.1e} {per_step[0] / g:>10.2f} "
+          f"{by_tanh:>11.2f} {g:>9.2f} {per_step[1] / by_tanh:>8.2f} {right:>9.2f}", flush=True)
     return right
 
 

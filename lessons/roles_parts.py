@@ -105,6 +105,32 @@ def terms_of(model, batch):
     return {role: term.reshape(-1, term.shape[-1]) for role, term in terms.items()}
 
 
+def readable(numbers, ids):
+    """How often a linear classifier reads the letters from the numbers.   (N, n), (N,) → share
+
+    Linear discriminant analysis (Fisher 1936): the letter whose mean is nearest, with distances
+    measured in units of the spread around the means. The first half is for the means and the
+    spread, and the second half is the test.
+    """
+    half = len(ids) // 2
+    letters, place = np.unique(ids[:half], return_inverse=True)
+    means = np.stack([numbers[:half][place == k].mean(0) for k in range(len(letters))])
+    away = numbers[:half] - means[place]
+    weights = np.linalg.solve(away.T @ away / half + 1e-9 * np.eye(len(away.T)), means.T)
+    scores = numbers[half:] @ weights - (means.T * weights).sum(0) / 2
+    return (letters[scores.argmax(1)] == ids[half:]).mean()
+
+
+def letters_in(model, role, batch):
+    """How well *before* and *now* can be read from the part of a role at the second letters."""
+    h = model.read(batch)[0].astype(float)                          # (T, B, H)
+    n = len(model.reader.W_x)
+    start = n * model.reader.read_by[role]
+    second = np.arange(1, 2 * KNOWN, 2)
+    numbers = h[second, :, start:start + n].reshape(-1, n)
+    return [readable(numbers, batch.inputs[second - back].ravel()) for back in (1, 0)]
+
+
 def print_cosines(cosines):
     """Print {name: [{pair of roles: cosine}, one per seed]}."""
     print("\ncosines between roles at the end of training, one per seed:")
@@ -196,17 +222,14 @@ def print_recorded():
             error = shares.std(ddof=1) / len(shares)**0.5
             print(f"  {name:<16} {shares.mean():3.0f}% ± {error:.0f}")
     means = {name: np.mean(RECORDED[name]) for name in RECORDED if name.count("|") == 1}
-    print("\nmeans of the seven cuts  key and value apart   key and value together")
-    print("  this pair is           apart   together      apart   together")
+    print("\nmeans of the four cuts with key and value apart")
+    print("  this pair is          apart  together")
     for pair in SUSPECTS:
         if pair != ("key", "value"):
-            print(f"  {' · '.join(pair):<18}", end="")
-            for together in (True, False):
-                for where in (True, False):
-                    some = [mean for name, mean in means.items() if is_apart(name, pair) == where
-                            and is_apart(name, ("key", "value")) == together]
-                    print(f"{np.mean(some):10.0f}%", end="")
-            print()
+            both = [np.mean([mean for name, mean in means.items()
+                             if is_apart(name, ("key", "value")) and is_apart(name, pair) == where])
+                    for where in (True, False)]
+            print(f"  {' · '.join(pair):<18} {both[0]:7.0f}% {both[1]:8.0f}%")
     one, other = (np.array(RECORDED[name]) for name in ("q v | k p", "one vector of 13"))
     print(f"q v | k p is at least as good as one vector of 13 with {(one >= other).sum()} seeds, "
           f"and below 50% with {(one < 50).sum()}")
@@ -286,6 +309,28 @@ def draw_recorded():
     right.set(xlabel="right answers in %, after 800 steps", xlim=(0, 104))
     right.tick_params(left=False, labelleft=False)
     right.legend(loc="lower left", ncols=3, bbox_to_anchor=(0, 1))
+    return figure
+
+
+def draw_readable(known, right, title):
+    """Plot right answers against how well *before* and *now* can be read from the key's part.
+
+    known: {name: [[before, now], one per seed]}. right: {name: one share per seed}. → Figure
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained", sharey=True)
+    figure.suptitle(title)
+    for place, (ax, letter) in enumerate(zip(axes, ("before", "now"))):
+        for number, (heading, names) in enumerate(IN_FIGURE.items()):
+            names = [name for name in names if name in known]
+            read = 100 * np.concatenate([np.array(known[name])[:, place] for name in names])
+            answers = 100 * np.concatenate([right[name] for name in names])
+            ax.plot(read, answers, "osD"[number], color=plotting.COLOURS[number], alpha=0.7,
+                    label=heading)
+        ax.plot((0, 100), (0, 100), color="grey", linestyle="--", zorder=0)
+        ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
+               xlim=(-3, 103), ylim=(-3, 103))
+    axes[0].set(ylabel="right answers in %, one dot per seed")
+    axes[0].legend(loc="lower right")
     return figure
 
 
