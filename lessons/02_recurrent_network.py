@@ -226,10 +226,10 @@ check_gradient("dU", dU, loss, U)
 check_gradient("db", db, loss, b)
 
 # %% [markdown]
-# This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two names.
-# The state h_t is also the network's output, y_t. (Lesson 01's y was something else, the next
-# letter.) So we write dy_t for the part of dh_t that comes directly from the loss, and not through
-# the next step. (In our example, it was r_t.)
+# This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two new
+# names, dy_t and dlast. The state h_t is also the network's output, y_t. (Lesson 01's y was
+# something else, the next letter.) So we write dy_t for the part of dh_t that comes directly from
+# the loss, and not through the next step. (In our example, it was r_t.)
 #
 # A long text may be read in parts. Then the next part, which begins with step T + 1, also sends
 # back a gradient. It is called dlast, because it arrives at the *last* state. If nothing follows,
@@ -411,9 +411,9 @@ for h in (0.1, 0.9):
 # How fast? We look for one factor per step. Each of the two operations contributes to it.
 #
 # First, the matrix. How much does U lengthen a vector? (The gradient is multiplied by Uᵀ, not by U.
-# That will make no difference.) Multiply many random vectors v of length 1 by U. The **gain** g of
-# U is the root mean square (rms) of the lengths of the products. We can compute it from U alone.
-# Square element j of v U:
+# That will make no difference.) Take many vectors v of length 1, in random directions, and multiply
+# each by U. The root mean square (rms) of the resulting lengths is the **gain** g of U. We can
+# compute it from U alone. Square element j of v U:
 #
 #     (v U)_j² = (Σ_i v_i U_ij)² = Σ_i v_i² U_ij² + Σ_{i≠k} v_i v_k U_ij U_kj
 #
@@ -469,9 +469,9 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
-# sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes three things
-# of every step: the gradient is spread evenly over the units (for the tanh), it points in no
-# direction that U treats specially (for Uᵀ), and the rms is the same at all steps.
+# sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes that at
+# every step, the gradient is spread evenly over the units (for the tanh) and points in no direction
+# that U treats specially (for Uᵀ). And it assumes that the rms is the same at all steps.
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
@@ -554,7 +554,7 @@ for n, right in zip(DISTANCES, small):
 # Why does a small share do harm? dU is a sum over all steps. If the share is 4e-5, the terms of the
 # distant steps are a tiny part of this sum. The near steps are likely to decide where U moves. A
 # larger learning rate would not change that, because it scales all terms alike. (The same holds for
-# dW.)
+# dW. The embeddings of the four symbols are another case: question 8.)
 #
 # ## A better start
 #
@@ -606,7 +606,9 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 #
 # Back to the network that failed at n = 8. We train it again from the beginning: with the same
 # initial parameters, now for longer and on new sequences. After every 200 training steps, we
-# estimate and measure the share, and count the right answers. Guess: what will the share do?
+# estimate and measure the share, and count the right answers. The table also takes the factor per
+# step apart, into that of the tanh (estimated by rms(1 − h²)) and that of Uᵀ (estimated by g).
+# Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -622,14 +624,15 @@ watch_recall(share_at_first, gain)
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
 #    but Uᵀ now nearly doubles the gradient at each step.
 #
-# (Until the jump, the network gives the same answer to every sequence, so the last column only
-# shows how often this one symbol is right. At training step 0, its answer is a symbol of noise.)
+# (Until the jump, the network gives one and the same answer to every sequence, though not the same
+# one in every line. So the last column only shows how often that symbol is right. At training step
+# 0, the answer is a symbol of noise.)
 #
-# Why is the estimate wrong? Two of its assumptions fail. At step 800, the gradient is not evenly
-# spread. The tanh leaves only 0.41 of its length, less than rms(1 − h²) = 0.56, so much of it is in
-# saturated units. After the jump, the gradient points in a special direction: Uᵀ lengthens it by
-# 1.97 at each step, and a random vector only by g = 1.16. This network has built a path for its
-# gradient.
+# At step 800, the estimate is more than ten times too high, and at 1,200, more than fifty times too
+# low. Why? Two of its assumptions fail. At step 800, the gradient is not evenly spread. The tanh
+# leaves only 0.41 of its length, less than rms(1 − h²) = 0.56, so much of it is in saturated units.
+# After the jump, the gradient points in a special direction: Uᵀ lengthens it by 1.97 at each step,
+# and a random vector only by g = 1.16. This network has built a path for its gradient.
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
@@ -640,15 +643,15 @@ watch_recall(share_at_first, gain)
 show(draw_wait(), "02_wait")
 
 # %% [markdown]
-# So a network can recover from a vanished gradient. Three of the five learn the task. The other
-# two, seeds 10 and 13, answer about three quarters and half of the questions. (A curve ends soon
-# after its network has learnt the task.)
+# So a network can recover from a vanished gradient. Three of the five learn the task. The other two
+# get only a part right: seed 10 about three quarters of the answers, and seed 13 about half. (A
+# curve ends soon after its network has learnt the task.)
 #
-# Each time, before the answers improve, the share has already risen from its lowest value. For seed
-# 11, it has then risen for more than a thousand training steps. But a larger share guarantees
-# nothing: the shares of seeds 10 and 13 rise above their first values, and yet in 4,000 training
-# steps, these networks do not learn the whole task. Nor does a small share rule out progress: seed
-# 13's share sinks far below its first value while its answers improve.
+# Each time, just before the answers improve, the share is above the lowest value that it has had
+# until then. For seed 11, it has been rising for more than a thousand training steps by then. But a
+# larger share guarantees nothing: the shares of seeds 10 and 13 rise above their first values, and
+# yet in 4,000 training steps, these networks do not learn the whole task. Nor does a small share
+# rule out progress: seed 13's share sinks far below its first value while its answers improve.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
@@ -726,7 +729,8 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
-# in windows of 50. The loss is the mean over all letters (`average="token"`).
+# in windows of 50. The loss is the mean over all letters (`average="token"`; a token is one symbol,
+# here a letter).
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()

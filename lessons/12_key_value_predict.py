@@ -12,8 +12,8 @@
 # much for one vector? Daniluk, Rocktäschel, Welbl & Riedel (2017) think so, and cut it into a key,
 # a value and a predict part.
 #
-# You will train their models on a small task, with controls. Then you will ask in two ways which
-# roles disturb each other: by comparing their gradients, and by cutting the state in seven ways.
+# You will train their models on a small task, with controls. Then you will ask twice which roles
+# disturb each other: first you compare their gradients, then you cut the state in all seven ways.
 # The two answers will not agree.
 
 # %%
@@ -97,8 +97,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # must show *now* in its query. Query and key share a part, so this part must have room for both
 # letters.
 #
-# We code a letter as a number: d is 1, g is −1, and the letters that no question asks about are 0.
-# A key has three numbers: *before*, *now*, and a constant 1, which serves as a bias:
+# We code a letter as a number: d is 1, g is −1, and no letter, or a letter that no question asks
+# about, is 0. A key has three numbers: *before*, *now*, and a constant 1, which serves as a bias:
 #
 # | state | before | now | key part: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -268,7 +268,7 @@ print("all four equal their central differences")
 # and p_i are the same numbers, so the gradients of the four roles are *added*. In dz and α, the
 # first index is the step that asks, and the second is the state that it sees:
 #
-#     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every earlier state j
+#     dh_i =   Σ_j dz_ij W_qᵀ    query: at step i, it asks every state j that it sees
 #            + Σ_t dz_ti W_sᵀ    key: at every later step t that sees it, it is found
 #            + Σ_t α_ti dc_t     value: at the same steps t, it is fetched
 #            + da_i W_xᵀ         predict: at step i, it predicts
@@ -592,7 +592,8 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # The cosines accuse query and predict. The example accuses two other pairs, which need different
 # letters. Key and value compete within one state: the second letter of a pair is found by *before*
 # and fetched for *now*. Query and key compete in different states: a question needs *now*, and a
-# second letter *before*. Nothing accuses the other three pairs.
+# second letter *before*. (A cosine compares two gradients of one state, so it cannot see this.)
+# Nothing accuses the other three pairs.
 #
 # | suspects | accused by |
 # |---|---|
@@ -652,7 +653,7 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# By its mean, one vector of 13 beats all the cuts. But first, the suspects.
+# By its mean, one vector of 13 beats all the cuts. We come back to it below. First, the suspects.
 #
 # *Key and value are guilty.* The means of the cuts that separate them are 84 to 93 %, and those of
 # the others 7 to 58 %.
@@ -665,8 +666,9 @@ show(draw_recorded(), "12_all_cuts")
 # Even the uncut vector of 8, which is half as long, has 30 %. (Why? Question 4.)
 #
 # *Query and key: no verdict.* The mean is 85 % if they are apart, and 91 % if they are together.
-# With standard errors of up to 5 points, this may be luck. But look at the dots: with query and key
-# apart, most seeds are nearly perfect and a few fail.
+# With standard errors of up to 5 points for each cut, this may be luck. But the means hide
+# something. Look at the dots: with query and key apart, most seeds are nearly perfect, and a few
+# fail.
 #
 # So the cosines accused a pair that seems innocent, and not the guilty one. (Could strong conflicts
 # of key and value cancel in the mean? No: question 5.) A gradient says what a *small* change of h
@@ -676,10 +678,11 @@ show(draw_recorded(), "12_all_cuts")
 # ## What do the failing models lack?
 #
 # In the example, the key of a second letter shows *before*, and its value shows *now*. Do the
-# trained models do the same? We use a **probe** (Alain & Bengio 2016). It takes the states of
-# second letters in 3,000 new sequences, but only the numbers that the key reads. From these, a
-# linear classifier reads *before* or *now*. It computes the mean for each letter, and chooses the
-# letter whose mean is nearest. We use half of the states for the means, and test on the other half.
+# trained models do the same? We use a **probe**: a simple classifier, trained on the states of a
+# finished model (Alain & Bengio 2016). Ours sees the states of second letters in 3,000 new
+# sequences, but only the numbers of the key's part. For each letter, it computes the mean of these
+# numbers. Then it names the letter whose mean is nearest. We use half of the states for the means,
+# and test on the other half. By chance, it is right with one letter in 50, or 2 %.
 #
 # Guess: which of the two letters do the failing models lack in the key's part?
 
@@ -699,35 +702,38 @@ shares = np.concatenate([right[name] for name in known])
 of_before, of_now = (np.corrcoef(shares, points[:, k])[0, 1] for k in (0, 1))
 print(f"correlation of right answers with before: {of_before:.2f}, and with now: {of_now:.2f}")
 assert of_before > 0.9 and abs(of_now) < 0.5
-title = "A model answers about as many questions as “before” can be read from its keys"
+title = "The better “before” can be read from the key's part, the more a model answers"
 show(draw_readable(known, right, title), "12_probe")
 
 # %% [markdown]
-# What the failing models lack is *before*. Over all thirty models, the share of right answers is
-# nearly the share of *before* that can be read from the key's part. *Now* is the control: it
-# says nothing about the answers.
+# All failing models lack *before*. Over all thirty models, the share of right answers rises with
+# the share of *before*, and both are nearly equal except at the low end. *Now* does not decide:
+# `q v | k p` answers nearly everything with 12 % of *now* in its key's part, and one vector of 8
+# fails with 96 %. (The worst cut, `q k v | p`, has little of either letter.)
 #
-# `q v | k p` has even found the table of our example. Its key's part shows *before*, and hardly
-# *now*. Its value's part shows *now*, and *before* only by chance. Where roles share a part, this
-# part must hold both letters. One vector of 8 holds *now*, but little of *before*. One vector of 16
-# holds both.
+# `q v | k p` has even found the keys and values of our example. Its key's part shows *before*, and
+# its value's part shows *now*, each without the other letter. (Its query reads the other part, so
+# the key's part needs no room for *now*.) Where the key shares its part with the query or the
+# value, this part must hold both letters. One vector of 16 holds both. One vector of 8 holds *now*,
+# but little of *before*.
 #
-# So *before* is what gets lost when key and value share 8 numbers. (This says what is missing, not
-# why training does not find it in 800 steps.)
+# The probe says what is missing, not why training does not find it in 800 steps.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means range from 7 to 93 %. Separation is not enough either. If a state
 # of 8 is cut into two parts of 4, each cut that we tried does worse than the uncut vector of 8
-# (question 4). The parts help most if each has 8 numbers *and* key and value read different parts.
-# (The paper's third part does not help: `q k | v | p` has 85 %, and `q k | v p` has 88 %.)
+# (question 4). The parts help when both hold: they are long enough (8 numbers, not 4), and key and
+# value read different ones. (The paper's third part does not help: `q k | v | p` has 85 %, and
+# `q k | v p` has 88 %.)
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
-# 13, each role reads 13 numbers. Its mean is above that of every cut, with fewer parameters and a
-# shorter state than two parts of 8. Some cuts can do as well: `q v | k p`, which separates all
-# three suspects, is at least as good with 23 of the forty seeds. But with 6 seeds, it stays below
-# 50 %. With the vector of 13, no seed does. So, on this task and after 800 steps:
+# 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
+# parameters and a shorter state than two parts of 8. Some cuts can do as well: `q v | k p`, which
+# separates all three suspects, is at least as good with 23 of the forty seeds. But with 6 seeds, it
+# stays below 50 %, and the worst seed of the vector of 13 has 94 %. So, on this task and after 800
+# steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
 #    state, compare it with an uncut vector that has as many parameters.
@@ -794,8 +800,8 @@ check_same(PlainNGram(W), NGramReadout(W), rng.standard_normal((T, 3, 3 * n)))
 print("the 4-gram: outputs and gradients equal the library's")
 
 # %% [markdown]
-# On pairs, the 4-gram hardly has a chance: the answer is nearly always further back than two steps
-# (question 8).
+# On pairs, the 4-gram hardly has a chance: it reads only the present state and the last two, and
+# the answer is nearly always further back (question 8).
 #
 # ### Real text
 #
@@ -803,9 +809,9 @@ print("the 4-gram: outputs and gradients equal the library's")
 # window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone,
 # attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer (the same
 # without the tanh). Each has 7 million parameters, nearly all of them in the word vectors and the
-# output layer. A word vector is only as long as *one* part, so a state of three parts costs little
-# more. Guess: do three parts beat the LSTM? And does the 4-gram, without attention, keep up with
-# them?
+# output layer. A word vector is only as long as *one* part. So with three parts, the state can be
+# almost three times as long for the same number of parameters. Guess: do three parts beat the LSTM?
+# And does the 4-gram, without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -823,7 +829,7 @@ show(draw_wikitext(), "12_wikitext")
 # (227 against 228). Three parts are 11 to 25 points better than the tanh layer, seed by seed. But
 # their state is longer, too: 291 numbers instead of 103. The fair control is the 4-gram: it has the
 # same 291 numbers and a tanh, but no attention. On average, it is about as good. So the gain need
-# not come from attention. Here, too, only the control shows it.
+# not come from attention. Here, too, we see this only because there is a control.
 
 # %% [markdown]
 # ## What others call it
