@@ -4,7 +4,7 @@
 # **You will be able to** derive back-propagation through time, and predict before any training how
 # much of a gradient arrives d steps back.
 #
-# **Needs:** lesson 01. **Time:** 50 minutes to read, about 12 of them for the optional part B;
+# **Needs:** lesson 01. **Time:** 55 minutes to read, about 12 of them for the optional part B;
 # about a minute to run.
 #
 # The model of lesson 01 knew only one letter of the past. A recurrent network (Elman 1990) can in
@@ -17,8 +17,8 @@
 # 4. You give one matrix of the network a better start, and watch the network learn.
 # 5. You train the failed network for longer, and watch its gradient.
 #
-# The answer is the reason for lessons 03 and 04, and in the end for attention. (Helper functions
-# are in `course.py` and `recurrent_parts.py`, in the same folder.)
+# How far back it can learn is the reason for lessons 03 and 04, and in the end for attention.
+# (Helper functions are in `course.py` and `recurrent_parts.py`, in the same folder.)
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from course import caught, show
 from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, recall_model, train_recall, watch_recall, write)
+                             letters, print_rise, recall_model, train_recall, watch_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -188,10 +188,10 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # lesson is about what becomes of this term over many steps.
 #
 # **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
-# matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. In lesson 01, dW was the
-# outer product of dz and h, in this order. Now that vectors are rows, the order is reversed: the
-# vector to the left of the matrix (x_t or h_{t−1}) comes first, then da_t. Each b is only added, so
-# its gradient is da_t:
+# matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. For lesson 01's z = W h, dW
+# was the outer product of dz and h. For z = h W, it is the outer product of h and dz: first the
+# vector to the left of the matrix (x_t or h_{t−1}), then da_t. b_1 and b_2 are only added, so their
+# gradients are da_1 and da_2:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -293,10 +293,9 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# Is the derivation right? We check it on six steps of three sequences. Then we compare it with the
-# library's RNN. (The library calls such a network a *cell*.) The library takes a different route:
-# it computes x_t W for all steps in one product. (In the report, input[0] is xs, and input[1] is
-# h_0.)
+# Is the derivation right? We check it on six steps of three sequences. (In the report, input[0] is
+# xs, and input[1] is h_0.) Then we compare it with the library's RNN, which the library calls a
+# *cell*. It computes x_t W for all steps in one product, so this is a real comparison.
 
 # %%
 rng = np.random.default_rng(2)
@@ -410,10 +409,10 @@ for h in (0.1, 0.9):
 # Such a product, too, usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
 # How fast? We look for one factor per step. Each of the two operations contributes to it.
 #
-# First, the matrix. How much does U lengthen a vector? (The gradient is multiplied by Uᵀ, not by U.
-# That will make no difference.) Take many vectors v of length 1, in random directions, and multiply
-# each by U. The root mean square (rms) of the resulting lengths is the **gain** g of U. We can
-# compute it from U alone. Square element j of v U:
+# First, the matrix. How much does U lengthen a vector? (The gradient meets Uᵀ. We come to that.)
+# Take many vectors v of length 1, in random directions, and multiply each by U. The root mean
+# square (rms) of the resulting lengths is the **gain** g of U. We can compute it from U alone.
+# Square element j of v U:
 #
 #     (v U)_j² = (Σ_i v_i U_ij)² = Σ_i v_i² U_ij² + Σ_{i≠k} v_i v_k U_ij U_kj
 #
@@ -425,7 +424,7 @@ for h in (0.1, 0.9):
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
 # The gradient is multiplied by Uᵀ, which has the same gain, because it has the same numbers. We
-# check both with the 3 × 3 matrix U from above.
+# measure the gain of U and of Uᵀ, with the 3 × 3 matrix from above.
 
 
 # %%
@@ -490,9 +489,10 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
 # This U has a gain of 0.324 instead of 0.327, because its numbers are a random sample.
 #
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
-# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark. (No other
-# state has a loss. So we pass this gradient as dlast, and need no dys.) We follow it back to the
-# state after the first symbol, and take the mean length over the sequences.
+# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark. (Here only
+# the last state has a loss, so dh_T is simply this gradient. We pass it as dlast, and leave dys
+# out.) We follow it back to the state after the first symbol, and take the mean length over the
+# sequences.
 #
 # The function `gradient_back` is a backward pass that notes the lengths. You may skip
 # `share_at_first`, which takes the arrays out of the library's model.
@@ -501,8 +501,8 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
 # %% tags=["training"]
 def gradient_back(cell, xs, start, dlast):
     """xs (T, B, I), start (B, H) = h_0, dlast (B, H) = ∂L/∂h_T
-    → share (T + 1,), where share[d] is left of the length at h_{T−d}; the factor of the tanh in
-    each step back (T,); all states.
+    → share (T + 1,): the length at h_{T−d}, divided by that at h_T; the factor of the tanh in each
+    step back (T,); all states.
     """
     hs, _, _ = cell.forward(xs, start)
     dh = dlast
@@ -519,7 +519,7 @@ def gradient_back(cell, xs, start, dlast):
 # %% tags=["training"]
 def share_at_first(model, n):
     """→ the share of the gradient that is left at the first symbol, estimated and measured; the
-    factor of the tanh, per step back.
+    factor of the tanh in each step back (n + 1,).
     """
     model = model.astype(float)
     task = Recall(n, 1, np.random.default_rng(11), size=200).batch(0)
@@ -531,7 +531,7 @@ def share_at_first(model, n):
     _, dlast = model.output.loss_and_grad(last, task.targets[-1], scale=1, grads=ignored)
     share, by_tanh, hs = gradient_back(cell, xs, start, dlast)
     estimate = (gain(cell.U) * rms(1 - hs[1:]**2)) ** (n + 1)   # the slopes of h_2 to h_T
-    return estimate, share[n + 1], by_tanh[:n + 1].prod() ** (1 / (n + 1))
+    return estimate, share[n + 1], by_tanh[:n + 1]
 
 
 # %% tags=["training"]
@@ -548,13 +548,14 @@ for n, right in zip(DISTANCES, small):
 # So even before training, there is a hint of where the network will fail. (The estimates are a
 # little below the powers of g, because the slopes are a little below 1.) At n = 4, where it learnt,
 # a few thousandths of the gradient arrive. At n = 8, where it failed, less than a ten-thousandth
-# does. Per step, our estimate is right within a tenth. But small errors multiply: after 33 steps,
-# it is off by a factor of five.
+# does. Per step, our estimate is right within a tenth. But small errors multiply: at n = 32, after
+# 33 steps, the estimate is off by a factor of five.
 #
 # Why does a small share do harm? dU is a sum over all steps. If the share is 4e-5, the terms of the
 # distant steps are a tiny part of this sum. The near steps are likely to decide where U moves. A
 # larger learning rate would not change that, because it scales all terms alike. (The same holds for
-# dW. The embeddings of the four symbols are another case: question 8.)
+# dW. The embeddings of the four symbols are different, because they receive *only* the distant
+# gradient: question 8.)
 #
 # ## A better start
 #
@@ -593,22 +594,23 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Perhaps this network was just lucky. The figure shows earlier runs with twenty seeds. At n = 8, 17
 # of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
-# The number at each point is the share, measured in one network. Compare shares only at the same n:
-# 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16 (U
-# orthogonal). Longer tasks may be harder for other reasons, too.
+# The number at each point is the share in one of these networks (seed 8). Compare shares only at
+# the same n: 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16
+# (U orthogonal). Longer tasks may be harder for other reasons, too.
 #
 # One doubt remains: did the better start help the *gradient* on its way back, or the *symbol* on
-# its way forward? If we change h_1 by a small δ, then h_2 changes by δ J_2ᵀ, and h_T by δ J_2ᵀ J_3ᵀ
-# … J_Tᵀ. These are the same matrices, transposed. So a start that lets the gradient reach h_1 also
-# lets the symbol reach h_T, and this experiment cannot tell which of the two helps.
+# its way forward? If we change h_1 by a small δ, then h_2 changes by about δ J_2ᵀ, and h_T by about
+# δ J_2ᵀ J_3ᵀ … J_Tᵀ. These are the same matrices, transposed. So a start that lets the gradient
+# reach h_1 also lets the symbol reach h_T, and this experiment cannot tell which of the two helps.
 #
 # ## Can it learn from a vanished gradient?
 #
 # Back to the network that failed at n = 8. We train it again from the beginning: with the same
 # initial parameters, now for longer and on new sequences. After every 200 training steps, we
-# estimate and measure the share, and count the right answers. The table also takes the factor per
-# step apart, into that of the tanh (estimated by rms(1 − h²)) and that of Uᵀ (estimated by g).
-# Guess: what will the share do?
+# estimate and measure the share, and count the right answers. The table also splits the factor per
+# step into two: that of the tanh, which rms(1 − h²) estimates, and that of Uᵀ, which g estimates.
+# (Each is the geometric mean over nine steps. The column “?” is the tanh at the question mark
+# alone.) Guess: what will the share do?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -622,36 +624,40 @@ watch_recall(share_at_first, gain)
 #    share falls from 3.9e-05 to 1.2e-06.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
-#    but Uᵀ now nearly doubles the gradient at each step.
+#    but Uᵀ now nearly doubles the gradient per step.
 #
-# (Until the jump, the network gives one and the same answer to every sequence, though not the same
-# one in every line. So the last column only shows how often that symbol is right. At training step
-# 0, the answer is a symbol of noise.)
+# (In each row before the jump, the network gives every sequence the same answer, and the last
+# column shows how often this one symbol is right. At training step 0, it is a symbol of noise.)
 #
 # At step 800, the estimate is more than ten times too high, and at 1,200, more than fifty times too
-# low. Why? Two of its assumptions fail. At step 800, the gradient is not evenly spread. The tanh
-# leaves only 0.41 of its length, less than rms(1 − h²) = 0.56, so much of it is in saturated units.
-# After the jump, the gradient points in a special direction: Uᵀ lengthens it by 1.97 at each step,
-# and a random vector only by g = 1.16. This network has built a path for its gradient.
+# low. Its assumptions fail. At step 800, the tanh leaves 0.41 of the gradient's length per step,
+# and not 0.56. At the question mark, it leaves only 0.07: the gradient is not evenly spread there,
+# but mostly in saturated units. After the jump, the gradient points in a special direction: Uᵀ
+# lengthens it by 1.97 per step, and a random vector only by g = 1.16. This network has built a path
+# for its gradient.
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
-# steps. (Seed 8 is the network above.) Guess: does the share always begin to grow before the
-# answers improve?
+# steps. (Seed 8 is the network above.) Guess: does the share always grow before the answers
+# improve?
 
 # %% tags=["training"]
 show(draw_wait(), "02_wait")
+print_rise()
 
 # %% [markdown]
-# So a network can recover from a vanished gradient. Three of the five learn the task. The other two
-# get only a part right: seed 10 about three quarters of the answers, and seed 13 about half. (A
-# curve ends soon after its network has learnt the task.)
+# So a network can recover from a vanished gradient. Three of the five learn the task. (A curve ends
+# soon after that.) The other two get only a part right: seed 10 about three quarters of the
+# answers, and seed 13 about half.
 #
-# Each time, just before the answers improve, the share is above the lowest value that it has had
-# until then. For seed 11, it has been rising for more than a thousand training steps by then. But a
-# larger share guarantees nothing: the shares of seeds 10 and 13 rise above their first values, and
-# yet in 4,000 training steps, these networks do not learn the whole task. Nor does a small share
-# rule out progress: seed 13's share sinks far below its first value while its answers improve.
+# And what comes first? The measurements of the figure are 200 training steps apart, and much
+# happens between them. So we also measured after every 10 steps. The lines above show the first
+# time that more than a third of the answers are right. In all five networks, at least a fiftieth of
+# the gradient arrives then, more than 500 times as much as before training. Only afterwards does
+# the share sink again.
+#
+# So none of these networks learnt from a vanished gradient. Each got its gradient back first. Even
+# this guarantees nothing: two of them do not learn the whole task in 4,000 training steps.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
@@ -873,9 +879,9 @@ ax.set(xlabel="steps back", ylabel="share of the last state's gradient (log scal
 show(ax, "02_gradient_flow")
 
 # %% [markdown]
-# The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Our
-# estimate is right within a tenth for all five factors *per step*, for this trained model, too.
-# (But over 60 steps, the small error grows: (0.67 / 0.64)^60 is more than ten.)
+# The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Per
+# step, our estimate is right within a tenth for all five networks, even for the trained one. (But
+# over 60 steps, the small error grows: (0.67 / 0.64)^60 is more than ten.)
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # explode. Yet the gradient of the trained model vanishes, because its slopes are smaller. As with

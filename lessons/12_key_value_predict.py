@@ -4,7 +4,7 @@
 # **You will be able to** split one state into a key, a value and a predict part, and test whether
 # the gradients of these roles work against each other.
 #
-# **Needs:** lesson 11. **Time:** 50 minutes to read, about 6 of them for the optional part B; about
+# **Needs:** lesson 11. **Time:** 55 minutes to read, about 6 of them for the optional part B; about
 # a minute to run.
 #
 # In lesson 11, one vector h_t had four roles. At its own step it *asked* the memory and *predicted*
@@ -13,8 +13,8 @@
 # a value and a predict part.
 #
 # You will train their models on a small task, with controls. Then you will ask twice which roles
-# disturb each other: first you compare their gradients, then you cut the state in all seven ways.
-# The two answers will not agree.
+# disturb each other: first you compare their gradients, then you cut the state in two, in every
+# possible way. The two answers will not agree.
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -59,8 +59,8 @@ np.set_printoptions(precision=3, suppress=True)
 # | h_t predicts | predict | p_t | first | second | third |
 #
 # In all three models, query and key share a part, so a state asks with its own key, k_t. The figure
-# shows one step with three parts. The equations are those of *combined* in lesson 11, but each role
-# reads only its part, and there is no bias.
+# shows one step with three parts, but only the parts that this step reads. The equations are those
+# of *combined* in lesson 11, but each role reads only its part, and there is no bias.
 
 # %%
 boxes = {
@@ -97,8 +97,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # must show *now* in its query. Query and key share a part, so this part must have room for both
 # letters.
 #
-# We code a letter as a number: d is 1, g is −1, and no letter, or a letter that no question asks
-# about, is 0. A key has three numbers: *before*, *now*, and a constant 1, which serves as a bias:
+# We code a letter as a number: d is 1, and g is −1. Everything else is 0: u and s, which no
+# question asks about, and an empty place. A key has three numbers: *before*, *now*, and a constant
+# 1, which serves as a bias:
 #
 # | state | before | now | key part: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -183,11 +184,11 @@ assert letters[alpha.argmax()] == "u"
 #
 # Only the value says "I am u". The key of *u* does not: its *now* is 0, because no question asks
 # about u. If the key also served as the value, its *now* could not stay 0: it would have to say u
-# or s. In the task below, any letter can be asked about or be an answer, so the key would have to
-# hold both letters in full. Can one vector do that? We shall see.
+# or s. In the task below, *before* and *now* may be any letters, and such a key would have to hold
+# both. Can one vector do that? We shall see.
 #
-# Here are all symbols of a step. Three of them had other names in lesson 11: h_i was h_s, w was v,
-# and O was K. In the paper, a step sees only the last few states; their number is the *window*.
+# Here are all the symbols of a step. Three of them had other names in lesson 11: h_i was h_s, w was
+# v, and O was K. In the paper, a step sees only the last few states; their number is the *window*.
 #
 # | symbol | shape | what it is | the paper |
 # |---|---|---|---|
@@ -403,7 +404,7 @@ print(str(check(Misfiled, 1)).splitlines()[0])
 report = caught(check, Misfiled, 3)
 
 # %% [markdown]
-# With one part the check passes, and rightly so: k and v are the same numbers. With three parts,
+# With one part, the check passes, and rightly so: k and v are the same numbers. With three parts,
 # the report names the line: dc is multiplied by k instead of v. The gradients of W_r and W_x are
 # computed before this line, so they are right. (`input[0]` is h.)
 
@@ -534,10 +535,11 @@ show(draw_answers(right, title), "12_roles_or_room")
 # 1 if both change the state in the same direction, 0 if the changes are at right angles, and −1 if
 # they are opposite.
 #
-# Only questions have a loss. So only a question has a query and a predict term. A state has a key
-# and a value term only if a question comes later. For each pair, we average over the states that
-# have both. (Two random vectors of 8 numbers often have a cosine above 0.3 or below −0.3. But the
-# mean over hundreds of states is close to 0.)
+# Only the predictions after a question have a loss. So only the state of a question has a query
+# term and a predict term, and only a state before some question has a key term and a value term.
+# For each pair of roles, we average over the states that have both terms. (Two random vectors of 8
+# numbers often have a cosine above 0.3 or below −0.3. But the mean over hundreds of states is close
+# to 0.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -581,19 +583,19 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 
 # %% [markdown]
 # In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
-# with −0.03 to −0.09.
+# with −0.03 to −0.09, and value and predict even agree a little. (We do not know why.)
 #
-# In the vector of 16, query and predict disagree, too, but only until about step 500. At step 300,
-# this vector answers only 7 to 10 %, and at step 500 over 90 %. So the conflict looks like a sign
-# of a model that is still learning the task.
+# In the vector of 16, there is less conflict. Query and predict disagree, too, but only until about
+# step 500. At step 300, this vector answers only 7 to 10 % of the questions, and at step 500 over
+# 90 %. So the conflict looks like a sign of a model that is still learning the task.
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses two other pairs, which need different
-# letters. Key and value compete within one state: the second letter of a pair is found by *before*
-# and fetched for *now*. Query and key compete in different states: a question needs *now*, and a
-# second letter *before*. (A cosine compares two gradients of one state, so it cannot see this.)
-# Nothing accuses the other three pairs.
+# The cosines accuse query and predict. The example accuses two other pairs. In each of them, one
+# role needs *now* and the other *before*. Key and value compete within one state: the second letter
+# of a pair is found by *before* and fetched for *now*. Query and key compete between states: in the
+# same numbers, a question must show *now*, and a second letter *before*. (A cosine compares two
+# gradients of one state, so it cannot see this.) Nothing accuses the other three pairs.
 #
 # | suspects | accused by |
 # |---|---|
@@ -601,14 +603,15 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | key and value | the example: the key needs *before*, the value *now* |
 # | query and key | the example: the query needs *now*, the key *before* |
 #
-# To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Four roles can choose
-# between two parts in 16 ways. The order of the parts does not matter, and both must be read:
-# 16/2 − 1 = 7.) Unlike in the paper, query and key may now be apart.
+# To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Each of four roles can
+# read one of two parts: 16 ways. Swapping the parts changes nothing, which leaves 8. One of these
+# leaves a part that nobody reads, so 7 are left.) Unlike in the paper, query and key may now be
+# apart.
 #
 # In the figure, a dot means that the cut in this row separates the pair in this column. Suppose
 # that one pair is the reason why one vector of 8 does badly. Then the four cuts with a dot in the
 # column of this pair should do best. Guess: which pair is guilty? And which single cut separates
-# all three suspects?
+# all three suspected pairs?
 
 # %% tags=["training"]
 show(draw_cuts(), "12_cuts")
@@ -637,8 +640,9 @@ print("the seventh, from above:\n  q k | v p        "
       + ", ".join(f"{share:.0%}" for share in right["q k | v p"]))
 
 # %% [markdown]
-# `q p | k v` answers 54, 20 and 99 %: three seeds cannot rank such cuts. So we have recorded forty
-# seeds. (The code is in answer 3.)
+# `q v | k p`, which separates all three suspected pairs, looks like the winner: 100, 99 and 100 %.
+# But `q p | k v` answers 54, 20 and 99 %: three seeds cannot rank such cuts. So we have recorded
+# forty seeds. (The code is in answer 3.)
 #
 # The next figure also has a fairer control. One vector of 16 has more parameters than two parts of
 # 8, because its matrices read the whole vector. So we add one vector of 13, the longest with fewer
@@ -658,22 +662,24 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value are guilty.* The means of the cuts that separate them are 84 to 93 %, and those of
 # the others 7 to 58 %.
 #
-# This difference would drown any other. So we judge the other two pairs only by the four cuts with
-# key and value apart. Two of them separate the pair, and two do not.
+# This difference would drown any other. So we judge the other two pairs by the four cuts into two
+# parts with key and value apart. For each of these pairs, two of the four separate it, and two do
+# not.
 #
-# *Query and predict: nothing speaks against them.* Apart or together, the mean is 88 %. And
+# *Query and predict: no evidence against them.* Apart or together, the mean is 88 %. And
 # `q k v | p`, which takes only predict out of the shared vector, is the worst cut of all, with 7 %.
 # Even the uncut vector of 8, which is half as long, has 30 %. (Why? Question 4.)
 #
 # *Query and key: no verdict.* The mean is 85 % if they are apart, and 91 % if they are together.
 # With standard errors of up to 5 points for each cut, this may be luck. But the means hide
-# something. Look at the dots: with query and key apart, most seeds are nearly perfect, and a few
-# fail.
+# something. Look at the dots of `q v | k p` and `q v p | k`: most seeds are nearly perfect, and a
+# few fail. (With key and value together, the cuts that separate query and key have 58 and 40 %, and
+# the other one has 7 %. But this one is `q k v | p` again.)
 #
-# So the cosines accused a pair that seems innocent, and not the guilty one. (Could strong conflicts
-# of key and value cancel in the mean? No: question 5.) A gradient says what a *small* change of h
-# would do at this point of the training. It does not say whether a very different h would be
-# better, or how long training takes to get there. So we had to cut.
+# So the cosines accused a pair that seems innocent, and hardly the guilty one. (Could strong
+# conflicts of key and value cancel in the mean? No: question 5.) A gradient says what a *small*
+# change of h would do at this point of the training. It does not say whether a very different h
+# would be better, or how long training takes to get there. So we had to cut.
 #
 # ## What do the failing models lack?
 #
@@ -681,8 +687,9 @@ show(draw_recorded(), "12_all_cuts")
 # trained models do the same? We use a **probe**: a simple classifier, trained on the states of a
 # finished model (Alain & Bengio 2016). Ours sees the states of second letters in 3,000 new
 # sequences, but only the numbers of the key's part. For each letter, it computes the mean of these
-# numbers. Then it names the letter whose mean is nearest. We use half of the states for the means,
-# and test on the other half. By chance, it is right with one letter in 50, or 2 %.
+# numbers. Then it names the letter whose mean is nearest, with distances measured in units of the
+# spread around the means. We use half of the states for the means, and test on the other half. By
+# chance, it is right with one letter in 50, or 2 %.
 #
 # Guess: which of the two letters do the failing models lack in the key's part?
 
@@ -702,38 +709,38 @@ shares = np.concatenate([right[name] for name in known])
 of_before, of_now = (np.corrcoef(shares, points[:, k])[0, 1] for k in (0, 1))
 print(f"correlation of right answers with before: {of_before:.2f}, and with now: {of_now:.2f}")
 assert of_before > 0.9 and abs(of_now) < 0.5
-title = "The better “before” can be read from the key's part, the more a model answers"
+title = "The more of “before” is in the key's part, the more questions a model answers"
 show(draw_readable(known, right, title), "12_probe")
 
 # %% [markdown]
-# All failing models lack *before*. Over all thirty models, the share of right answers rises with
-# the share of *before*, and both are nearly equal except at the low end. *Now* does not decide:
-# `q v | k p` answers nearly everything with 12 % of *now* in its key's part, and one vector of 8
-# fails with 96 %. (The worst cut, `q k v | p`, has little of either letter.)
+# All failing models lack *before*. Over all thirty models (ten kinds, three seeds each), the share
+# of right answers rises with the share of second letters whose *before* the probe reads. *Now* does
+# not decide: `q v | k p` answers nearly everything with 12 % of *now* in its key's part, and one
+# vector of 8 fails with 96 %. (The worst cut, `q k v | p`, has little of either letter.)
 #
-# `q v | k p` has even found the keys and values of our example. Its key's part shows *before*, and
-# its value's part shows *now*, each without the other letter. (Its query reads the other part, so
-# the key's part needs no room for *now*.) Where the key shares its part with the query or the
-# value, this part must hold both letters. One vector of 16 holds both. One vector of 8 holds *now*,
-# but little of *before*.
+# `q v | k p` has even found the keys and values of our example. Its key's part shows *before* and
+# hardly *now*, and its value's part shows *now* and not *before*.
 #
-# The probe says what is missing, not why training does not find it in 800 steps.
+# Where the key shares its part with the value, a second letter must show both. Where it shares with
+# the query, it need not (in our example, it does not), but it does: `q k | v p` shows 95 and 98 %.
+# So 8 numbers have room for both letters. What is hard is to learn this while the same numbers are
+# also the value. Why, the probe does not say.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means range from 7 to 93 %. Separation is not enough either. If a state
-# of 8 is cut into two parts of 4, each cut that we tried does worse than the uncut vector of 8
-# (question 4). The parts help when both hold: they are long enough (8 numbers, not 4), and key and
-# value read different ones. (The paper's third part does not help: `q k | v | p` has 85 %, and
-# `q k | v p` has 88 %.)
+# of 8 is cut into two parts of 4, each of the five cuts that we tried does worse than the uncut
+# vector of 8 (question 4). The parts help most when both hold: they are long enough (8 numbers, not
+# 4), and key and value read different ones. (Key and value together, `q p | k v` still has 58 %,
+# more than the 30 % of the uncut vector of 8.) (The paper's third part does not help: `q k | v | p`
+# has 85 %, and `q k | v p` has 88 %.)
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
-# parameters and a shorter state than two parts of 8. Some cuts can do as well: `q v | k p`, which
-# separates all three suspects, is at least as good with 23 of the forty seeds. But with 6 seeds, it
-# stays below 50 %, and the worst seed of the vector of 13 has 94 %. So, on this task and after 800
-# steps:
+# parameters and a shorter state than two parts of 8. One cut often does as well: `q v | k p` is at
+# least as good with 23 of the forty seeds. But with 6 seeds, it stays below 50 %, and the worst
+# seed of the vector of 13 has 94 %. So, on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
 #    state, compare it with an uncut vector that has as many parameters.
@@ -809,9 +816,9 @@ print("the 4-gram: outputs and gradients equal the library's")
 # window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone,
 # attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer (the same
 # without the tanh). Each has 7 million parameters, nearly all of them in the word vectors and the
-# output layer. A word vector is only as long as *one* part. So with three parts, the state can be
-# almost three times as long for the same number of parameters. Guess: do three parts beat the LSTM?
-# And does the 4-gram, without attention, keep up with them?
+# output layer. A word vector is only as long as *one* part. So adding parts leaves these large
+# matrices almost unchanged, and the state of three parts can be almost three times as long. Guess:
+# do three parts beat the LSTM? And does the 4-gram, without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -821,15 +828,16 @@ show(draw_wikitext(), "12_wikitext")
 # The three seeds of one model lie 11 to 30 points apart, so a few points between means say little.
 #
 # Here the LSTM alone wins on average, and it beats every attention model with each seed. In the
-# paper, it loses to all of them. We do not know why our result differs. Is it the layer on top of
-# the LSTM? The linear layer is 3 to 11 points worse than the LSTM, and the tanh layer is another 15
-# to 24 worse. But the paper's models also end in a tanh layer, and still beat its LSTM.
+# paper, it loses to all of them. We do not know why our result differs. The paper's models are
+# seven times as large, and its text is longer. Is it the layer on top of the LSTM? The linear layer
+# is 3 to 11 points worse than the LSTM, and the tanh layer is another 15 to 24 worse. But the
+# paper's models also end in a tanh layer, and still beat its LSTM.
 #
 # Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
 # (227 against 228). Three parts are 11 to 25 points better than the tanh layer, seed by seed. But
 # their state is longer, too: 291 numbers instead of 103. The fair control is the 4-gram: it has the
-# same 291 numbers and a tanh, but no attention. On average, it is about as good. So the gain need
-# not come from attention. Here, too, we see this only because there is a control.
+# same 291 numbers and a tanh, but no attention. It is better with two of the three seeds. So the
+# gain need not come from attention. Here, too, we see this only because there is a control.
 
 # %% [markdown]
 # ## What others call it
