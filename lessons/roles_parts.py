@@ -233,8 +233,6 @@ def print_recorded():
     one, other = (np.array(RECORDED[name]) for name in ("q v | k p", "one vector of 13"))
     print(f"q v | k p is at least as good as one vector of 13 with {(one >= other).sum()} seeds, "
           f"and below 50% with {(one < 50).sum()}; the worst seed of 13 has {other.min()}%")
-    print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
-          ", ".join(f"{share}%" for share in LONGER))
 
 
 # ---- figures of Pairs ----------------------------------------------------------------------------
@@ -326,7 +324,13 @@ def draw_readable(known, right, title):
             answers = 100 * np.concatenate([right[name] for name in names])
             ax.plot(read, answers, "osD"[number], color=plotting.COLOURS[number], alpha=0.7,
                     label=heading)
-        ax.plot((0, 100), (0, 100), color="grey", linestyle="--", zorder=0)
+        if letter == "before":
+            ax.plot((0, 100), (0, 100), color="grey", linestyle="--", label="equal", zorder=0)
+        for name in ("q v | k p", "q k v | p", "one vector of 8"):
+            at = (100 * known[name][0][place], 100 * right[name][0])
+            side = -1 if at[0] > 90 else 1
+            ax.annotate(name, at, (10 * side, -4), textcoords="offset points", fontsize=8,
+                        ha="left" if side == 1 else "right")
         ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
                xlim=(-3, 103), ylim=(-3, 103))
     axes[0].set(ylabel="right answers in %, one dot per seed")
@@ -452,7 +456,8 @@ def print_wikitext():
         less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
         print(f"  {name:<13} {state:>5}  {known:<20} {value[name].mean():.1f}  {less:<21} "
               f"{PAPER.get(name, '')}".rstrip())
-    for more, less in (("three parts", "tanh layer"), ("tanh layer", "linear layer")):
+    for more, less in (("three parts", "tanh layer"), ("4-gram", "three parts"),
+                       ("tanh layer", "linear layer")):
         print(f"{more} minus {less}: {_signed(value[more] - value[less])}")
 
 
