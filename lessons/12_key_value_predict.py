@@ -703,7 +703,8 @@ known = {name: [letters_in(model, "key", new) for model in models[name]]
          for name in models if name != "tanh layer"}
 print("\nread from the key's part (seed 1)  “before”  “now”")
 for name in ("one vector of 8", "one vector of 16", "q k | v p", "q v | k p"):
-    print(f"  {name:<32} {known[name][0][0]:8.0%} {known[name][0][1]:7.0%}")
+    before, now = known[name][0]
+    print(f"  {name:<32} {before:8.0%} {now:7.0%}")
 before, now = (letters_in(models["q v | k p"][0], "value", new))
 print("read from the value's part\n"
       f"  {'q v | k p':<32} {before:8.0%} {now:7.0%}")
