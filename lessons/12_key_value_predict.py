@@ -858,7 +858,7 @@ show(draw_wikitext(), "12_wikitext")
 # | 4-gram of states | N-gram RNN (Daniluk et al.) |
 # | window | context window |
 #
-# Key, value, query, window, control and perplexity are in the
+# Key, value, query, window, control, probe and perplexity are in the
 # [glossary](../docs/site/glossary.md).
 #
 # ## From the package
