@@ -55,10 +55,10 @@ np.set_printoptions(precision=4, suppress=True)
 # into the answer. Guessing is right a quarter of the time. The state has 32 numbers, plenty of room
 # for one symbol.
 #
-# For n = 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps. We use Adam, a kind
-# of gradient descent that adapts its steps (question 7), and clipping, which shortens gradients
-# that are too long (part B). The network *learns* the task if, on 1,000 new sequences, more than
-# nine in ten answers are right. Guess: what is the largest n that is learnt?
+# For each n of 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps. We use Adam, a
+# kind of gradient descent that adapts its steps (question 7), and clipping, which shortens
+# gradients that are too long (part B). The network *learns* the task if, on 1,000 new sequences,
+# more than nine in ten answers are right. Guess: what is the largest n that is learnt?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
@@ -71,8 +71,9 @@ near = max(n for n, right in zip(DISTANCES, small) if right > 0.9)
 print(f"the largest n that it learns is {near}")
 
 # %% [markdown]
-# Up to n = 4, the network learns the task. From n = 8 on, it might as well guess. (On another
-# processor, a network near its limit may learn where ours fails, or the reverse.)
+# Up to n = 4, the network learns the task. At n = 8, it is hardly better than guessing, and beyond
+# that not at all. (On another processor, a network near its limit may learn where ours fails, or
+# the reverse.)
 #
 # To *learn* that the symbol is worth keeping, the network needs a gradient that travels back
 # through time: from the step where a mistake is made to the step that could have prevented it.
@@ -188,10 +189,10 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # lesson is about what becomes of this term over many steps.
 #
 # **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
-# matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. For lesson 01's z = W h, dW
-# was the outer product of dz and h. For z = v W, it is the outer product of v and dz, in this
-# order. Here v is x_t (for W) or h_{t−1} (for U), and dz is da_t. b_1 and b_2 are only added, so
-# their gradients are da_1 and da_2:
+# matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. In lesson 01, z = W h gave
+# the outer product of dz and h. With the vector on the left, z = v M gives dM as the outer product
+# of v and dz, in this order. Here, M is W and v is x_t, or M is U and v is h_{t−1}; dz is da_t. b_1
+# and b_2 are only added, so their gradients are da_1 and da_2:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -374,12 +375,10 @@ assert "grads.U += after[t].T @ da" in str(report)
 #
 # ## How much of the gradient arrives
 #
-# We return to the failing task. The network's mistake shows at the question mark, n + 1 steps after
-# it read the symbol. How much of the gradient travels that far? The **share** that is left after d
-# steps is the length of the gradient at h_{T−d}, divided by its length at h_T.
-#
-# The network reads n + 2 symbols, so T = n + 2. The state at the question mark is h_T. The state
-# after the first symbol, h_1, is n + 1 steps earlier.
+# We return to the failing task. The network reads n + 2 symbols, so the question mark is step
+# T = n + 2, and the first symbol, step 1, is n + 1 steps earlier. How much of the gradient travels
+# that far? The **share** that is left after d steps is the length of the gradient at h_{T−d},
+# divided by its length at h_T.
 #
 # First, take a pencil and a network of one unit. Its U is a single number u, and each step back
 # multiplies the gradient by (1 − h²) u. Let u = 1.8. What has become of the gradient after 20 steps
@@ -409,10 +408,10 @@ for h in (0.1, 0.9):
 # Such a product, too, usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
 # How fast? We look for one factor per step. Each of the two operations contributes to it.
 #
-# First, the matrix. How much does U lengthen a vector? (The gradient is multiplied by Uᵀ. We shall
-# see that both lengthen equally.) Take many vectors v of length 1, in random directions, and
-# multiply each by U. The root mean square (rms) of the resulting lengths is the **gain** g of U. We
-# can compute it from U alone. Square element j of v U:
+# First, the matrix. How much does U lengthen a vector? (The gradient is multiplied by Uᵀ, but we
+# shall see that U and Uᵀ have the same gain.) Take many vectors v of length 1, in random
+# directions, and multiply each by U. The root mean square (rms) of the resulting lengths is the
+# **gain** g of U. We can compute it from U alone. Square element j of v U:
 #
 #     (v U)_j² = (Σ_i v_i U_ij)² = Σ_i v_i² U_ij² + Σ_{i≠k} v_i v_k U_ij U_kj
 #
@@ -475,8 +474,8 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
 # a pencil: the mean square of numbers that are spread evenly between −0.1 and 0.1 is 0.1² / 3. How
-# large is g if H = 32? And what share of the gradient is left after n + 1 steps, for n = 4 and
-# n = 8?
+# large is g if H = 32? Round it to a simple fraction. What share of the gradient is left after n +
+# 1 steps, for n = 4 and n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -596,9 +595,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Perhaps this network was just lucky. The figure shows earlier runs with twenty seeds. At n = 8, 17
 # of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
-# The number at each point is the share in one of these networks (seed 8). Compare shares only at
-# the same n: 0.004 is usually enough at n = 4 (U small), but 0.23 is usually not enough at n = 16
-# (U orthogonal). Longer tasks may be harder for other reasons, too.
+# The number at each point is the share in one of these networks (seed 8). A share that is enough at
+# one n may be too little at another: with 0.004, most networks learn n = 4 (U small), but with
+# 0.23, most do not learn n = 16 (U orthogonal). So compare shares only at the same n. Longer tasks
+# may be harder for other reasons, too.
 #
 # One doubt remains: did the better start help the *gradient* on its way back, or the *symbol* on
 # its way forward? If we change h_1 by a small δ, then h_2 changes by about δ J_2ᵀ, and h_T by about
@@ -611,8 +611,8 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # initial parameters, now for longer and on new sequences. After every 200 training steps, we
 # estimate and measure the share, and count the right answers. The table also splits the factor per
 # step into two: that of the tanh, which rms(1 − h²) estimates, and that of Uᵀ, which g estimates.
-# (The two measured factors are geometric means over the nine steps back.) Guess: before the answers
-# get better, will the share stay, grow or sink?
+# (The two measured factors are geometric means over the nine steps back.) Guess: what will the
+# share do before the answers get better?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -628,16 +628,16 @@ watch_recall(share_at_first, gain)
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
 #    but Uᵀ now nearly doubles the gradient per step.
 #
-# (Before the jump, the network gives every sequence the same answer. The last column shows how
-# often this answer is right. At training step 0, it is a symbol of noise, which is never right.)
+# (Before the jump, all answers seem to be the same, and the last column shows how often this answer
+# is right. At training step 0, it is a symbol of noise, which is never right.)
 #
-# At step 800, the estimate is more than ten times too high, and at 1,200, more than fifty times too
-# low. Its assumptions fail. At training step 800, the tanh leaves 0.41 of the gradient's length per
-# step back, and not 0.56. The question mark is the worst: there, the rms is only 0.32, so it is not
-# the same at all steps. And the tanh leaves even less, 0.07, so the gradient is not evenly spread,
-# but mostly in saturated units. After the jump, the gradient points in a special direction: Uᵀ
-# lengthens it by 1.97 per step, and a random vector only by g = 1.16. This network has built a path
-# for its gradient.
+# At training step 800, the estimate is more than ten times too high, and at 1,200, more than fifty
+# times too low. Its assumptions fail. At training step 800, the tanh leaves 0.41 of the gradient's
+# length per step back, and not 0.56. The worst step back is the one from the question mark. There,
+# the rms is only 0.32, so it differs from one time step to the next. And the tanh leaves even less,
+# 0.07, so most of the gradient is in saturated units. After the jump, the gradient points in a
+# special direction: Uᵀ lengthens it by 1.97 per step back, and a random vector only by g = 1.16.
+# This network has built a path for its gradient.
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
@@ -653,15 +653,17 @@ print_rise()
 # ends soon after that.) The other two get only a part right: seed 10 about three quarters of the
 # answers, and seed 13 about half.
 #
-# And what comes first? The measurements of the figure are 200 training steps apart, and much
-# happens between them. So we also measured after every 10 steps. The table shows the first time
-# that more than a third of the answers are right. At that moment, at least a fiftieth of the
-# gradient arrives in all five networks. Ten steps earlier, the answers are still guesses, but the
+# Which comes first, the gradient or the right answers? The measurements of the figure are 200
+# training steps apart, and much happens between them. So we also measured after every 10 training
+# steps. The table shows the first time that more than a third of the answers are right. (The hollow
+# markers in the figure are from this table.) At that moment, at least a fiftieth of the gradient
+# arrives in all five networks. Ten training steps earlier, the answers are still guesses, but the
 # share is already more than twenty times as large as before training.
 #
-# So none of these networks learnt to answer while its gradient was vanished. Each got its gradient
-# back first. Even that guarantees nothing: two of the five do not learn the whole task in 4,000
-# training steps.
+# So in none of the five did the answers begin to improve while the gradient was vanished. Each got
+# its gradient back first. Even that guarantees nothing. In seeds 10 and 13, the share soon falls
+# again, below its first value, and they learn no more. Whether that is what stops them, we have not
+# tested.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
 #
@@ -677,7 +679,7 @@ print_rise()
 # So its first value tells how training begins, not how it must end.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks. There, if U and the biases start
-# well, all of twenty networks learn n = 32 in 400 training steps.
+# well, all twenty networks that we tried learn n = 32 in 400 training steps.
 
 # %% [markdown]
 # ## Part B (optional): a model of letters
@@ -839,9 +841,9 @@ assert verse.endswith("flowing with mi") and share[12] < 0.1
 # U lengthens a typical vector, so we suspect the tanh. Indeed, 71% of the numbers in the states are
 # above 0.9 or below −0.9: many units are saturated, and their slope 1 − h² is small.
 #
-# Does our estimate hold here? We test it on the trained model and on four random networks. Their U
-# is scaled to g = 0.5, 1, 1.5 and 2.5. They read the same letters, with a small random W. They have
-# no loss: their gradient begins as a random vector.
+# Does our estimate hold here? We test it on the trained model, and on four networks with a random
+# U, scaled to g = 0.5, 1, 1.5 and 2.5. The four read the same letters, with a small random W. They
+# have no loss: their gradient begins as a random vector.
 
 # %% tags=["training"]
 rng = np.random.default_rng(7)
@@ -885,9 +887,9 @@ show(ax, "02_gradient_flow")
 
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Per
-# step, our estimate is right within a tenth for all five networks, even for the trained one. (For
-# the network that woke up, it was not. Why it holds better here, we have not tested.) (But over 60
-# steps, the small error grows: (0.67 / 0.64)^60 is more than ten.)
+# step, our estimate is right within a tenth for all five networks, even for the trained one. But
+# small errors multiply: over 60 steps, (0.67 / 0.64)^60 is more than ten. (For the network that
+# woke up, the estimate was worse. Why it holds better here, we have not tested.)
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # explode. Yet the gradient of the trained model vanishes, because its slopes are smaller. As with
@@ -953,7 +955,8 @@ show(ax, "02_gradient_flow")
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
 # 6. (Long.) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get
-#    them with `recall_model(16, True, seed)`.) How many training steps does each of them need?
+#    them with `recall_model(16, True, seed)`, and `train_recall` has an argument `steps`.) How many
+#    training steps does each of them need?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
 #    parameters, it keeps two running means, of its gradient G and of G²:
 #

@@ -14,7 +14,7 @@
 #
 # You will train their models on a small task, with controls. Then you will ask twice which roles
 # disturb each other: first you compare their gradients, then you cut the state in two, in every
-# possible way. The two answers will not agree.
+# possible way. Will the two answers agree?
 
 # %%
 print("Lesson 12: key, value, predict", flush=True)
@@ -98,8 +98,8 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # of the two letters.
 #
 # We code a letter as a number: d is 1, and g is −1. u and s are 0, because no question asks about
-# them. So is *before* if there is no letter before. A key has three numbers: *before*, *now*, and a
-# constant 1, which serves as a bias:
+# them. In a state without a letter before it, *before* is 0, too. A key has three numbers:
+# *before*, *now*, and a constant 1, which serves as a bias:
 #
 # | state | before | now | key part: (before, now, 1) | value: what a later step needs to know |
 # |---|---|---|---|---|
@@ -457,7 +457,8 @@ for row in range(3):
 # | one vector of 16 | | 16 |
 #
 # The tanh layer and the vector of 16 are our controls. The tanh layer is lesson 11's, without the
-# bias: y = tanh(h W). It reads only the present state.
+# bias: y = tanh(h W). It reads only the present state, and has 24 numbers so that it has as many
+# parameters as the model with three parts. Word vectors and y have 16 numbers in all models.
 #
 # What does guessing achieve? A model that picks one of the five second letters at random, but never
 # an earlier answer, is right with probability 1/5, 1/4 and 1/3: 26 % on average. (Even this needs a
@@ -596,10 +597,10 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 #
 # The cosines accuse query and predict. The example accuses key and value: the key of a second
 # letter must show *before*, and its value *now*. We also suspect query and key. In the example,
-# they share a part in peace, because each letter has a number of its own. But a part of 8 numbers
-# must code 50 letters twice. If there is not enough room, a question, which needs *now*, and a
-# second letter, which needs *before*, compete for the same numbers. (A cosine compares two
-# gradients of one state, so it cannot see this.) Nothing accuses the other three pairs.
+# they share a part in peace, because *before* and *now* each have a number of their own. But in the
+# task, 8 numbers must code 50 letters as *before*, for second letters, and the same 50 as *now*,
+# for questions. If that is too much, one of them suffers. (A cosine compares two gradients of one
+# state, so it cannot see this.) Nothing accuses the other three pairs.
 #
 # | suspects | accused by |
 # |---|---|
@@ -666,9 +667,9 @@ show(draw_recorded(), "12_all_cuts")
 # *Key and value are guilty*, at least in parts of 8. The means of the cuts that separate them are
 # 84 to 93 %, and those of the others 7 to 58 %.
 #
-# This difference would drown any other. So we judge the other two pairs by the four cuts into two
-# parts with key and value apart. Two of these cuts separate query and predict, and two do not. The
-# same holds for query and key.
+# This difference would drown any other. So we judge the other two pairs only by the four two-part
+# cuts that keep key and value apart. Two of these cuts separate query and predict, and two do not.
+# The same holds for query and key.
 #
 # *Query and predict: no evidence against them.* Apart or together, the mean is 88 %. Predict even
 # seems to help the others: `q k v | p`, which takes only predict out of the shared vector, is the
@@ -677,7 +678,9 @@ show(draw_recorded(), "12_all_cuts")
 # *Query and key: no verdict.* The mean is 85 % if they are apart, and 91 % if they are together.
 # With standard errors of up to 5 points for each cut, this may be luck. But look at the dots of the
 # two cuts that separate them, `q v | k p` and `q v p | k`. Most seeds are nearly perfect, and a few
-# fail completely. So this cut is a gamble: often a little better, sometimes far worse.
+# fail badly. So separating query and key is a gamble: often a little better, sometimes far worse.
+# (With key and value together, separating query and key goes with more right answers: 58 and 40 %
+# against 7 %. But the 7 % belong to `q k v | p`, where predict is missing, too.)
 #
 # So the cosines accused a pair that seems innocent, and hardly the guilty one. (Could strong
 # conflicts of key and value cancel in the mean? No: question 5.) A gradient says what a *small*
@@ -691,9 +694,9 @@ show(draw_recorded(), "12_all_cuts")
 # finished model (Alain & Bengio 2016). Ours sees the states of second letters in 3,000 new
 # sequences, but only the numbers of the key's part. The probe for *before* computes the mean of
 # these numbers for each of the 50 letters. For a new state, it names the letter whose mean is
-# nearest. (A distance counts less in directions in which the states of one letter scatter more.)
-# The probe for *now* does the same with *now*. Half of the states give the means, and the other
-# half are the test. By chance, a probe is right with one letter in 50, or 2 %.
+# nearest. (Along directions in which the states of one letter scatter widely, a distance counts for
+# less.) The probe for *now* does the same with *now*. Half of the states give the means, and the
+# other half are the test. By chance, a probe is right with one letter in 50, or 2 %.
 #
 # Guess: which of the two letters do the failing models lack in the key's part?
 
@@ -717,7 +720,9 @@ print(f"correlation of right answers with “before”: {of_before:.2f}, and wit
 assert of_before > 0.9 and abs(of_now) < 0.5
 title = "The more of “before” is in the key's part, the more questions a model answers"
 show(draw_readable(known, right, title), "12_probe")
-print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
+
+# %% tags=["training"]
+print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
       ", ".join(f"{share}%" for share in LONGER))
 
 # %% [markdown]
@@ -729,35 +734,34 @@ print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
 # `q v | k p` has even found the keys and values of our example (seed 1): its key's part shows
 # *before* and hardly *now*, and its value's part shows *now* and not *before*.
 #
-# If key and value share a part, a second letter must show both letters there. If key and query
-# share a part, *before* is enough, as in our example. Yet `q k | v p` shows both, with 95 and 98 %.
-# So 8 numbers have room for both letters. It seems to be hard to learn this while the same 8
-# numbers are also the value. The probe shows what is missing, not why.
+# If key and value share a part, a second letter must show both letters there. If only key and query
+# share it, a second letter need show only *before* there, as in our example. Yet `q k | v p` shows
+# both, with 95 and 98 %. So 8 numbers have room for both letters. It seems to be hard to learn this
+# while the same 8 numbers are also the value. The probe shows what is missing, not why.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
-# parts have 16, and their means range from 7 to 93 %. Separation is not enough either. If a state
-# of 8 is cut into two parts of 4, even the cuts that separate key and value do worse than the uncut
-# vector of 8 (question 4). The parts help most if they are long enough (8 numbers, not 4) *and* key
-# and value read different ones. The paper's third part adds nothing here: `q k | v | p` has 85 %,
-# and `q k | v p` has 88 %.
+# parts have 16, and their means range from 7 to 93 %. Parts of 8 help much if key and value read
+# different ones, and otherwise little or not at all. Parts of 4 do not help: the two such cuts with
+# key and value apart that we tried do worse than the uncut vector of 8 (question 4). The paper's
+# third part adds nothing here: `q k | v | p` has 85 %, and `q k | v p` has 88 %.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
-# parameters and a shorter state than two parts of 8. With 23 of the forty seeds, `q v | k p` does
-# at least as well as the vector of 13. But with 6 seeds, it stays below 50 %, and the worst seed of
-# the vector of 13 has 94 %. So, on this task and after 800 steps:
+# parameters and a shorter state than two parts of 8. And it is reliable: its worst seed has 94 %.
+# `q v | k p` does at least as well with 23 of the forty seeds, but stays below 50 % with 6. So, on
+# this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
 #    state, compare it with an uncut vector that has as many parameters.
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
 #    how long a part must be before they can share it.) The cosines did not tell us so.
 #
-# All this is about how fast the models learn, not about what they can learn. After four times as
-# many steps, one vector of 8 answers nearly everything (three seeds), and even the worst cut gets
-# much further (answer 4). So one vector can hold both letters in full, even with 8 numbers. In a
-# longer uncut vector, training gets there sooner.
+# All this is about how fast the models learn, not about what they can learn, at least for those
+# that we trained longer. After four times as many steps, one vector of 8 answers nearly everything
+# (three seeds), and even the worst cut gets much further (answer 4). So one vector can hold both
+# letters in full, even with 8 numbers. In a longer uncut vector, training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -768,9 +772,9 @@ print("one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:",
 # ### The last few states
 #
 # In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
-# equation 13), an **N-gram** of states, has no score and no softmax. N − 1 words are read, and the
-# last one is predicted. So it reads N − 1 states, the present one and those just before it, and a
-# different part of each. (States before the beginning count as 0.) For N = 4, h_t = [h¹; h²; h³]:
+# equation 13), an **N-gram** of states, has no score and no softmax. Of N words, N − 1 are read,
+# and the last is predicted. So it reads N − 1 states: the present one and those just before it, and
+# a different part of each. (States before the beginning count as 0.) For N = 4, h_t = [h¹; h²; h³]:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -824,10 +828,10 @@ print("the 4-gram: outputs and gradients equal the library's")
 # window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone,
 # attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer (the same
 # without the tanh). Each has 7 million parameters, nearly all of them in the word vectors and the
-# output layer. A word vector, and y, which the output layer reads, are only as long as *one* part.
-# So adding parts leaves these large matrices almost unchanged, and the state of three parts can be
-# almost three times as long. Guess: do three parts beat the LSTM? And does the 4-gram, without
-# attention, keep up with them?
+# output layer. Both a word vector and y (which the output layer reads) are only as long as *one*
+# part. So adding parts leaves these large matrices almost unchanged, and the state of three parts
+# can be almost three times as long. Guess: do three parts beat the LSTM? And does the 4-gram,
+# without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()

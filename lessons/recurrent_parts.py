@@ -129,8 +129,8 @@ def watch_recall(share_of, gain, n=8, seeds=(8, 11, 12), every=200, most=4000):
             trainer.fit(epochs=trainer.step // every + 1)
             rows.append(report_recall(trainer, share_of, gain, n))
         _, step, slopes, by_tanh, _ = min(rows, key=lambda row: row[0])
-        print(f"step {step:,}, at the question mark: rms(1 − h²) is {slopes[0]:.2f}, and the tanh "
-              f"leaves {by_tanh[0]:.2f}")
+        print(f"training step {step:,}, at the question mark: rms(1 − h²) is {slopes[0]:.2f}, and "
+              f"the tanh leaves {by_tanh[0]:.2f}")
         if rows[-1][-1] >= 0.9:
             return
         print(f"on this processor, the network of seed {seed} is still asleep")
@@ -220,6 +220,8 @@ def draw_wait():
         style = plotting.base.curve_style(place)
         above.semilogy(range(0, 200 * len(shares), 200), shares, label=f"seed {seed}", **style)
         below.plot(range(0, 200 * len(shares), 200), RIGHT[seed], **style)
+        step, _, after = RISE[seed]
+        above.plot(step, after[0], style["marker"], color=style["color"], fillstyle="none")
     above.axhline(4e-5, color="grey", linestyle="--", zorder=0)
     above.text(4150, 5e-5, "about the first value", color="grey", ha="right", va="bottom",
                fontsize=9)

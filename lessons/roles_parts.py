@@ -329,7 +329,7 @@ def draw_readable(known, right, title):
         for name in ("q v | k p", "q k v | p", "one vector of 8"):
             at = (100 * known[name][0][place], 100 * right[name][0])
             side = -1 if at[0] > 90 else 1
-            ax.annotate(name, at, (10 * side, -4), textcoords="offset points", fontsize=8,
+            ax.annotate(name, at, (10 * side, -14), textcoords="offset points", fontsize=8,
                         ha="left" if side == 1 else "right")
         ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
                xlim=(-3, 103), ylim=(-3, 103))
