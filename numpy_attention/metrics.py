@@ -96,8 +96,8 @@ def chrf(hypotheses: Iterable[Sentence], references: Iterable[Sentence],
          word_order: int = 0, rng: np.random.Generator | None = None) -> Score:
     """Return corpus chrF (Popović 2015) by sacreBLEU. `word_order=2` gives chrF++.
 
-    There is one reference per sentence. Sentences are token lists, which are joined by spaces, or
-    strings. chrF does not count spaces. rng is used as in `bleu`.
+    There is one reference per sentence. A sentence is a string, or a list of tokens, which are
+    joined by spaces. chrF does not count spaces. rng is used as in `bleu`.
     """
     check_whole("word_order", word_order, 0, MOST_WORDS)
     hypotheses, references = _lists(hypotheses, references)

@@ -107,7 +107,7 @@ LANGUAGE_MODEL = (
     Option("window", "number of past states that attention sees", whole(1), note="all in the chunk",
            excludes={"attention": ("none", "projection", "ngram")}),
     Option("carried", "also let the model see the last N states before the current chunk (see "
-           "--steps); --attention ngram ignores N and uses order − 2", whole(1), note="none",
+           "--steps); with --attention ngram, any N means order − 2 states", whole(1), note="none",
            excludes={"attention": ("none", "projection"), "state": ("sentence",)}),
     Option("order", "order of the N-gram model", whole(2), 4, needs={"attention": ("ngram",)}),
     Option("activation", "activation of the layer above the state; linear: no activation",

@@ -42,7 +42,7 @@ def with_longest(settings: dict[str, Any], vocabulary: AnyVocabulary,
 
 
 def translator_name(model: str, settings: Mapping[str, Any]) -> str:
-    """Return a name such as "luong-dot-local-m", without "global" or rnnsearch's "additive"."""
+    """Return a name such as "luong-dot-local-m". Omits "global", and "additive" for rnnsearch."""
     parts = [model]
     if "attention" in settings:
         attention = brief_name(settings["attention"])

@@ -80,7 +80,7 @@ class DecoderLayer(Module):
     """Decoder layer: self-attention over the prefix, attention over the source, feed-forward.
 
     y (B, T, D) → (B, T, D). `next` takes the keys and values of the prefix and of the source as
-    arguments, so decoding computes those of each position only once.
+    arguments, so decoding computes the keys and values of each position only once.
     """
 
     attention: MultiHeadAttention

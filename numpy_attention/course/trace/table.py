@@ -197,7 +197,7 @@ def names_in(names: Any) -> list[str]:
 
 
 def nearest(given: str, known: list[str]) -> str:
-    """Return the end of an error message with names like `given`: "; choose from dx, dh"."""
+    """Return the end of an error message with the names nearest to `given`: "; choose from dh"."""
     if not known:
         return ""
     close = get_close_matches(given, known, 5, 0.4) or known

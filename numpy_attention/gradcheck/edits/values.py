@@ -65,7 +65,7 @@ class ValueEdits(Alternatives):
             yield "factor", parsed(f"{text} / {name}")
 
     def with_alike(self, text, alike, reads):
-        """Yield (kind, expression) that adds a term or factor to `text`, the code of a gradient.
+        """Yield (kind, expression): the code `text` of a gradient, with one more term or factor.
 
         alike: the names of arrays with the gradient's shape. reads: the names in `text`.
         """

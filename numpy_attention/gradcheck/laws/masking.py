@@ -59,7 +59,7 @@ def is_padded(mask, axis):
 
 
 def changed_by_padding(check, mask, axis):
-    """Return the names of outputs that one more hidden position at the end of `axis` changes."""
+    """Return the names of outputs that change if a hidden position is added to the end of axis."""
     before = outputs_at(check, copy_arrays(check.inputs))
     try:
         after = outputs_at(check, longer(copy_arrays(check.inputs), mask.shape, axis))
