@@ -743,9 +743,9 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means range from 7 to 93 %. Parts of 8 help much if key and value read
-# different ones, and otherwise little or not at all. Parts of 4 do not help: the two such cuts with
-# key and value apart that we tried do worse than the uncut vector of 8 (question 4). The paper's
-# third part adds nothing here: `q k | v | p` has 85 %, and `q k | v p` has 88 %.
+# different ones, and otherwise less (58 and 40 %) or not at all (7 %). Parts of 4 do not help: the
+# two such cuts with key and value apart that we tried do worse than the uncut vector of 8 (question
+# 4). The paper's third part adds nothing here: `q k | v | p` has 85 %, and `q k | v p` has 88 %.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
