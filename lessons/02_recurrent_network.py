@@ -51,9 +51,9 @@ np.set_printoptions(precision=4, suppress=True)
 #     it reads      C  x z z y  ?
 #     it answers                C
 #
-# It reads each symbol as a vector of 16 numbers, its embedding, and a softmax turns the last state
-# into the answer. Guessing is right a quarter of the time. The state has 32 numbers, plenty of room
-# for one symbol.
+# It reads each symbol as a vector of 16 numbers, its embedding, and an output layer with a softmax
+# turns the last state into the answer. Guessing is right a quarter of the time. The state has 32
+# numbers, plenty of room for one symbol.
 #
 # For each n of 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps. We use Adam, a
 # kind of gradient descent that adapts its steps (question 7), and clipping, which shortens
@@ -153,7 +153,7 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
 # the loss computes a_1, h_1 and a_2 itself, so a nudge of our arrays would have no effect.
-# Therefore the function `loss` takes the nudge as an argument, and adds it to one of the three.
+# Therefore the function `loss` has three arguments, one nudge each for a_1, h_1 and a_2.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -191,8 +191,8 @@ check_gradient("da_1", da1, lambda: loss(a1_more=more), more)
 # **The parameters.** W is used at two steps. To find its gradient, pretend that there are two equal
 # matrices, W_1 for step 1 and W_2 for step 2. Do the same for U and b. In lesson 01, z = W h gave
 # the outer product of dz and h. With the vector on the left, z = v M gives dM as the outer product
-# of v and dz, in this order. Here, M is W and v is x_t, or M is U and v is h_{t−1}; dz is da_t. b_1
-# and b_2 are only added, so their gradients are da_1 and da_2:
+# of v and dz, in this order. For W, v is x_t. For U, v is h_{t−1}. In both cases, dz is da_t. The
+# copies b_1 and b_2 of b are only added, so their gradients are da_1 and da_2:
 #
 #     dW_1 = x_1ᵀ da_1        dU_1 = h_0ᵀ da_1        db_1 = da_1
 #     dW_2 = x_2ᵀ da_2        dU_2 = h_1ᵀ da_2        db_2 = da_2
@@ -233,8 +233,8 @@ check_gradient("db", db, loss, b)
 # output, y_t. Lesson 01's y was something else.)
 #
 # The second is dlast. A long text may be read in parts. Then the next part, which begins with step
-# T + 1, also sends back a gradient. It arrives at the *last* state. If nothing follows, it is all
-# zeros. The backward pass goes from the last step to the first:
+# T + 1, also sends back a gradient (unless we cut it: part B). It arrives at the *last* state. If
+# nothing follows, it is all zeros. The backward pass goes from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -473,9 +473,9 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 #
 # In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
 # Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
-# a pencil: the mean square of numbers that are spread evenly between −0.1 and 0.1 is 0.1² / 3. How
-# large is g if H = 32? Round it to a simple fraction. What share of the gradient is left after n +
-# 1 steps, for n = 4 and n = 8?
+# a pencil: the mean square of numbers drawn uniformly from −0.1 to 0.1 is 0.1² / 3. How large is g
+# if H = 32? Round it to a simple fraction. What share of the gradient is left after n + 1 steps,
+# for n = 4 and n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -485,7 +485,8 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
       + ", ".join(f"{small_gain:.3f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
 
 # %% [markdown]
-# This U has a gain of 0.324 instead of 0.327, because its numbers are a random sample.
+# So g is about 1/3. (1/3⁵ is 0.004, and 1/3⁹ is 5e-5.) This U has a gain of 0.324 instead of 0.327,
+# because its numbers are a random sample.
 #
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
 # gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark. (Here only
@@ -500,8 +501,8 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
 # %% tags=["training"]
 def gradient_back(cell, xs, start, dlast):
     """xs (T, B, I), start (B, H) = h_0, dlast (B, H) = ∂L/∂h_T
-    → share (T + 1,): the length at h_{T−d}, divided by that at h_T; the factor of the tanh in each
-    step back (T,); all states.
+    → share (T + 1,): the length at h_{T−d}, divided by that at h_T;
+    the factor of the tanh in each step back (T,); all states.
     """
     hs, _, _ = cell.forward(xs, start)
     dh = dlast
@@ -622,22 +623,26 @@ watch_recall(share_at_first, gain)
 #
 # 1. **By training step 800, the share has sunk.** At first, training moves numbers of the state
 #    towards −1 and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls by
-#    nearly half. But g grows, so the estimate falls only from 3.3e-05 to 1.4e-05. The measured
-#    share falls from 3.9e-05 to 1.2e-06.
+#    nearly half. But g grows, so the estimate falls only by about half, from 3.3e-05 to 1.4e-05.
+#    The measured share falls much more, from 3.9e-05 to 1.2e-06.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
 #    but Uᵀ now nearly doubles the gradient per step.
 #
-# (Before the jump, all answers seem to be the same, and the last column shows how often this answer
-# is right. At training step 0, it is a symbol of noise, which is never right.)
+# (Before the jump, the network seems to give every sequence the same answer. At training step 0,
+# this answer is not one of the four symbols, so it is never right.)
 #
-# At training step 800, the estimate is more than ten times too high, and at 1,200, more than fifty
-# times too low. Its assumptions fail. At training step 800, the tanh leaves 0.41 of the gradient's
-# length per step back, and not 0.56. The worst step back is the one from the question mark. There,
-# the rms is only 0.32, so it differs from one time step to the next. And the tanh leaves even less,
-# 0.07, so most of the gradient is in saturated units. After the jump, the gradient points in a
-# special direction: Uᵀ lengthens it by 1.97 per step back, and a random vector only by g = 1.16.
-# This network has built a path for its gradient.
+# During training, the assumptions of our estimate fail. At training step 800, it is more than ten
+# times too high, and at 1,200, more than fifty times too low:
+#
+# | training step | factor per step back | estimated | measured | assumption that fails |
+# |---|---|---|---|---|
+# | 800 | tanh | 0.56 | 0.41 | the even spread, and the same rms at all steps |
+# | 1,200 | Uᵀ | 1.16 | 1.97 | no special direction |
+#
+# At step 800, the step back from the question mark is far worse than the average. An evenly spread
+# gradient would keep 0.32 of its length there. This one keeps 0.07, so most of it is in saturated
+# units. At step 1,200, the network has built a path for its gradient.
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
@@ -655,14 +660,16 @@ print_rise()
 #
 # Which comes first, the gradient or the right answers? The measurements of the figure are 200
 # training steps apart, and much happens between them. So we also measured after every 10 training
-# steps. The table shows the first time that more than a third of the answers are right. (The hollow
-# markers in the figure are from this table.) At that moment, at least a fiftieth of the gradient
-# arrives in all five networks. Ten training steps earlier, the answers are still guesses, but the
-# share is already more than twenty times as large as before training.
+# steps. Left of an arrow in the table is the last measurement with at most a third of the answers
+# right, and right of it the next one. (The hollow markers in the figure are the values on the
+# right.) Right of the arrow, each of the five networks receives at least a fiftieth of its
+# gradient. Left of it, the answers are still guesses, but the share is already more than twenty
+# times as large as before training.
 #
-# So in none of the five did the answers begin to improve while the gradient was vanished. Each got
-# its gradient back first. Even that guarantees nothing. In seeds 10 and 13, the share soon falls
-# again, below its first value, and they learn no more. Whether that is what stops them, we have not
+# So in all five, the gradient came back before the answers began to improve. (As before, the
+# symbol's way forward opens at the same time. So this order does not prove that the gradient is the
+# cause.) Even a gradient that is back guarantees nothing. With seeds 10 and 13, the share falls
+# again, and these networks hardly learn any more. Whether that is what stops them, we have not
 # tested.
 #
 # Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.

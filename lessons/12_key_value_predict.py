@@ -87,9 +87,9 @@ show(plotting.diagram(boxes, arrows, title="Four roles, three parts: a state ask
 # %% [markdown]
 # ## Forward
 #
-# Why should a key and a value be different vectors? Take one step with small numbers. The text is
-# *d u g s d*: two pairs of letters, *d u* and *g s*, and then the first letter of one pair again.
-# After this second *d*, the model should predict *u*, the letter that followed the first *d*.
+# What must a key say, and what a value? Take one step with small numbers. The text is *d u g s d*:
+# two pairs of letters, *d u* and *g s*, and then the first letter of one pair again. After this
+# second *d*, the model should predict *u*, the letter that followed the first *d*.
 #
 # How can it find the *u*? It has just read a *d*, so it looks for an earlier state that had a *d*
 # just before it. Think of each state as knowing two letters: *now*, the one that it has just read,
@@ -175,9 +175,9 @@ assert letters[alpha.argmax()] == "u"
 
 # %% [markdown]
 # The largest weight is on *u*, the letter after the first *d*. The smallest is on *s*: its sum is
-# −1 + 1 = 0, where both units are low. The state of *u* was *found* by its key, which says "before
-# me was d". What was *fetched* is mostly its value, which says "I am u". So c says: u with 0.65, s
-# with 0.05, and *d* or *g* with 0.30.
+# −1 + 1 = 0, where both units are low. The state of *u* was *found* by its key, which says "the
+# letter before me was d". What was *fetched* is mostly its value, which says "I am u". So c says: u
+# with 0.65, s with 0.05, and *d* or *g* with 0.30.
 #
 # W_r turns "u" into (2, −1) and "s" into (−1, 2). So the first number of y is a vote for u, and the
 # second a vote for s: y = (0.892, −0.586) predicts *u*.
@@ -457,8 +457,8 @@ for row in range(3):
 # | one vector of 16 | | 16 |
 #
 # The tanh layer and the vector of 16 are our controls. The tanh layer is lesson 11's, without the
-# bias: y = tanh(h W). It reads only the present state, and has 24 numbers so that it has as many
-# parameters as the model with three parts. Word vectors and y have 16 numbers in all models.
+# bias: y = tanh(h W). It reads only the present state, and has 24 numbers so that it has about as
+# many parameters as the model with three parts. Word vectors and y have 16 numbers in all models.
 #
 # What does guessing achieve? A model that picks one of the five second letters at random, but never
 # an earlier answer, is right with probability 1/5, 1/4 and 1/3: 26 % on average. (Even this needs a
@@ -541,8 +541,8 @@ show(draw_answers(right, title), "12_roles_or_room")
 # Only the predictions after a question have a loss. So only the states of the three questions have
 # a query term and a predict term, and only the states before the last question have a key term and
 # a value term. For each pair of roles, we average over the states that have both terms. (Two random
-# vectors of 8 numbers often have a cosine above 0.3 or below −0.3. But the mean over hundreds of
-# states is close to 0.)
+# vectors of 8 numbers often have a cosine above 0.3 or below −0.3. But the mean over a thousand
+# states or more is close to 0.)
 
 # %% tags=["training"]
 ROLES = ("query", "key", "value", "predict")
@@ -590,17 +590,17 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 #
 # In the vector of 16, query and predict disagree nearly as much at first, but only until about step
 # 500. At step 300, this vector answers only 7 to 10 % of the questions, and at step 500 over 90 %.
-# So the conflict may be only a sign of a model that is still learning the task. We treat it as an
-# accusation.
+# So the conflict may be only a sign of a model that is still learning the task. So far, it is an
+# accusation, not a proof.
 #
 # ## Which pair should be separated?
 #
-# The cosines accuse query and predict. The example accuses key and value: the key of a second
-# letter must show *before*, and its value *now*. We also suspect query and key. In the example,
-# they share a part in peace, because *before* and *now* each have a number of their own. But in the
-# task, 8 numbers must code 50 letters as *before*, for second letters, and the same 50 as *now*,
-# for questions. If that is too much, one of them suffers. (A cosine compares two gradients of one
-# state, so it cannot see this.) Nothing accuses the other three pairs.
+# The cosines accuse query and predict, and the example accuses key and value. We also suspect query
+# and key. In the example, they share a part in peace, because *before* and *now* each have a number
+# of their own. But in the task, the part has only 8 numbers. In a second letter, they must show
+# which of 50 letters was *before*, and in a question, which of the same 50 is *now*. If there is no
+# room for two such codes, one role suffers. (A cosine cannot see this. It compares two gradients of
+# the same state, but here two different states compete for the same numbers.)
 #
 # | suspects | accused by |
 # |---|---|
@@ -647,7 +647,7 @@ print("the seventh, from above:\n  q k | v p        "
 # %% [markdown]
 # `q v | k p`, which separates all three suspected pairs, looks like the winner: 100, 99 and 100 %.
 # But `q p | k v` answers 54, 20 and 99 %: three seeds cannot rank such cuts. So we have recorded
-# forty seeds. (The code is in answer 3.)
+# forty seeds, on another processor. (The code is in answer 3.)
 #
 # The next figure also has a fairer control. One vector of 16 has more parameters than two parts of
 # 8, because its matrices read the whole vector. So we add one vector of 13, the longest with fewer
@@ -679,8 +679,8 @@ show(draw_recorded(), "12_all_cuts")
 # With standard errors of up to 5 points for each cut, this may be luck. But look at the dots of the
 # two cuts that separate them, `q v | k p` and `q v p | k`. Most seeds are nearly perfect, and a few
 # fail badly. So separating query and key is a gamble: often a little better, sometimes far worse.
-# (With key and value together, separating query and key goes with more right answers: 58 and 40 %
-# against 7 %. But the 7 % belong to `q k v | p`, where predict is missing, too.)
+# (The three cuts with key and value together cannot help: the one that keeps query and key together
+# is `q k v | p`, and it also lacks predict.)
 #
 # So the cosines accused a pair that seems innocent, and hardly the guilty one. (Could strong
 # conflicts of key and value cancel in the mean? No: question 5.) A gradient says what a *small*
@@ -694,9 +694,9 @@ show(draw_recorded(), "12_all_cuts")
 # finished model (Alain & Bengio 2016). Ours sees the states of second letters in 3,000 new
 # sequences, but only the numbers of the key's part. The probe for *before* computes the mean of
 # these numbers for each of the 50 letters. For a new state, it names the letter whose mean is
-# nearest. (Along directions in which the states of one letter scatter widely, a distance counts for
-# less.) The probe for *now* does the same with *now*. Half of the states give the means, and the
-# other half are the test. By chance, a probe is right with one letter in 50, or 2 %.
+# nearest. (Distances are measured in units of how widely the states of one letter scatter.) The
+# probe for *now* does the same with *now*. Half of the states give the means, and the other half
+# are the test. By chance, a probe is right with one letter in 50, or 2 %.
 #
 # Guess: which of the two letters do the failing models lack in the key's part?
 
@@ -734,18 +734,19 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # `q v | k p` has even found the keys and values of our example (seed 1): its key's part shows
 # *before* and hardly *now*, and its value's part shows *now* and not *before*.
 #
-# If key and value share a part, a second letter must show both letters there. If only key and query
-# share it, a second letter need show only *before* there, as in our example. Yet `q k | v p` shows
-# both, with 95 and 98 %. So 8 numbers have room for both letters. It seems to be hard to learn this
-# while the same 8 numbers are also the value. The probe shows what is missing, not why.
+# If key and value share a part, a second letter must show both letters there. In `q k | v p`, they
+# are apart, so the key's part of a second letter needs only *before*, as in our example. Yet it
+# shows both letters, with 95 and 98 %. So 8 numbers have room for both. It seems to be hard to
+# learn this while the same 8 numbers are also the value. The probe shows what is missing, not why.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16, and their means range from 7 to 93 %. Parts of 8 help much if key and value read
-# different ones, and otherwise less (58 and 40 %) or not at all (7 %). Parts of 4 do not help: the
-# two such cuts with key and value apart that we tried do worse than the uncut vector of 8 (question
-# 4). The paper's third part adds nothing here: `q k | v | p` has 85 %, and `q k | v p` has 88 %.
+# different ones. Otherwise they help less (58 and 40 %, against 30 % without a cut), or do harm,
+# with 7 %. Parts of 4 do not help: we cut a vector of 8 in half in two ways that separate key and
+# value, and both do worse than the uncut vector (question 4). The paper's third part adds nothing
+# here: `q k | v | p` has 85 %, and `q k | v p` has 88 %.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
@@ -761,7 +762,7 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # All this is about how fast the models learn, not about what they can learn, at least for those
 # that we trained longer. After four times as many steps, one vector of 8 answers nearly everything
 # (three seeds), and even the worst cut gets much further (answer 4). So one vector can hold both
-# letters in full, even with 8 numbers. In a longer uncut vector, training gets there sooner.
+# letters well enough, even with 8 numbers. In a longer uncut vector, training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -829,9 +830,9 @@ print("the 4-gram: outputs and gradients equal the library's")
 # attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer (the same
 # without the tanh). Each has 7 million parameters, nearly all of them in the word vectors and the
 # output layer. Both a word vector and y (which the output layer reads) are only as long as *one*
-# part. So adding parts leaves these large matrices almost unchanged, and the state of three parts
-# can be almost three times as long. Guess: do three parts beat the LSTM? And does the 4-gram,
-# without attention, keep up with them?
+# part. So more parts hardly change these large matrices: with as many parameters, three parts have
+# a state of 291 numbers, and one vector has 102. Guess: do three parts beat the LSTM? And does the
+# 4-gram, without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -847,11 +848,13 @@ show(draw_wikitext(), "12_wikitext")
 # 15 to 24 worse. But the paper's models also end in a tanh layer, and still beat its LSTM.
 #
 # Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
-# (227 against 228). Three parts are 11 to 25 points better than the tanh layer, seed by seed. But
-# their state is longer, too: 291 numbers instead of 103. The fair control is the 4-gram: it has the
-# same 291 numbers and a tanh, but no attention. On average, it keeps up with three parts (213
-# against 211): it is better with two seeds, and 18 points worse with the third. So the gain need
-# not come from attention. Again, only a control shows this.
+# (227 against 228). Three parts are 11 to 25 points better than the tanh layer, and 11 to 20 points
+# better than one vector, seed by seed. In the task of pairs, one vector with as many parameters was
+# better. But there, it could grow while y kept its 16 numbers. Here, y is as long as the vector, so
+# three parts have the longer state. The fair control is the 4-gram: it has the same 291 numbers and
+# a tanh, but no attention. On average, it keeps up with three parts (213 against 211): it is better
+# with two seeds, and 18 points worse with the third. So the gain need not come from attention.
+# Again, only a control shows this.
 
 # %% [markdown]
 # ## What others call it

@@ -206,7 +206,7 @@ RISE = {8: (1130, (0.0010, 0.28), (0.021, 0.39)), 10: (1370, (0.0036, 0.27), (0.
 
 def print_rise():
     """Print RISE."""
-    print("training steps   right answers   share of the gradient")
+    print("training steps          right answers share of the gradient")
     for seed, (step, before, after) in RISE.items():
         print(f"seed {seed:2}, {step - 10:,} → {step:,}   {before[1]:.2f} → {after[1]:.2f}   "
               f"{before[0]:.2g} → {after[0]:.2g}")
@@ -227,7 +227,7 @@ def draw_wait():
                fontsize=9)
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="Five networks with U small, n = 8")
+              title="Five networks with U small, n = 8: three learn the task, two a part of it")
     below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(-0.04, 1.04))
     below.axhline(0.25, color="grey", linestyle="--", zorder=0)
     below.text(4150, 0.24, "guessing", color="grey", ha="right", va="top", fontsize=9)

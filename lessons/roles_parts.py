@@ -326,13 +326,13 @@ def draw_readable(known, right, title):
                     label=heading)
         if letter == "before":
             ax.plot((0, 100), (0, 100), color="grey", linestyle="--", label="equal", zorder=0)
-        for name in ("q v | k p", "q k v | p", "one vector of 8"):
+        for name, label, side in (("q v | k p", "q v | k p and q v p | k", 1),
+                                  ("q k v | p", "q k v | p", 1),
+                                  ("one vector of 8", "one vector of 8", 1 - 2 * place)):
             at = (100 * known[name][0][place], 100 * right[name][0])
-            side = -1 if at[0] > 90 else 1
-            ax.annotate(name, at, (10 * side, -14), textcoords="offset points", fontsize=8,
-                        ha="left" if side == 1 else "right")
-        ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
-               xlim=(-3, 103), ylim=(-3, 103))
+            if at[0] < 99:
+                ax.annotate(label, at, (12 * side, -14), textcoords="offset points", fontsize=8,
+                            ha="left" if side == 1 else "right")
     axes[0].set(ylabel="right answers in %, one dot per seed")
     axes[0].legend(loc="lower right")
     return figure
@@ -456,7 +456,8 @@ def print_wikitext():
         less = "" if name == "LSTM" else _signed(value[name] - value["LSTM"])
         print(f"  {name:<13} {state:>5}  {known:<20} {value[name].mean():.1f}  {less:<21} "
               f"{PAPER.get(name, '')}".rstrip())
-    for more, less in (("three parts", "tanh layer"), ("4-gram", "three parts"),
+    for more, less in (("three parts", "tanh layer"), ("three parts", "one vector"),
+                       ("4-gram", "three parts"),
                        ("tanh layer", "linear layer")):
         print(f"{more} minus {less}: {_signed(value[more] - value[less])}")
 
