@@ -328,11 +328,13 @@ def draw_readable(known, right, title):
             ax.plot((0, 100), (0, 100), color="grey", linestyle="--", label="equal", zorder=0)
         for name, label, side in (("q v | k p", "q v | k p and q v p | k", 1),
                                   ("q k v | p", "q k v | p", 1),
-                                  ("one vector of 8", "one vector of 8", 1 - 2 * place)):
+                                  ("one vector of 8", "one vector of 8", 1 - 3 * place)):
             at = (100 * known[name][0][place], 100 * right[name][0])
             if at[0] < 99:
                 ax.annotate(label, at, (12 * side, -14), textcoords="offset points", fontsize=8,
                             ha="left" if side == 1 else "right")
+        ax.set(xlabel=f"share of “{letter}” that can be read from the key's part, in %",
+               xlim=(-3, 103), ylim=(-3, 103))
     axes[0].set(ylabel="right answers in %, one dot per seed")
     axes[0].legend(loc="lower right")
     return figure
