@@ -85,8 +85,8 @@ class MemoryGradient:
         """
         earlier = self.pending.get(name, [()])[0]
         if earlier and len(factors) != len(earlier):
-            raise ValueError(f"defer({name!r}, …) got {len(factors)} factors, but {len(earlier)} "
-                             "at an earlier step; pass the same factors at every step")
+            raise ValueError(f"defer({name!r}, …): the number of factors is {len(factors)}, but it "
+                             f"was {len(earlier)} before; pass the same factors at every step")
         sizes = [factor.shape[1] for factor in earlier] or [None] * len(factors)
         for number, (factor, size) in enumerate(zip(factors, sizes), 1):
             check_shape(f"defer({name!r}, …): factor {number}", factor,

@@ -232,7 +232,7 @@ EXERCISE = positional("name", "an exercise listed by `numpy-attention exercise l
 AN_EXERCISE: Groups = {"": (EXERCISE, FOLDER)}
 CHECK_EXERCISE: Groups = {"": (
     EXERCISE, FOLDER, Option("seconds", "time limit for your code", values.seconds, 30.0),
-    flag("why", "also print the evidence: likely mistakes, wrong elements, and sizes that work"))}
+    flag("why", "also print the evidence: likely mistakes, wrong elements, and inputs that work"))}
 PROGRESS: Groups = {"": (FOLDER, replace(PLOT, help="plot your progress as .png, .pdf or .svg"))}
 COPY_LESSONS: Groups = {"": (
     positional("to", "folder to copy to, created if it does not exist", "FOLDER"),
