@@ -136,9 +136,9 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 # %% [markdown]
 # ## Backward
 #
-# How does the gradient get from L back to the first step? Begin at the end. Only L reads h_2, so
-# dh_2 = r_2. The derivative of tanh is 1 − tanh². With ∘ for multiplication element by element, the
-# gradient of a_2 is
+# How does the gradient get from L back to the first step? Begin at the end. Nothing but L reads
+# h_2, so dh_2 = r_2. The derivative of tanh is 1 − tanh². With ∘ for multiplication element by
+# element, the gradient of a_2 is
 #
 #     da_2 = dh_2 ∘ (1 − h_2²)
 #
@@ -422,8 +422,8 @@ for h in (0.1, 0.9):
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
-# The gradient is multiplied by Uᵀ, which has the same gain, because it has the same numbers. We
-# measure the gain of U and of Uᵀ, with the 3 × 3 matrix from above.
+# The formula only adds up the squares of all numbers of U. Uᵀ has the same numbers, so it has the
+# same gain. We measure the gain of U and of Uᵀ, with the 3 × 3 matrix from above.
 
 
 # %%
@@ -623,8 +623,8 @@ watch_recall(share_at_first, gain)
 #
 # 1. **By training step 800, the share has sunk.** At first, training moves numbers of the state
 #    towards −1 and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls by
-#    nearly half. But g grows, so the estimate falls only by about half, from 3.3e-05 to 1.4e-05.
-#    The measured share falls much more, from 3.9e-05 to 1.2e-06.
+#    nearly half. But g grows, so the estimate only falls to less than half, from 3.3e-05 to
+#    1.4e-05. The measured share falls much more, from 3.9e-05 to 1.2e-06.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
 #    but Uᵀ now nearly doubles the gradient per step.
@@ -637,12 +637,13 @@ watch_recall(share_at_first, gain)
 #
 # | training step | factor per step back | estimated | measured | assumption that fails |
 # |---|---|---|---|---|
-# | 800 | tanh | 0.56 | 0.41 | the even spread, and the same rms at all steps |
+# | 800 | tanh | 0.56 | 0.41 | the even spread, and the same rms at all time steps |
 # | 1,200 | Uᵀ | 1.16 | 1.97 | no special direction |
 #
-# At step 800, the step back from the question mark is far worse than the average. An evenly spread
-# gradient would keep 0.32 of its length there. This one keeps 0.07, so most of it is in saturated
-# units. At step 1,200, the network has built a path for its gradient.
+# At training step 800, the tanh at the question mark shortens the gradient far more than at the
+# other time steps. An evenly spread gradient would keep 0.32 of its length there. This one keeps
+# 0.07, so most of it is in saturated units. At training step 1,200, the network has built a path
+# for its gradient.
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
@@ -658,32 +659,33 @@ print_rise()
 # ends soon after that.) The other two get only a part right: seed 10 about three quarters of the
 # answers, and seed 13 about half.
 #
-# Which comes first, the gradient or the right answers? The measurements of the figure are 200
-# training steps apart, and much happens between them. So we also measured after every 10 training
-# steps. Left of an arrow in the table is the last measurement with at most a third of the answers
-# right, and right of it the next one. (The hollow markers in the figure are the values on the
-# right.) Right of the arrow, each of the five networks receives at least a fiftieth of its
-# gradient. Left of it, the answers are still guesses, but the share is already more than twenty
+# Which comes first, the gradient or the right answers? The figure's filled markers are 200 training
+# steps apart, and much happens between them. So we also measured after every 10 training steps.
+# Each row of the printed table shows two measurements, before → after: the last one at which at
+# most a third of the answers were correct, and the next one. (The hollow markers in the figure are
+# those after the arrow.) After the arrow, each of the five networks receives at least a fiftieth of
+# its gradient. Before it, the answers are still guesses, but the share is already more than twenty
 # times as large as before training.
 #
-# So in all five, the gradient came back before the answers began to improve. (As before, the
-# symbol's way forward opens at the same time. So this order does not prove that the gradient is the
-# cause.) Even a gradient that is back guarantees nothing. With seeds 10 and 13, the share falls
-# again, and these networks hardly learn any more. Whether that is what stops them, we have not
-# tested.
+# So in all five, the gradient came back before the answers began to improve. (The doubt of the last
+# section remains: the symbol's way forward opens at the same time, so this order does not prove
+# that the gradient is the cause.)
 #
-# Why does a network wake up at all? Adam has a part in it (question 8). The rest we do not know.
+# In all but seed 8, the share then falls. With seeds 11 and 12, it stays far above its first value.
+# With seeds 10 and 13, it falls to about that value or below, and these networks hardly learn any
+# more. Why a network wakes up, and why two stop halfway, we do not know. Adam has a part in the
+# first (question 8).
 #
 # ## How far back can it learn?
 #
-# In 400 training steps, not far: most networks learnt n = 4 with U small, and n = 8 with U
-# orthogonal. One likely reason is that the gradient shrinks with each step back. Before training,
-# g · rms(1 − h²) predicts how fast.
+# In 400 training steps, not far. The largest n that most networks learnt was 4 with U small, and 8
+# with U orthogonal. One likely reason is that the gradient shrinks with each step back. Before
+# training, g · rms(1 − h²) predicts how fast.
 #
-# At larger n, learning is slow, and a matter of luck. In 4,000 training steps, one of five networks
-# learnt n = 32 with U orthogonal, and one of five with U small (answer 6). Yet with U small, only
-# about 3e-16 of the gradient arrives before training! The share changes while the network learns.
-# So its first value tells how training begins, not how it must end.
+# At larger n, learning is slow, and a matter of luck. In 4,000 training steps, of the five networks
+# that had failed after 400, one learnt n = 32 with U orthogonal, and one with U small (answer 6).
+# Yet with U small, only about 3e-16 of the gradient arrives before training! The share changes
+# while the network learns. So its first value tells how training begins, not how it must end.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks. There, if U and the biases start
 # well, all twenty networks that we tried learn n = 32 in 400 training steps.
@@ -716,8 +718,8 @@ show(plotting.diagram(boxes, arrows, title="The state crosses the border, but th
                                            "(dashed) does not"), "02_truncated")
 
 # %% [markdown]
-# The two colours are the two windows. In the code, `full` holds the results of one pass over all
-# six steps.
+# The two colours are the two windows, and h₀ is the initial state. In the code, `full` holds the
+# results of one pass over all six steps.
 
 # %%
 nothing = np.zeros((3, 5))                      # no gradient enters the first window
@@ -743,9 +745,9 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # ### A network that writes
 #
-# In what lesson 01's model wrote, most pairs of letters exist, but most words do not. What will a
-# model with a memory write, if we draw letter after letter from its predictions? Guess: words,
-# sentences, or sense?
+# Lesson 01's model wrote text in which most pairs of letters look like English, but most words do
+# not exist. What will a model with a memory write, if we draw letter after letter from its
+# predictions? Guess: words, sentences, or sense?
 #
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
@@ -896,7 +898,7 @@ show(ax, "02_gradient_flow")
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Per
 # step, our estimate is right within a tenth for all five networks, even for the trained one. But
 # small errors multiply: over 60 steps, (0.67 / 0.64)^60 is more than ten. (For the network that
-# woke up, the estimate was worse. Why it holds better here, we have not tested.)
+# woke up, the estimate was worse. We do not know why it holds better here.)
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # explode. Yet the gradient of the trained model vanishes, because its slopes are smaller. As with

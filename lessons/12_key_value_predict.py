@@ -588,19 +588,20 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # In the vector of 8, only the cosine of query and predict is far below 0. Key and value come next,
 # with −0.03 to −0.09, and value and predict even agree a little.
 #
-# In the vector of 16, query and predict disagree nearly as much at first, but only until about step
-# 500. At step 300, this vector answers only 7 to 10 % of the questions, and at step 500 over 90 %.
-# So the conflict may be only a sign of a model that is still learning the task. So far, it is an
+# In the vector of 16, query and predict disagree, too, but less, and only until about step 500. At
+# step 300, this vector answers only 7 to 10 % of the questions, and at step 500 over 90 %. So the
+# conflict may be only a sign of a model that is still learning the task. So far, it is an
 # accusation, not a proof.
 #
 # ## Which pair should be separated?
 #
 # The cosines accuse query and predict, and the example accuses key and value. We also suspect query
 # and key. In the example, they share a part in peace, because *before* and *now* each have a number
-# of their own. But in the task, the part has only 8 numbers. In a second letter, they must show
-# which of 50 letters was *before*, and in a question, which of the same 50 is *now*. If there is no
-# room for two such codes, one role suffers. (A cosine cannot see this. It compares two gradients of
-# the same state, but here two different states compete for the same numbers.)
+# of their own. But in the task, the part has only 8 numbers. In the state of a second letter, these
+# must show which of 50 letters was *before*. In the state of a question, the same 8 must show which
+# of 50 is *now*. If there is no room for two such codes, one role suffers. (A cosine cannot see
+# this. It compares two gradients of the same state, but here two different states compete for the
+# same numbers.)
 #
 # | suspects | accused by |
 # |---|---|
@@ -673,14 +674,16 @@ show(draw_recorded(), "12_all_cuts")
 #
 # *Query and predict: no evidence against them.* Apart or together, the mean is 88 %. Predict even
 # seems to help the others: `q k v | p`, which takes only predict out of the shared vector, is the
-# worst cut of all, with 7 %, while the uncut vector of 8 has 30 % (question 4).
+# worst cut of all, with 7 %, while the uncut vector of 8 has 30 %. (Question 4: take predict away
+# from one vector of 8, and it falls almost as low.)
 #
 # *Query and key: no verdict.* The mean is 85 % if they are apart, and 91 % if they are together.
-# With standard errors of up to 5 points for each cut, this may be luck. But look at the dots of the
-# two cuts that separate them, `q v | k p` and `q v p | k`. Most seeds are nearly perfect, and a few
-# fail badly. So separating query and key is a gamble: often a little better, sometimes far worse.
-# (The three cuts with key and value together cannot help: the one that keeps query and key together
-# is `q k v | p`, and it also lacks predict.)
+# The standard error of this difference is about 3 points, so it may be luck. But look at the dots
+# of the two cuts that separate them, `q v | k p` and `q v p | k`. Most seeds are nearly perfect,
+# and a few fail badly. So separating query and key is a gamble: often a little better, sometimes
+# far worse. (The three cuts with key and value together cannot decide it. Only one of them keeps
+# query and key together, `q k v | p`, and there predict is gone from the shared part, which does
+# harm by itself.)
 #
 # So the cosines accused a pair that seems innocent, and hardly the guilty one. (Could strong
 # conflicts of key and value cancel in the mean? No: question 5.) A gradient says what a *small*
@@ -692,11 +695,12 @@ show(draw_recorded(), "12_all_cuts")
 # In the example, the key of a second letter shows *before*, and its value shows *now*. Do the
 # trained models do the same? We use a **probe**: a simple classifier, trained on the states of a
 # finished model (Alain & Bengio 2016). Ours sees the states of second letters in 3,000 new
-# sequences, but only the numbers of the key's part. The probe for *before* computes the mean of
-# these numbers for each of the 50 letters. For a new state, it names the letter whose mean is
-# nearest. (Distances are measured in units of how widely the states of one letter scatter.) The
-# probe for *now* does the same with *now*. Half of the states give the means, and the other half
-# are the test. By chance, a probe is right with one letter in 50, or 2 %.
+# sequences, but only the numbers of the key's part. (In one vector, this is the whole vector.) The
+# probe for *before* computes the mean of these numbers for each of the 50 letters. For a new state,
+# it names the letter whose mean is nearest. (Distances are measured in units of how widely the
+# states of one letter scatter.) The probe for *now* does the same with *now*. Half of the states
+# give the means, and the other half are the test. By chance, a probe is right with one letter in
+# 50, or 2 %.
 #
 # Guess: which of the two letters do the failing models lack in the key's part?
 
@@ -729,24 +733,24 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # The models that fail lack *before*. Over all thirty models (ten kinds, three seeds each), the more
 # often the probe can read *before*, the more questions the model answers. The letter *now* matters
 # less: `q v | k p` answers nearly everything with 12 % of *now* in its key's part, and one vector
-# of 8 fails with 96 %. (The worst cut, `q k v | p`, has little of either letter.)
+# of 8 fails with 96 %. (The worst cut, `q k v | p`, has little of *before*, and not much of *now*.)
 #
 # `q v | k p` has even found the keys and values of our example (seed 1): its key's part shows
 # *before* and hardly *now*, and its value's part shows *now* and not *before*.
 #
 # If key and value share a part, a second letter must show both letters there. In `q k | v p`, they
 # are apart, so the key's part of a second letter needs only *before*, as in our example. Yet it
-# shows both letters, with 95 and 98 %. So 8 numbers have room for both. It seems to be hard to
-# learn this while the same 8 numbers are also the value. The probe shows what is missing, not why.
+# shows both letters, with 95 and 98 %. So 8 numbers have room for both, and the lack of room, of
+# which we accused query and key, is not the reason. It seems to be hard to learn both letters while
+# the same 8 numbers are also the value. The probe shows what is missing, not why.
 #
 # ## The verdict: separation, or more numbers?
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
-# parts have 16, and their means range from 7 to 93 %. Parts of 8 help much if key and value read
-# different ones. Otherwise they help less (58 and 40 %, against 30 % without a cut), or do harm,
-# with 7 %. Parts of 4 do not help: we cut a vector of 8 in half in two ways that separate key and
-# value, and both do worse than the uncut vector (question 4). The paper's third part adds nothing
-# here: `q k | v | p` has 85 %, and `q k | v p` has 88 %.
+# parts have 16. Parts of 8 help much if key and value read different ones. Otherwise they help
+# less, or do harm. (Parts of 4 do not help at all: question 4.) The paper's third part adds
+# nothing. With three seeds, it seemed to help, with every seed. With forty, it does not:
+# `q k | v | p` has 85 %, and `q k | v p` has 88 %.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
@@ -759,10 +763,10 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
 #    how long a part must be before they can share it.) The cosines did not tell us so.
 #
-# All this is about how fast the models learn, not about what they can learn, at least for those
-# that we trained longer. After four times as many steps, one vector of 8 answers nearly everything
-# (three seeds), and even the worst cut gets much further (answer 4). So one vector can hold both
-# letters well enough, even with 8 numbers. In a longer uncut vector, training gets there sooner.
+# All this is about how fast the models learn. What they can learn is another matter. After four
+# times as many steps, one vector of 8 answers nearly everything (three seeds), and even the worst
+# cut gets much further (answer 4). So one vector can hold both letters well enough, even with 8
+# numbers. In a longer uncut vector, training gets there sooner.
 
 # %% [markdown]
 # ## Part B (optional): without attention, and on real text
@@ -774,8 +778,9 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 #
 # In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
 # equation 13), an **N-gram** of states, has no score and no softmax. Of N words, N − 1 are read,
-# and the last is predicted. So it reads N − 1 states: the present one and those just before it, and
-# a different part of each. (States before the beginning count as 0.) For N = 4, h_t = [h¹; h²; h³]:
+# and the last is predicted. So it reads N − 1 states: the present one and those just before it.
+# From each, it reads a different part. (States before the beginning count as 0.) For N = 4, h_t =
+# [h¹; h²; h³]:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -830,9 +835,9 @@ print("the 4-gram: outputs and gradients equal the library's")
 # attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer (the same
 # without the tanh). Each has 7 million parameters, nearly all of them in the word vectors and the
 # output layer. Both a word vector and y (which the output layer reads) are only as long as *one*
-# part. So more parts hardly change these large matrices: with as many parameters, three parts have
-# a state of 291 numbers, and one vector has 102. Guess: do three parts beat the LSTM? And does the
-# 4-gram, without attention, keep up with them?
+# part. So more parts hardly change these large matrices: for the same 7 million parameters, three
+# parts can have a state of 291 numbers, but one vector only 102. Guess: do three parts beat the
+# LSTM? And does the 4-gram, without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -840,6 +845,7 @@ show(draw_wikitext(), "12_wikitext")
 
 # %% [markdown]
 # The three seeds of one model lie 11 to 30 points apart, so a few points between means say little.
+# Therefore we also compare seed by seed.
 #
 # Here the LSTM alone wins on average, and it beats every attention model with each seed. In the
 # paper, it loses to all of them. We do not know why our result differs. The paper's models are
@@ -850,11 +856,12 @@ show(draw_wikitext(), "12_wikitext")
 # Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
 # (227 against 228). Three parts are 11 to 25 points better than the tanh layer, and 11 to 20 points
 # better than one vector, seed by seed. In the task of pairs, one vector with as many parameters was
-# better. But there, it could grow while y kept its 16 numbers. Here, y is as long as the vector, so
-# three parts have the longer state. The fair control is the 4-gram: it has the same 291 numbers and
-# a tanh, but no attention. On average, it keeps up with three parts (213 against 211): it is better
-# with two seeds, and 18 points worse with the third. So the gain need not come from attention.
-# Again, only a control shows this.
+# better. But there, y had 16 numbers in every model. Here, a longer vector also makes y and the
+# word vectors longer, and with them the largest matrices. So three parts can have the longer state.
+# The fair control is the 4-gram: it has the same 291 numbers and a tanh, but no attention. On
+# average, it keeps up with three parts (213 against 211): it is better with two seeds, and 18
+# points worse with the third. So the gain need not come from attention. Again, only a control shows
+# this.
 
 # %% [markdown]
 # ## What others call it

@@ -218,12 +218,15 @@ def draw_wait():
                                           sharex=True)
     for place, (seed, shares) in enumerate(SHARES.items()):
         style = plotting.base.curve_style(place)
-        above.semilogy(range(0, 200 * len(shares), 200), shares, label=f"seed {seed}", **style)
-        below.plot(range(0, 200 * len(shares), 200), RIGHT[seed], **style)
-        step, _, after = RISE[seed]
-        above.plot(step, after[0], style["marker"], color=style["color"], fillstyle="none")
+        steps = range(0, 200 * len(shares), 200)
+        step, _, (risen, _) = RISE[seed]
+        all_steps, all_shares = zip(*sorted([*zip(steps, shares), (step, risen)]))
+        above.semilogy(all_steps, all_shares, **style | {"marker": ""})
+        above.semilogy(steps, shares, label=f"seed {seed}", **style | {"linestyle": ""})
+        above.plot(step, risen, style["marker"], color=style["color"], markerfacecolor="white")
+        below.plot(steps, RIGHT[seed], **style)
     above.axhline(4e-5, color="grey", linestyle="--", zorder=0)
-    above.text(4150, 5e-5, "about the first value", color="grey", ha="right", va="bottom",
+    above.text(2050, 1.2e-4, "about the first value", color="grey", ha="left", va="bottom",
                fontsize=9)
     above.legend(loc="upper left", bbox_to_anchor=(1, 1))
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
