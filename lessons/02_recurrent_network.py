@@ -400,8 +400,8 @@ for h in (0.1, 0.9):
 #
 # (diag(s) is a matrix with s on its diagonal, and zeros elsewhere. A product with it multiplies
 # element by element.) So one step back multiplies by J_t = diag(1 − h_t²) Uᵀ. This is the
-# **Jacobian** of the step: its row k holds the derivatives of number k of h_t with respect to all
-# numbers of h_{t−1}. Going back d steps multiplies d of these matrices:
+# **Jacobian** of the step: its row k holds the derivatives of element k of h_t with respect to
+# every element of h_{t−1}. Going back d steps multiplies d of these matrices:
 #
 #     dh_{T−d} = dh_T J_T J_{T−1} … J_{T−d+1}
 #
@@ -612,8 +612,8 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # initial parameters, now for longer and on new sequences. After every 200 training steps, we
 # estimate and measure the share, and count the right answers. The table also splits the factor per
 # step into two: that of the tanh, which rms(1 − h²) estimates, and that of Uᵀ, which g estimates.
-# (The two measured factors are geometric means over the nine steps back.) Guess: what will the
-# share do before the answers get better?
+# (The two measured factors are geometric means over the nine steps back.) Guess: will it learn? And
+# if so, what will the share do first?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
@@ -621,10 +621,10 @@ watch_recall(share_at_first, gain)
 # %% [markdown]
 # The network **wakes up**: it begins to learn. There are three phases:
 #
-# 1. **By training step 800, the share has sunk.** At first, training moves numbers of the state
-#    towards −1 and 1, where the tanh is flat. The units **saturate**, and rms(1 − h²) falls by
-#    nearly half. But g grows, so the estimate only falls to less than half, from 3.3e-05 to
-#    1.4e-05. The measured share falls much more, from 3.9e-05 to 1.2e-06.
+# 1. **Until training step 800, the share sinks**, most of it in the first 200 steps. Training moves
+#    numbers of the state towards −1 and 1, where the tanh is flat. The units **saturate**, and
+#    rms(1 − h²) falls by nearly half. But g grows and makes up for a part of this: at 800, the
+#    estimate is still 1.4e-05, and was 3.3e-05. The measured share is 1.2e-06, and was 3.9e-05.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
 # 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
 #    but Uᵀ now nearly doubles the gradient per step.
@@ -640,10 +640,9 @@ watch_recall(share_at_first, gain)
 # | 800 | tanh | 0.56 | 0.41 | the even spread, and the same rms at all time steps |
 # | 1,200 | Uᵀ | 1.16 | 1.97 | no special direction |
 #
-# At training step 800, the tanh at the question mark shortens the gradient far more than at the
-# other time steps. An evenly spread gradient would keep 0.32 of its length there. This one keeps
-# 0.07, so most of it is in saturated units. At training step 1,200, the network has built a path
-# for its gradient.
+# At training step 800, the gradient loses most at the question mark. If it were evenly spread
+# there, the tanh would leave 0.32 of its length. It leaves 0.07, so most of the gradient is in
+# saturated units. At training step 1,200, the network has built a path for its gradient.
 #
 # Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
 # seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
@@ -660,21 +659,22 @@ print_rise()
 # answers, and seed 13 about half.
 #
 # Which comes first, the gradient or the right answers? The figure's filled markers are 200 training
-# steps apart, and much happens between them. So we also measured after every 10 training steps.
-# Each row of the printed table shows two measurements, before → after: the last one at which at
-# most a third of the answers were correct, and the next one. (The hollow markers in the figure are
-# those after the arrow.) After the arrow, each of the five networks receives at least a fiftieth of
-# its gradient. Before it, the answers are still guesses, but the share is already more than twenty
-# times as large as before training.
+# steps apart, and much happens between them. So, in the same runs, we also measured after every 10
+# training steps. The table shows the moment when the answers begin to improve: the first
+# measurement with more than a third of the answers right (after the arrow; the hollow markers in
+# the figure), and the one before it. Before the arrow, the answers are still guesses, but the share
+# is already more than twenty times as large as before training. Ten training steps later, each
+# network receives at least a fiftieth of its gradient.
 #
 # So in all five, the gradient came back before the answers began to improve. (The doubt of the last
 # section remains: the symbol's way forward opens at the same time, so this order does not prove
 # that the gradient is the cause.)
 #
-# In all but seed 8, the share then falls. With seeds 11 and 12, it stays far above its first value.
-# With seeds 10 and 13, it falls to about that value or below, and these networks hardly learn any
-# more. Why a network wakes up, and why two stop halfway, we do not know. Adam has a part in the
-# first (question 8).
+# Then the share falls again: with seed 8 only to about a half, with the others much more. With
+# seeds 10 and 13, it falls to about its first value or below, and these networks hardly learn any
+# more. It is not their start alone: with other training sequences, both learn the task, and seed 11
+# gets stuck (answer 6). Why a network wakes up or stops halfway, we do not know. Adam has a part in
+# the first (question 8).
 #
 # ## How far back can it learn?
 #
@@ -682,10 +682,11 @@ print_rise()
 # with U orthogonal. One likely reason is that the gradient shrinks with each step back. Before
 # training, g · rms(1 − h²) predicts how fast.
 #
-# At larger n, learning is slow, and a matter of luck. In 4,000 training steps, of the five networks
-# that had failed after 400, one learnt n = 32 with U orthogonal, and one with U small (answer 6).
-# Yet with U small, only about 3e-16 of the gradient arrives before training! The share changes
-# while the network learns. So its first value tells how training begins, not how it must end.
+# At larger n, learning is slow, and a matter of luck. At n = 32, we trained five networks with each
+# start for 4,000 steps, all of which had failed after 400. One of the five learnt the task with U
+# orthogonal, and one with U small (answer 6). Yet with U small, only about 3e-16 of the gradient
+# arrives before training! The share changes while the network learns. So its first value tells how
+# training begins, not how it must end.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks. There, if U and the biases start
 # well, all twenty networks that we tried learn n = 32 in 400 training steps.
