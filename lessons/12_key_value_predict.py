@@ -184,8 +184,9 @@ assert letters[alpha.argmax()] == "u"
 #
 # Only the value says "I am u". The key of *u* does not: its *now* is 0, because no question asks
 # about u. If the key also served as the value, its *now* could not stay 0: it would have to say u
-# or s. In the task below, *before* and *now* may be any letters, and such a key would have to hold
-# both. Can one vector do that? We shall see.
+# or s. Here that would do no harm, because nobody asks about u. In the task below, *before* and
+# *now* may be any letters, and such a key would have to hold both. Can one vector do that? We shall
+# see.
 #
 # Here are all the symbols of a step. Three of them had other names in lesson 11: h_i was h_s, w was
 # v, and O was K. Now v and K are values and keys, and n is the length of a part. In the paper, a
@@ -260,11 +261,11 @@ for name, (ours, array) in gradients.items():
 print("all four equal their central differences")
 
 # %% [markdown]
-# In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In the same way, dK
-# is 0 in the column *now*, which W_s does not read, and dV in its last column, which W_r does not
-# read. (The row of *s* in dK has one more 0, because there the two units cancel.) A step against dK
-# raises *before* in the key of *u* and lowers it in those of *d* and *g*, so *u* becomes easier to
-# find.
+# In dk_t, the number for *before* is 0, because W_q reads only *now* and the 1. In the same way,
+# the column *now* of dK is 0, because W_s does not read it, and so is the last column of dV, which
+# W_r does not read. (The row of *s* in dK has one more 0, because there the two units cancel.) A
+# step against dK raises *before* in the key of *u* and lowers it in those of *d* and *g*, so *u*
+# becomes easier to find.
 #
 # Now follow one state, h_i, through a whole text. At its own step, it asks the states before it
 # (each h_j), and it predicts. At later steps t, it is found and fetched. With one part, k_i, v_i
@@ -610,9 +611,9 @@ show(draw_cosines(seen, (most, ("key", "value"), ("value", "predict")), title), 
 # | query and key | the lack of room: the query needs *now*, the key *before* |
 #
 # To find out, we cut a state of 16 into two parts of 8, in all seven ways. (Each of four roles can
-# read one of two parts: 16 ways. Swapping the parts changes nothing, which leaves 8. One of these
-# leaves a part that nobody reads, so 7 are left.) Unlike in the paper, query and key may now be
-# apart.
+# read one of two parts: 16 ways. Swapping the parts gives the same model in another order, which
+# leaves 8. One of these leaves a part that nobody reads, so 7 are left.) Unlike in the paper, query
+# and key may now be apart.
 #
 # In the figure, a dot means that the cut in this row separates the pair in this column. Suppose
 # that one pair is the reason why one vector of 8 does badly. Then the four cuts with a dot in the
@@ -663,7 +664,9 @@ print_recorded()
 show(draw_recorded(), "12_all_cuts")
 
 # %% [markdown]
-# By its mean, one vector of 13 beats all the cuts. We come back to it below. First, the suspects.
+# By its mean, one vector of 13 beats all the cuts. We come back to it below. Of the cuts, the
+# winner of three seeds is only third now. The best is `q k p | v`: it takes out only the value, and
+# leaves query and predict together. Now the suspects.
 #
 # *Key and value are guilty*, at least in parts of 8. The means of the cuts that separate them are
 # 84 to 93 %, and those of the others 7 to 58 %.
@@ -677,18 +680,16 @@ show(draw_recorded(), "12_all_cuts")
 # worst cut of all, with 7 %, while the uncut vector of 8 has 30 %. (Question 4: take predict away
 # from one vector of 8, and it falls almost as low.)
 #
-# *Query and key: no verdict.* The mean is 85 % if they are apart, and 91 % if they are together.
-# The standard error of this difference is about 3 points, so it may be luck. But look at the dots
-# of the two cuts that separate them, `q v | k p` and `q v p | k`. Most seeds are nearly perfect,
-# and a few fail badly. So separating query and key is a gamble: often a little better, sometimes
-# far worse. (The three cuts with key and value together cannot decide it. Only one of them keeps
-# query and key together, `q k v | p`, and there predict is gone from the shared part, which does
-# harm by itself.)
+# *Query and key: no verdict from the means.* The mean is 85 % if they are apart, and 91 % if they
+# are together. The standard error of this difference is about 3 points, so it may be luck. The
+# spread says more. With `q v | k p` and `q v p | k`, which separate them, most seeds are nearly
+# perfect, but a few fail badly. With `q k | v p` and `q k p | v`, hardly any seed fails. So
+# separating query and key is a gamble.
 #
-# So the cosines accused a pair that seems innocent, and hardly the guilty one. (Could strong
-# conflicts of key and value cancel in the mean? No: question 5.) A gradient says what a *small*
-# change of h would do at this point of the training. It does not say whether a very different h
-# would be better, or how long training takes to get there. So we had to cut.
+# So the cosines accused a pair that seems innocent, and said little against the guilty one. (Could
+# strong conflicts of key and value cancel in the mean? No: question 5.) A gradient says what a
+# *small* change of h would do at this point of the training. It does not say whether a very
+# different h would be better, or how long training takes to get there. So we had to cut.
 #
 # ## What do the failing models lack?
 #
@@ -697,10 +698,9 @@ show(draw_recorded(), "12_all_cuts")
 # finished model (Alain & Bengio 2016). Ours sees the states of second letters in 3,000 new
 # sequences, but only the numbers of the key's part. (In one vector, this is the whole vector.) The
 # probe for *before* computes the mean of these numbers for each of the 50 letters. For a new state,
-# it names the letter whose mean is nearest. (Distances are measured in units of how widely the
-# states of one letter scatter.) The probe for *now* does the same with *now*. Half of the states
-# give the means, and the other half are the test. By chance, a probe is right with one letter in
-# 50, or 2 %.
+# it names the letter whose mean is nearest. (A direction in which the states of one letter scatter
+# widely counts less.) The probe for *now* does the same with *now*. Half of the states give the
+# means, and the other half are the test. By chance, a probe is right with one letter in 50, or 2 %.
 #
 # Guess: which of the two letters do the failing models lack in the key's part?
 
@@ -740,9 +740,10 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 #
 # If key and value share a part, a second letter must show both letters there. In `q k | v p`, they
 # are apart, so the key's part of a second letter needs only *before*, as in our example. Yet it
-# shows both letters, with 95 and 98 %. So 8 numbers have room for both, and the lack of room, of
-# which we accused query and key, is not the reason. It seems to be hard to learn both letters while
-# the same 8 numbers are also the value. The probe shows what is missing, not why.
+# shows both letters, with 95 and 98 %. So 8 numbers have room for both letters, even in the same
+# state. This speaks against our charge against query and key. It also means that lack of room is
+# not what makes key and value fail together. It seems to be hard to *learn* both letters while the
+# same 8 numbers are also the value. The probe shows what is missing, not why.
 #
 # ## The verdict: separation, or more numbers?
 #
@@ -755,13 +756,13 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
 # parameters and a shorter state than two parts of 8. And it is reliable: its worst seed has 94 %.
-# `q v | k p` does at least as well with 23 of the forty seeds, but stays below 50 % with 6. So, on
-# this task and after 800 steps:
+# With 23 of the forty seeds, `q v | k p` is at least as good, but with 6 it stays below 50 %. So,
+# on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
-#    state, compare it with an uncut vector that has as many parameters.
-# 2. **If you cut, it matters where.** Key and value should not share 8 numbers. (Question 4 asks
-#    how long a part must be before they can share it.) The cosines did not tell us so.
+#    state, compare it with an uncut vector that has as many parameters. 2. **If you cut, it matters
+#    where.** In 800 steps, key and value do not learn to share 8 numbers well. (Question 4 asks how
+#    long a part must be before they can share it.) The cosines did not tell us so.
 #
 # All this is about how fast the models learn. What they can learn is another matter. After four
 # times as many steps, one vector of 8 answers nearly everything (three seeds), and even the worst
@@ -834,10 +835,10 @@ print("the 4-gram: outputs and gradients equal the library's")
 # window of 5 (`numpy-attention reproduce wikitext-…`). There are seven models: the LSTM alone,
 # attention with one, two and three parts, the 4-gram, the tanh layer, and a linear layer (the same
 # without the tanh). Each has 7 million parameters, nearly all of them in the word vectors and the
-# output layer. Both a word vector and y (which the output layer reads) are only as long as *one*
-# part. So more parts hardly change these large matrices: for the same 7 million parameters, three
-# parts can have a state of 291 numbers, but one vector only 102. Guess: do three parts beat the
-# LSTM? And does the 4-gram, without attention, keep up with them?
+# output layer. A word vector and y are as long as *one* part, not as long as the state. Nearly all
+# parameters depend on this length. So three parts of 97 cost about as much as one vector of 102,
+# although their state has 291 numbers. Guess: do three parts beat the LSTM? And does the 4-gram,
+# without attention, keep up with them?
 
 # %% tags=["training"]
 print_wikitext()
@@ -855,13 +856,12 @@ show(draw_wikitext(), "12_wikitext")
 #
 # Do three parts help? With one vector, attention gains nothing over its control, the tanh layer
 # (227 against 228). Three parts are 11 to 25 points better than the tanh layer, and 11 to 20 points
-# better than one vector, seed by seed. In the task of pairs, one vector with as many parameters was
-# better. But there, y had 16 numbers in every model. Here, a longer vector also makes y and the
-# word vectors longer, and with them the largest matrices. So three parts can have the longer state.
-# The fair control is the 4-gram: it has the same 291 numbers and a tanh, but no attention. On
-# average, it keeps up with three parts (213 against 211): it is better with two seeds, and 18
-# points worse with the third. So the gain need not come from attention. Again, only a control shows
-# this.
+# better than one vector, seed by seed. With pairs, one vector with as many parameters was better.
+# But there, word vectors and y had 16 numbers in every model. On WikiText-2, they grow with the
+# vector, so three parts can have the longer state. The fair control is the 4-gram: it has the same
+# 291 numbers and a tanh, but no attention. On average, it keeps up with three parts (213 against
+# 211): it is better with two seeds, and 18 points worse with the third. So the gain need not come
+# from attention. Again, only a control shows this.
 
 # %% [markdown]
 # ## What others call it
