@@ -430,9 +430,9 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # > **Exercise.** Write the last line (maxout takes the larger number of each pair):
 # > `numpy-attention exercise start deep-output`.
 #
-# What does the query know? The last word that s_{t−1} has read is y_{t−2}. So when attention looks
-# for *blanca*, the query has not even read *casa*: that a quality is wanted now is only an
-# expectation.
+# What does the query know? The step that made s_t read y_{t−1}. So the last word that the query,
+# s_{t−1}, has read is y_{t−2}. So when attention looks for *blanca*, the query has not even read
+# *casa*: that a quality is wanted now is only an expectation.
 #
 # Our models depart from the paper in a few places. The GRU's reset gate comes after the product
 # (lesson 04), and P(y_t) is computed from s_t instead of s_{t−1}. The initial values and the
@@ -509,10 +509,10 @@ assert at_last > 0.99
 # %% [markdown]
 # The heatmaps show the weights for the longest test sequence. The percentages are for all test
 # sequences. Nothing in the loss mentions the white frames. But the loss rewards writing the right
-# digit, and the simplest way to do so is to attend to it. Attending and writing rise together, and
-# neither is ahead for long. In another run, that of seed 3 in the comment above, they even fall
-# together from step 100 to 150. (By step 350 both are right with each of the seeds 0 to 4.) Whole
-# sequences lag behind, because one wrong digit spoils a sequence.
+# digit, and a simple way to do so is to attend to it. Attending and writing rise together, but not
+# steadily: in some runs, both even fall for a while, with seed 3 in the comment above from step 100
+# to 150, and perhaps in your run, too. (By step 350 both are right with each of the seeds 0 to 4.)
+# Whole sequences lag behind, because one wrong digit spoils a sequence.
 #
 # ## Real text
 #
@@ -662,8 +662,8 @@ before, after, alone = looks
 #
 # Then where is this knowledge? *The word alone* does not use the weights α_t, and yet it is about
 # as good as the posterior. So the knowledge is in the annotations as *values*, which make certain
-# words likely. Once the word is known, the weights, and with them the annotations as *keys*, hardly
-# add exact hits. (They do help the posterior to land within one position of the right word: see the
+# words likely. Once the word is known, the weights, and with them the annotations as *keys*, add no
+# exact hits. (They do help the posterior to land within one position of the right word: see the
 # answer to question 8.)
 #
 # ### Three clauses
@@ -844,8 +844,9 @@ show(figure, "06_surprise")
 # In the right panel, the random control rises by 8 points. On average it is right for 1/S of the
 # links, and the last printed row shows that 1/S rises by 2, because the mean over positions is
 # larger in short clauses. The rest is chance. The diagonal rises by 15 points: words that Spanish
-# leaves in place are more expected than words that it moves. So to pass the test, the model has to
-# rise by more than the diagonal.
+# leaves in place are more expected than words that it moves. So even a rule that knows no words
+# finds the later quarters easier. To pass the test, the model has to rise by more than the
+# diagonal.
 #
 # It does not: it rises by 12 points. In the third quarter it is ahead of the diagonal, with 74%
 # against 59%. But in the fourth, where the words are most expected, the two are level. So the fair

@@ -543,14 +543,12 @@ for what, recorded in FACTOR.items():
 #
 # Then why is additive less sharp? One explanation suggests itself: the tanh. A tanh is between −1
 # and 1, so in e = v_a · tanh(…) no |e| can exceed the sum of all |v_a|, and no two scores can
-# differ by more than twice this sum. A product of query and key has no such bound, because it can
-# grow with W.
+# differ by more than twice this sum. Training can raise this bound, but perhaps it has left it low?
 #
 # Explanations are cheap, but this one can be tested. By how much does the largest score usually
-# lead the second largest? And how large a lead would the bound allow? If the bound is what keeps
-# additive soft, the two numbers must be close to each other. Guess whether they are. (We compute
-# the lead from the weights: the difference of two scores is the logarithm of the ratio of their
-# weights.)
+# lead the second largest? And how large a lead would the bound allow? If the bound keeps additive
+# soft, its lead must come close to the bound. Guess whether it does. (We compute the lead from the
+# weights: the difference of two scores is the logarithm of the ratio of their weights.)
 
 
 # %% tags=["training"]
