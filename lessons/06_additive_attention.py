@@ -431,7 +431,7 @@ print("ours and the library's: contexts, weights and all gradients are equal; "
 # > `numpy-attention exercise start deep-output`.
 #
 # What does the query know? The step that made s_t read y_{t−1}. So the last word that the query,
-# s_{t−1}, has read is y_{t−2}. So when attention looks for *blanca*, the query has not even read
+# s_{t−1}, has read is y_{t−2}. When attention looks for *blanca*, the query has not even read
 # *casa*: that a quality is wanted now is only an expectation.
 #
 # Our models depart from the paper in a few places. The GRU's reset gate comes after the product

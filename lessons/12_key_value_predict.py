@@ -749,9 +749,9 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 #
 # Why did the paper's parts help? More numbers in the state are not enough: all seven cuts into two
 # parts have 16. Parts of 8 help much if key and value read different ones. Otherwise they help
-# less, or do harm. (Parts of 4 do not help at all: question 4.) The paper's third part adds
-# nothing. With three seeds, it seemed to help, with every seed. With forty, it does not:
-# `q k | v | p` has 85 %, and `q k | v p` has 88 %.
+# less, or do harm. (The five cuts into parts of 4 that we tried do not help: question 4.) The
+# paper's third part adds nothing. With three seeds, it seemed to help, with every seed. With forty,
+# it does not: `q k | v | p` has 85 %, and `q k | v p` has 88 %.
 #
 # But there is another remedy, which needs no cut: more numbers *for each role*. In one vector of
 # 13, each role reads 13 numbers. Its mean is above that of every cut in the figure, with fewer
@@ -760,9 +760,10 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # on this task and after 800 steps:
 #
 # 1. **No cut is needed.** One vector, if it is long enough, can serve all roles. If you cut a
-#    state, compare it with an uncut vector that has as many parameters. 2. **If you cut, it matters
-#    where.** In 800 steps, key and value do not learn to share 8 numbers well. (Question 4 asks how
-#    long a part must be before they can share it.) The cosines did not tell us so.
+#    state, compare it with an uncut vector that has as many parameters.
+# 2. **If you cut, it matters where.** In 800 steps, key and value do not learn to share 8 numbers
+#    well. (Question 4 asks how long a part must be before they can share it.) The cosines did not
+#    tell us so.
 #
 # All this is about how fast the models learn. What they can learn is another matter. After four
 # times as many steps, one vector of 8 answers nearly everything (three seeds), and even the worst
@@ -780,8 +781,8 @@ print("recorded: one vector of 8 after 3,200 steps instead of 800, seeds 1 to 3:
 # In the paper, most of the weight goes to the last few words. So its fourth model (section 2.4,
 # equation 13), an **N-gram** of states, has no score and no softmax. Of N words, N − 1 are read,
 # and the last is predicted. So it reads N − 1 states: the present one and those just before it.
-# From each, it reads a different part. (States before the beginning count as 0.) For N = 4, h_t =
-# [h¹; h²; h³]:
+# From each, it reads a different part. (States before the beginning count as 0.) For N = 4,
+# h_t = [h¹; h²; h³]:
 #
 #     y_t = tanh(h¹_t W¹ + h²_{t−1} W² + h³_{t−2} W³)
 #     dW^j = Σ_t (h^j_{t−j+1})ᵀ da_t      dh^j_i = da_{i+j−1} (W^j)ᵀ
@@ -850,7 +851,7 @@ show(draw_wikitext(), "12_wikitext")
 #
 # Here the LSTM alone wins on average, and it beats every attention model with each seed. In the
 # paper, it loses to all of them. We do not know why our result differs. The paper's models are
-# seven times as large, and its text is longer. Does the layer on top of the LSTM make the
+# about seven times as large, and its text is longer. Does the layer on top of the LSTM make the
 # difference? The linear layer is 3 to 11 points worse than the LSTM, and the tanh layer is another
 # 15 to 24 worse. But the paper's models also end in a tanh layer, and still beat its LSTM.
 #
