@@ -165,8 +165,8 @@ for word, k in zip(words, K):
 # %% [markdown]
 # By dot product, *student* does not win even if the query is exactly on it, because *blue* is in
 # almost the same direction and farther out. *Student* wins only if the query is in a wedge below
-# the origin, and *student* itself is not in this wedge. By nearness, each word wins in the region
-# around itself.
+# the origin, where the second coordinate counts against a word, and *blue* has most of it.
+# *Student* itself is not in this wedge. By nearness, each word wins in the region around itself.
 
 # %%
 assert alpha.argmax() == 2 and by_dot.argmax() == 1
@@ -260,8 +260,9 @@ show(ax, "13_map")
 # ## What is it, really?
 #
 # Is this score new? Before you spend an hour on an idea, check whether it is an old one in
-# disguise. The dictionary of lesson 00 had this score, with β = 1 / (2h²). There the keys were
-# given, and here they are learnt. Is a score of lesson 07 in it, too? Expand the square:
+# disguise. The dictionary of lesson 00 had this score, with β = 1 / (2h²), where h was the width of
+# its bell curve. There the keys were given, and here they are learnt. Is a score of lesson 07 in
+# it, too? Expand the square:
 #
 #     e_j = −β ‖q − k_j‖²  =  2β q · k_j  −  β ‖k_j‖²  −  β ‖q‖²
 #
@@ -431,7 +432,8 @@ assert code == 0
 # score: additive, general, and ours. Two rules keep the comparison fair. First, all three have
 # almost the same number of parameters, about 77,000. Second, each is trained three times, with
 # three *seeds* (three sets of random numbers), because a difference that the next seed reverses
-# proves nothing.
+# proves nothing. All other settings are the same. (Even this is not perfectly fair: each score may
+# prefer a learning rate of its own, and we do not search for it.)
 #
 # We measure three things on the test sentences:
 #
