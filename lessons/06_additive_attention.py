@@ -825,6 +825,9 @@ fair = [quarters(name, means, rows[:, n, 1]) for n, name in enumerate(ways)]
 S_of_links = np.array([matrix.shape[1] for pair, matrix in zip(held_out, alone)
                        for _ in pair.sure])
 quarters("1 / S", means, 1 / S_of_links)
+at_random = rows[:, 1, 1].mean()
+error = np.sqrt(2 * at_random * (1 - at_random) / (links / 4))
+print(f"two quarters of the random control differ by chance, with a standard error of {error:.0%}")
 
 # %% tags=["training"]
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained", sharey=True)
@@ -842,12 +845,11 @@ show(figure, "06_surprise")
 
 # %% [markdown]
 # In the right panel, the random control rises by 8 points. On average it is right for 1/S of the
-# links, and the last printed row shows that 1/S rises by 2, because the mean over positions is
-# larger in short clauses. The other 6 may be chance: with 114 links in a quarter, the difference
-# between two shares near 18% has a standard error of 5 points. The diagonal rises by 15 points:
-# words that Spanish leaves in place are more expected than words that it moves. So even a rule that
-# knows no words finds the later quarters easier. To pass the test, the model has to rise by more
-# than the diagonal.
+# links, and the row 1 / S shows that 1/S rises by 2, because the mean over positions is larger in
+# short clauses. The other 6 may be chance: the last line gives their standard error, 5 points. The
+# diagonal rises by 15 points: words that Spanish leaves in place are more expected than words that
+# it moves. So even a rule that knows no words finds the later quarters easier. To pass the test,
+# the model has to rise by more than the diagonal.
 #
 # It does not: it rises by 12 points. In the third quarter it is ahead of the diagonal, with 74%
 # against 59%. But in the fourth, where the words are most expected, the two are level. So the fair
