@@ -312,8 +312,11 @@ def named(text):
 
 
 def index(text):
-    """What is raised or lowered: each letter is a name. Unreadable: it is not a formula."""
-    spaced = re.sub(r"(?<=[A-Za-z])(?=[A-Za-z])", " ", text)
+    """What is raised or lowered: each letter is a name, except in the index of a name (d_model).
+
+    Unreadable: it is not a formula.
+    """
+    spaced = re.sub(r"_\w+|(?<=[A-Za-z])(?=[A-Za-z])", lambda found: found[0] or " ", text)
     return re.sub(r"<mspace[^>]*>", "", Parser(tokens_of(spaced), text).whole())
 
 

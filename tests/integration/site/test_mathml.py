@@ -23,6 +23,8 @@ def inside(text, **options):
     ("dα", '<mi mathvariant="normal">d</mi><mi>α</mi>'),
     ("x̂", '<mover accent="true"><mi>x</mi><mo>^</mo></mover>'),
     ("x_t²", "<msubsup><mi>x</mi><mrow><mi>t</mi></mrow><mrow><mn>2</mn></mrow></msubsup>"),
+    ("10^(2i / d_mo)", "<msup><mn>10</mn><mrow><mn>2</mn><mi>i</mi><mo>/</mo><msub><mi>d</mi>"
+     "<mrow><mi>m</mi><mi>o</mi></mrow></msub></mrow></msup>"),
     ("∂L/∂W", "<mfrac><mrow><mo>∂</mo><mi>L</mi></mrow><mrow><mo>∂</mo><mi>W</mi></mrow></mfrac>"),
     ("a / b", "<mi>a</mi><mo>/</mo><mi>b</mi>"),
 ])
