@@ -14,7 +14,8 @@
 # Decoding changes no parameters, so it needs no gradient check. But its bookkeeping can go wrong,
 # and you may not notice, because a search with a bug still writes sentences. We will plant such a
 # bug: one extra word in the code of a beam search will mix up the model's states, so that the
-# search claims probabilities that the model never gave. Guess now: does BLEU find that bug?
+# search claims probabilities that the model never gave. Guess now: does BLEU, which compares
+# translations with the corpus's own, find that bug?
 
 # %%
 print("Lesson 10: decoding", flush=True)
@@ -166,12 +167,12 @@ assert rows == [1, 0]
 # %%
 boxes = {
     "before": ("last words yₜ₋₁  (width,)\ntheir states, one row each", 0, 0.6, 0),
-    "next": ("next: log p", 2.6, 0.6),
-    "totals": ("totals = so far + log p  (width, V)", 5.5, 0.6, 1),
-    "best": ("the largest, as many\nas slots are left", 8.4, 0.6, 1),
-    "ended": ("ended with </s>:\nits slot is gone", 10.9, 0.6, 2),
-    "running": ("running", 8.4, -0.8, 0),
-    "take": ("take(rows): states of the rows they come from", 4, -0.8, 2),
+    "next": ("next: log p", 2.3, 0.6),
+    "totals": ("totals = so far + log p\n(width, V)", 4.2, 0.6, 1),
+    "best": ("the largest, as many\nas slots are left", 6.4, 0.6, 1),
+    "ended": ("ended with </s>:\nits slot is gone", 8.5, 0.6, 2),
+    "running": ("running", 6.4, -0.8, 0),
+    "take": ("take(rows): the states of\nthe rows they come from", 2.9, -0.8, 2),
 }
 
 # %%
@@ -458,15 +459,16 @@ for name, translators in (("the 60 above", randoms), ("60 larger ones", larger))
 
 # %% [markdown]
 # The first 300 cases had no exception, and yet they proved nothing. How can a wider beam be worse?
-# Its extra prefixes have extensions, too. One of these can take the slot of the very prefix that
-# leads the narrower beam to a better sentence. That is why law 3 asks for room for *everything*.
+# Its extra prefixes have extensions, too. Such an extension can push out the very prefix that leads
+# the narrower beam to a better sentence. That is why law 3 asks for room for *everything*.
 #
 # ## A trained translator to search with
 #
 # Now for a real model. We train RNNsearch (lesson 06) for three epochs on clauses of the Bible with
 # up to seven tokens, from English to Spanish. We test only on clauses in which the model knows
-# every word, English and Spanish, because no search can make up for unknown words. First we check
-# that our two searches find the same sentences as the library's, word for word.
+# every word, English and Spanish, because no search can make up for unknown words. In the
+# vocabulary, `<unk>` stands for all of them, and no search may write it. First we check that our
+# two searches find the same sentences as the library's, word for word.
 
 # %% tags=["training"]
 SEED = 1
@@ -481,14 +483,14 @@ tokens = [vocabulary.token(id) for id in range(len(vocabulary))]
 NEVER = [PAD, BOS, UNK]         # no search may write these
 
 
-def bleu(ids_of_each):
-    return metrics.bleu([decode(ids) for ids in ids_of_each], gold).score
+def bleu(ids_of_each, reference=gold):
+    return metrics.bleu([decode(ids) for ids in ids_of_each], reference).score
 
 
 def search(width, never=NEVER):
     """The hypotheses of each test clause, found by the library's beam search.
 
-    They are ranked with the library's length penalty; `best` below ranks them again.
+    They are ranked with a length penalty, which we do not want yet; `best` below ranks by log p.
     """
     return beam_search(model, batch.source, batch.source_mask, width, never=never)
 
@@ -540,8 +542,8 @@ assert greedy_bleu < bleus["rows put in order"] < bleus["right"] < greedy_bleu +
 # *Rows put in order* could have been published. It beats greedy, so without a correct beam to
 # compare with, you would report a nice gain. Yet most of its beams make false claims, and law 2
 # finds them at once. (Why is the damage so mild? Perhaps because all states have read the same
-# source.) *The past not counted* makes no false claims. Here, only a BLEU below the correct beam's
-# gives it away.
+# source.) *The past not counted* makes no false claims. Its only symptom is a BLEU below the
+# correct beam's, which you would not know.
 #
 # BLEU is not blind: *ended ones dropped* costs more than ten points (question 8). But a good BLEU
 # shows only that a search works, not that it is the search you meant.
@@ -573,6 +575,17 @@ for width in (1, 2, 5, 10):
           f"{mean_length(found):>7.2f}", flush=True)
 
 # %% tags=["training"]
+def p_of_unknown(one, ids):
+    """The model's p of <unk> in place of each word of ids, after the words before it."""
+    state = model.start(one, one != PAD)
+    made = []
+    for id in (BOS, *ids[:-1]):
+        log_p, _, state = model.next(np.array([id]), state)
+        made.append(np.exp(log_p[0, UNK]))
+    return made
+
+
+# %% tags=["training"]
 of_greedy = np.array([one.log_probability for one in greedy_found])
 of_beam = np.array([one.log_probability for one in best(ended[5])])
 gain = of_beam - of_greedy
@@ -582,12 +595,14 @@ for n in np.argsort(-gain)[:3]:
     print(f"  {' '.join(test[n].source)}   (book: {' '.join(gold[n])})")
     for name, found in (("greedy", greedy_found[n]), ("beam 5", best(ended[5])[n])):
         print(f"    {name}: {' '.join(decode(found.ids))}   log p {found.log_probability:.2f}")
+    unknown = p_of_unknown(sources[n], greedy_found[n].ids)
+    print("      p of <unk> in place of greedy's words:", *(f"{p:.2f}" for p in unknown))
 
 # %% [markdown]
 # In clauses like these, greedy runs into a dead end. In our run, it even loops in one of them, and
-# writes *ni se se se se se han …*. After *ni*, and after each *se*, the model wants `<unk>`, which
-# is forbidden, and the next best word is *se*. Greedy cannot go back. The beam has other prefixes
-# to turn to.
+# writes *ni se se se se se han …*. The last line of this clause shows why: after each *se*, the
+# model is almost sure of `<unk>`, which is forbidden. The next best word is *se* again. Greedy
+# cannot go back, but the beam has other prefixes to turn to.
 #
 # On average, a wider beam finds more probable sentences, and shorter ones. (A **length penalty**
 # favours longer ones: question 9.) With widths 5 and 10, BLEU is higher than greedy's, but which of
@@ -606,11 +621,11 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 
 # %% [markdown]
 # A search makes a **search error** when it misses the model's most probable sentence. Greedy makes
-# one in every clause where beam 5 finds a more probable sentence, and there a better search helped.
-# But when beam 5 misses the book's translation, the cause is nearly always a **model error**:
-# the model prefers another sentence. Even a search without errors would find the book's translation
-# in at most the few further clauses that the last line counts. From here on, to come closer to the
-# book, improve the model, not the search.
+# one at least wherever beam 5 finds a more probable sentence, and there a better search helped. But
+# when beam 5 misses the book's translation, the cause is nearly always a **model error**: the model
+# prefers another sentence. Even a perfect search could find the book's translation only in the few
+# more clauses that the last line counts. From here on, to come closer to the book, improve the
+# model, not the search.
 #
 # ## One beam, drawn as a tree
 #
@@ -619,12 +634,13 @@ assert of_book.mean() < of_greedy.mean() < of_beam.mean()
 # right, one word per step:
 #
 # - The number on a line is the log p of the word that the line leads to.
-# - Thick lines lead to the winner.
+# - The thick lines in blue and green lead to the winner. The thick orange lines follow greedy's
+#   sentence, as far as the beam keeps it.
 # - Green boxes are prefixes that have ended, with their totals.
 # - White boxes with dotted lines are prefixes that were kept for one step and then dropped.
 #
-# Follow greedy, which takes the number nearest to zero at each step. Does the beam drop greedy's
-# sentence on the way, or keep it to the end?
+# Greedy takes the number nearest to zero at each step. Does the beam drop greedy's sentence on the
+# way, or keep it to the end?
 
 # %% tags=["training"]
 of_five = best(ended[5])
@@ -633,9 +649,9 @@ shown = int(as_the_book[0])
 steps = []
 won = plain_beam(model, sources[shown], 5, NEVER, steps)[0]
 lost = greedy_found[shown]
-show(draw_tree(steps, won, tokens, f"“{' '.join(test[shown].source)}”, width 5: the winner has "
-               f"log p {won.total:.2f}, greedy {lost.log_probability:.2f}".replace("-", "−")),
-     "10_beam")
+title = (f"“{' '.join(test[shown].source)}”, width 5: the winner has log p {won.total:.2f}, "
+         f"greedy {lost.log_probability:.2f}".replace("-", "−"))
+show(draw_tree(steps, won, lost.ids, tokens, title), "10_beam")
 ever_kept = {prefix.ids[1:] for step in steps for prefix in step}
 long = sum(tuple(lost.ids[:n]) in ever_kept for n in range(1, len(lost.ids) + 1))
 kept_words = f"the first {long} of greedy's {len(lost.ids)} words"
@@ -646,8 +662,8 @@ print(f"beam 5 writes “{' '.join(decode(won.ids[1:]))}”, greedy “{' '.join
 # %% [markdown]
 # Where the two sentences part, the winner takes a less probable word than greedy does, but its
 # later words make up for it. That is what the beam is for: it keeps a prefix that is behind until
-# that prefix can overtake. If the beam keeps greedy's sentence to the end (see the last line), this
-# sentence is in a green box, and loses only there, by its total.
+# that prefix can overtake. Where greedy's path ends in a box with a dotted line, the beam has
+# dropped it. Where it ends in a green box, it loses only there, by its total.
 #
 # ## Sampling
 #
@@ -803,20 +819,30 @@ for way, how in ways.items():
     different = np.mean([one != other for one, other in zip(drawn[0][0], drawn[1][0])])
     print(f"  {way:<14} {np.mean(each):.1f} {mean_of[way]:12.2f} {different:>11.0%}   "
           f"BLEU from {min(each):.1f} to {max(each):.1f}", flush=True)
+    if way == "τ = 1":
+        plain_draws = [ids for ids, _ in drawn]
 print(f"  {'the book':<14} {'':>4} {of_book.mean():12.2f}")
+
+# %% tags=["training"]
+pairs = [(plain_draws[n], [decode(ids) for ids in plain_draws[n - 1]]) for n in range(4)]
+print(f"BLEU with another sample at τ = 1 as the reference, instead of the book: "
+      f"a sample at τ = 1 {np.mean([bleu(*pair) for pair in pairs]):.1f}, greedy "
+      f"{np.mean([bleu([one.ids for one in greedy_found], other) for _, other in pairs]):.1f}")
 assert abs(of_book.mean() - mean_of["τ = 1"]) < abs(of_book.mean() - of_greedy.mean())
 
 # %% [markdown]
 # Sampling at τ = 1 follows the model's own distribution. Its translations are the most varied, but
-# its BLEU is far below greedy's, because a sentence takes several steps, and each step has a small
-# chance of a bad word. The other three settings give up some variety for better translations.
+# its BLEU is far below greedy's. Are they so bad? The last line scores them with another sample
+# from the same model in place of the book. Their BLEU is about as low, so a low BLEU need not mean
+# a bad sample: two samples simply differ. The other three settings give up some variety, and come
+# closer to the book.
 #
 # But look at the column of log p. The book's mean is close to the samples' mean at τ = 1, and far
 # below the means of both searches. This is what we expect if the model is well **calibrated**, that
 # is, as uncertain as it has reason to be: to such a model, the book's translation looks like one
-# more sample. A search, however, looks for the most probable sentence (the **mode**), which is not
-# a typical one. So if you want one good translation, search. If you want many different ones,
-# sample.
+# more sample. BLEU says the same: a sample is about as close to the book as to another sample. A
+# search, however, looks for the most probable sentence (the **mode**), which is not a typical one.
+# So if you want one good translation, search. If you want many different ones, sample.
 
 # %% [markdown]
 # ## What others call it

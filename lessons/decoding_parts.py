@@ -59,11 +59,12 @@ def clause_translator(seed, epochs=3):
 # ---- one search as a tree ------------------------------------------------------------------------
 
 
-def draw_tree(steps, winner, words, title):
+def draw_tree(steps, winner, greedy, words, title):
     """All prefixes that a beam kept, step by step, as a tree; → Axes.
 
-    steps: the Prefixes of each step; winner: the Prefix that won, drawn with thick lines; words: of
-    the ids. Prefixes of which nothing was kept in the next step are drawn with dotted lines.
+    steps: the Prefixes of each step; winner: the Prefix that won, drawn with thick lines; greedy:
+    the ids that greedy search writes, whose path is orange; words: of the ids. Prefixes of which
+    nothing was kept in the next step are drawn with dotted lines.
     """
     nodes = {prefix.ids: prefix for step in steps for prefix in step}
     root = winner.ids[:1]
@@ -79,8 +80,10 @@ def draw_tree(steps, winner, words, title):
         above = lines[ids[:-1]]
         _, edge, style = LOOKS[look]
         is_won = winner.ids[:len(ids)] == ids
-        ax.plot([column - 1, column], [above, line], color=edge, linestyle=style, zorder=1,
-                linewidth=4 if is_won else 1.2)
+        is_greedy = tuple(greedy[:column]) == ids[1:] and not is_won
+        ax.plot([column - 1, column], [above, line], linestyle=style, zorder=1,
+                color=plotting.COLOURS[1] if is_greedy else edge,
+                linewidth=4 if is_won or is_greedy else 1.2)
         ax.text(column - 0.45, 0.55 * line + 0.45 * above, _number(nodes[ids].terms[-1]),
                 ha="center", va="center", fontsize=8,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
@@ -145,7 +148,9 @@ def draw_cuts(cuts, words, places, title):
             top = np.argsort(-next(iter(cuts.values()))[row])[:10]
             ax = axes[row, column]
             ax.barh(range(10), q[top], color=plotting.COLOURS[6])
-            ax.set(title=way, ylim=(9.6, -0.6), xlabel="probability q")
+            left = int((q > 0).sum())
+            ax.set(title=f"{way}: {left:,} word{'s' * (left > 1)} left", ylim=(9.6, -0.6),
+                   xlabel="probability q")
             ax.set_yticks(range(10), [""] * 10 if column else [words[id] for id in top])
             if not column:
                 ax.set_ylabel(f"first word, {places[row]}")
