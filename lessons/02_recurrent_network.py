@@ -17,8 +17,8 @@
 # 4. You give one matrix of the network a better start, and watch the network learn.
 # 5. You train the failed network for longer, and watch its gradient.
 #
-# The answer is the reason for lessons 03 and 04, and in the end for attention. (Helper functions
-# are in `course.py` and `recurrent_parts.py`, in the same folder.)
+# The answer is the reason for lessons 03 and 04, and in the end for attention. Helper functions are
+# in `course.py` and `recurrent_parts.py`, in the same folder.
 
 # %%
 print("Lesson 02: the recurrent network", flush=True)
@@ -27,8 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from course import caught, show
-from recurrent_parts import (Recall, bigram_bits, bits, draw_letters, draw_recall, draw_wait,
-                             letters, print_rise, recall_model, train_recall, watch_recall, write)
+from recurrent_parts import (RISE, SHARES, Recall, bigram_bits, bits, draw_letters, draw_recall,
+                             draw_wait, letters, recall_model, train_recall, watch_recall, write)
 
 from numpy_attention import plotting
 from numpy_attention.cells.rnn import RNN
@@ -44,27 +44,34 @@ np.set_printoptions(precision=4, suppress=True)
 # %% [markdown]
 # ## Watch it fail
 #
-# In the **recall task**, a network reads one of four symbols, then n symbols of noise (four other
-# symbols), and then a question mark. There it must answer with the first symbol. With n = 4, for
-# example:
+# In the **recall task**, a network reads one of four symbols, then n symbols of noise, and then a
+# question mark. There it must answer with the first symbol. The noise has four other symbols. Here
+# are three sequences with n = 4:
+
+# %%
+symbols = np.array(list("____ABCDwxyz?"))       # their ids are 4 to 12; ids 0 to 3 are special
+batch = Recall(4, 1, np.random.default_rng(0)).batch(0)     # n = 4, one batch
+print("shape of the inputs (steps, sequences):", batch.inputs.shape)
+for i in range(3):
+    print("it reads", *symbols[batch.inputs[:, i]], " and answers", symbols[batch.targets[-1, i]])
+
+# %% [markdown]
+# The model reads each symbol as a vector of 16 numbers, its embedding. The recurrent network turns
+# these vectors into states of 32 numbers, plenty of room for one symbol. Its matrix U, which takes
+# the state from one step to the next, starts *small*: with random numbers between −0.1 and 0.1. A
+# softmax layer turns the last state into the answer. Guessing is right a quarter of the time.
 #
-#     it reads      C  x z z y  ?
-#     it answers                C
-#
-# It reads each symbol as a vector of 16 numbers, its embedding, and an output layer with a softmax
-# turns the last state into the answer. Guessing is right a quarter of the time. The state has 32
-# numbers, plenty of room for one symbol.
-#
-# For each n of 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps. We use Adam, a
-# kind of gradient descent that adapts its steps (question 7), and clipping, which shortens
-# gradients that are too long (part B). The network *learns* the task if, on 1,000 new sequences,
-# more than nine in ten answers are right. Guess: what is the largest n that is learnt?
+# For each n of 1, 2, 4, 8, 16 and 32, we train a new network for 400 training steps, each on a
+# batch of 32 random sequences. The optimizer is Adam, gradient descent that adapts the step length
+# of every parameter (question 7). The gradient is *clipped*: if it is too long, it is scaled down
+# (part B). The network *learns* the task if, on 1,000 new sequences, more than nine in ten answers
+# are right. Guess: what is the largest n that is learnt?
 
 # %% tags=["training"]
 DISTANCES = (1, 2, 4, 8, 16, 32)
 small = []
 for n in DISTANCES:
-    model, rng = recall_model(n, is_orthogonal=False)   # the section "A better start" changes this
+    model, rng = recall_model(n, is_orthogonal=False)           # U small
     small.append(train_recall(model, n, rng))
     print(f"n = {n:<3} {small[-1]:.2f} right", flush=True)
 near = max(n for n, right in zip(DISTANCES, small) if right > 0.9)
@@ -72,8 +79,8 @@ print(f"the largest n that it learns is {near}")
 
 # %% [markdown]
 # Up to n = 4, the network learns the task. At n = 8, it is hardly better than guessing, and beyond
-# that not at all. (On another processor, a network near its limit may learn where ours fails, or
-# the reverse.)
+# that not at all. On another processor, a network near its limit may learn where ours fails, or the
+# reverse.
 #
 # To *learn* that the symbol is worth keeping, the network needs a gradient that travels back
 # through time: from the step where a mistake is made to the step that could have prevented it.
@@ -148,12 +155,13 @@ show(plotting.diagram(boxes, arrows, title="h₁ is used twice: by the loss, and
 #     dh_1 = r_1 + da_2 Uᵀ
 #     da_1 = dh_1 ∘ (1 − h_1²)
 #
-# The term da_2 Uᵀ follows from a rule of lesson 01. There, z = h Wᵀ gave dh = dz W. Here the matrix
-# is not transposed in the forward pass, so it is in the backward pass: z = h M gives dh = dz Mᵀ.
+# The term da_2 Uᵀ follows from a rule of lesson 01. There, z = h Wᵀ gave dh = dz W. Here the
+# forward pass uses the matrix itself, so the backward pass uses its transpose: z = h M gives
+# dh = dz Mᵀ.
 #
 # We measure these gradients as in lesson 01, by nudging an array and computing the loss again. But
-# the loss computes a_1, h_1 and a_2 itself, so a nudge of our arrays would have no effect.
-# Therefore the function `loss` has three arguments, one nudge each for a_1, h_1 and a_2.
+# the loss recomputes a_1, h_1 and a_2, so changing our copies would do nothing. Instead, `loss`
+# takes three nudges and adds them inside.
 
 # %%
 r1 = rng.standard_normal(3)
@@ -218,7 +226,7 @@ check_gradient("dW", dW_1 + dW_2, lambda: loss_with(moved, moved), moved)
 
 # %% [markdown]
 # The gradients of U and b are sums over the steps, too. Note the state in dU_t: it is h_{t−1}, the
-# state *before* step t. (Here dU_1 is 0. Why? Question 2.)
+# state *before* step t.
 
 # %%
 dU = np.outer(h0, da1) + np.outer(h1, da2)
@@ -229,12 +237,12 @@ check_gradient("db", db, loss, b)
 # %% [markdown]
 # This is **back-propagation through time** (Werbos 1990). T steps need no new idea, only two new
 # names. The first is dy_t: the part of dh_t that comes directly from the loss, and not through the
-# next step. In our example, it was r_t. (It is called dy_t because the state is also the network's
-# output, y_t. Lesson 01's y was something else.)
+# next step. In our example, it was r_t. It is named after the network's output y_t, which is the
+# state itself.
 #
-# The second is dlast. A long text may be read in parts. Then the next part, which begins with step
-# T + 1, also sends back a gradient (unless we cut it: part B). It arrives at the *last* state. If
-# nothing follows, it is all zeros. The backward pass goes from the last step to the first:
+# The second is dlast. A long text may be read in parts. The part that follows then sends a gradient
+# back to our last state, h_T. This is dlast. If nothing follows, dlast is all zeros. The backward
+# pass goes from the last step to the first:
 #
 #     dh_T = dy_T + dlast
 #     dh_t = dy_t + da_{t+1} Uᵀ        for t < T
@@ -253,8 +261,8 @@ check_gradient("db", db, loss, b)
 # > **Exercise.** Write the backward pass of tanh yourself, and that of the sigmoid,
 # > σ(a) = 1 / (1 + e^{−a}), which lesson 03 needs: `numpy-attention exercise start squash`.
 #
-# > **Exercise.** Write the whole backward pass yourself (the next cell has a solution):
-# > `numpy-attention exercise start bptt`.
+# > **Exercise.** Write the whole backward pass yourself: `numpy-attention exercise start bptt`. The
+# > next cell has a solution.
 
 
 # %% tags=["plain"]
@@ -294,8 +302,8 @@ class PlainRNN(Module):
 # %% [markdown]
 # ## Check
 #
-# Is the derivation right? We check it on six steps of three sequences. (In the report, input[0] is
-# xs, and input[1] is h_0.) Then we compare it with the library's RNN, which the library calls a
+# Is the derivation right? We check it on six steps of three sequences. In the report, input[0] is
+# xs, and input[1] is h_0. Then we compare it with the library's RNN, which the library calls a
 # *cell*. It computes x_t W for all steps in one product, so this is a real comparison.
 
 # %%
@@ -336,15 +344,15 @@ for one, other in zip(full, theirs):
 print("the library's RNN gives the same states and gradients")
 
 # %% [markdown]
-# The derivation is right. `numpy-attention step 2` (the 2 is this lesson's number) shows every
-# array of this network, one time step after another.
+# The derivation is right. `numpy-attention step 2` shows every array of this network, one time step
+# after another.
 #
 # ## A bug
 #
 # dU needs the state *before* each step. If we take the state *after* the step, nothing crashes,
-# because both states have the same shape. (The backward pass below differs from the one above in a
-# single word.) The gradient of U will be wrong. Guess: will any of the other four gradients (those
-# of W, b, xs and h_0) be wrong, too?
+# because both states have the same shape. The backward pass below differs from the one above in a
+# single word. The gradient of U will be wrong. Guess: will any of the other four, the gradients of
+# W, b, xs and h_0, be wrong, too?
 
 
 # %%
@@ -390,7 +398,7 @@ for h in (0.1, 0.9):
     print(f"h = {h}: {factor:.2f} after one step, {factor**20:.1e} after 20 steps")
 
 # %% [markdown]
-# If the factor (without its sign) is above 1, the gradient **explodes**; if it is below 1, the
+# If the absolute value of the factor is above 1, the gradient **explodes**. If it is below 1, the
 # gradient **vanishes**. Here u is the same both times, and h decides.
 #
 # For H units, the factor becomes a matrix. In the recall task, only the last step has a loss, so
@@ -398,8 +406,8 @@ for h in (0.1, 0.9):
 #
 #     dh_{t−1} = da_t Uᵀ = (dh_t ∘ (1 − h_t²)) Uᵀ = dh_t diag(1 − h_t²) Uᵀ
 #
-# (diag(s) is a matrix with s on its diagonal, and zeros elsewhere. A product with it multiplies
-# element by element.) So one step back multiplies by J_t = diag(1 − h_t²) Uᵀ. This is the
+# Here diag(s) is a matrix with s on its diagonal, and zeros elsewhere. A product with it multiplies
+# element by element. So one step back multiplies by J_t = diag(1 − h_t²) Uᵀ. This is the
 # **Jacobian** of the step: its row k holds the derivatives of element k of h_t with respect to
 # every element of h_{t−1}. Going back d steps multiplies d of these matrices:
 #
@@ -408,8 +416,7 @@ for h in (0.1, 0.9):
 # Such a product, too, usually shrinks or grows exponentially (Hochreiter 1991; Bengio et al. 1994).
 # How fast? We look for one factor per step. Each of the two operations contributes to it.
 #
-# First, the matrix. How much does U lengthen a vector? (The gradient is multiplied by Uᵀ, but we
-# shall see that U and Uᵀ have the same gain.) Take many vectors v of length 1, in random
+# First, the matrix. How much does U lengthen a vector? Take many vectors v of length 1, in random
 # directions, and multiply each by U. The root mean square (rms) of the resulting lengths is the
 # **gain** g of U. We can compute it from U alone. Square element j of v U:
 #
@@ -422,8 +429,8 @@ for h in (0.1, 0.9):
 #     mean of (v U)_j² = Σ_i U_ij² / H
 #     sum over j:   g² = Σ_ij U_ij² / H
 #
-# The formula only adds up the squares of all numbers of U. Uᵀ has the same numbers, so it has the
-# same gain. We measure the gain of U and of Uᵀ, with the 3 × 3 matrix from above.
+# The gradient is multiplied by Uᵀ, which has the same numbers as U and therefore the same gain. We
+# measure both gains, with the 3 × 3 matrix from above.
 
 
 # %%
@@ -467,15 +474,14 @@ print(f"the rms of the two slopes is {rms(slopes):.3f}, too")
 #     factor = g · rms(1 − h²)
 #
 # It needs only U and the states of one forward pass. The rms is over all units, time steps and
-# sequences. Over d steps, we raise the factor to the power d. That is bold. It assumes that at
-# every step, the gradient is spread evenly over the units (for the tanh) and points in no direction
-# that U treats specially (for Uᵀ). And it assumes that the rms is the same at all steps.
+# sequences. Over d steps, we raise the factor to the power d. That is bold: we assume that at every
+# step, the gradient is spread evenly and points in no special direction, and that the rms is always
+# the same.
 #
-# In the networks that we have trained so far, U started *small*, with numbers between −0.1 and 0.1.
-# Before training, the states are small and the slopes are nearly 1, so the factor is about g. With
-# a pencil: the mean square of numbers drawn uniformly from −0.1 to 0.1 is 0.1² / 3. How large is g
-# if H = 32? Round it to a simple fraction. What share of the gradient is left after n + 1 steps,
-# for n = 4 and n = 8?
+# So far, U started small, with numbers between −0.1 and 0.1. Before training, the states are small
+# and the slopes are nearly 1, so the factor is about g. With a pencil: the mean square of numbers
+# drawn uniformly from −0.1 to 0.1 is 0.1² / 3. How large is g if H = 32? Round it to a simple
+# fraction. What share of the gradient is left after n + 1 steps, for n = 4 and n = 8?
 
 # %% tags=["training"]
 untrained, _ = recall_model(8, is_orthogonal=False)
@@ -485,17 +491,15 @@ print(f"gain of a small U: {small_gain:.3f}; its powers: "
       + ", ".join(f"{small_gain:.3f}^{k} = {small_gain**k:.1e}" for k in (5, 9)))
 
 # %% [markdown]
-# So g is about 1/3. (1/3⁵ is 0.004, and 1/3⁹ is 5e-5.) This U has a gain of 0.324 instead of 0.327,
-# because its numbers are a random sample.
+# So g is about 1/3. Then 1/3⁵ is 0.004, and 1/3⁹ is 5e-5.
 #
 # Does the estimate hold? To measure the share, we let an untrained network read 200 sequences. The
-# gradient starts as ∂L/∂h of the last state, where L is the loss at the question mark. (Here only
-# the last state has a loss, so dh_T is simply this gradient. We pass it as dlast, and leave dys
-# out.) We follow it back to the state after the first symbol, and take the mean length over the
-# sequences.
+# loss at the question mark gives dh_T. We follow this gradient back to the state after the first
+# symbol, and take the mean length over the sequences.
 #
-# The function `gradient_back` is a backward pass that notes the lengths. You may skip
-# `share_at_first`, which takes the arrays out of the library's model.
+# The function `gradient_back` is a backward pass that notes the lengths. It needs no dys, because
+# only the last state has a loss. You may skip `share_at_first`, which takes the arrays out of the
+# library's model.
 
 
 # %% tags=["training"]
@@ -546,24 +550,23 @@ for n, right in zip(DISTANCES, small):
     assert np.isclose(estimate ** (1 / (n + 1)), share ** (1 / (n + 1)), rtol=0.1)
 
 # %% [markdown]
-# So even before training, there is a hint of where the network will fail. (The estimates are a
-# little below the powers of g, because the slopes are a little below 1.) At n = 4, where it learnt,
-# a few thousandths of the gradient arrive. At n = 8, where it failed, less than a ten-thousandth
-# does. Per step, our estimate is right within a tenth. But small errors multiply: at n = 32, after
-# 33 steps, the estimate is off by a factor of five.
+# So even before training, there is a hint of where the network will fail. At n = 4, where it
+# learnt, a few thousandths of the gradient arrive. At n = 8, where it failed, less than a
+# ten-thousandth does. Per step, our estimate is right within a tenth. But small errors multiply: at
+# n = 32, after 33 steps, the estimate is off by a factor of five.
 #
 # Why does a small share do harm? dU is a sum over all steps. If the share is 4e-5, the terms of the
 # distant steps are a tiny part of this sum. The near steps are likely to decide where U moves. A
-# larger learning rate would not change that, because it scales all terms alike. (The same holds for
-# dW. The embeddings of the four symbols are an exception: they receive *only* the distant gradient.
-# See question 8.)
+# larger learning rate would not change that, because it scales all terms alike. The same holds for
+# dW. The embeddings of the four symbols are an exception: they receive *only* the distant gradient
+# (question 8).
 #
 # ## A better start
 #
 # If a small gain is the cause, a larger one should help. Now U starts **orthogonal** (Saxe et al.
-# 2014): it leaves the length of every vector unchanged. Each of its H rows has length 1, so Σ U_ij²
-# = H, and our formula, too, gives g = 1. Only the slopes 1 − h² shrink the gradient. Guess: what is
-# the largest n at which the network learns the task now?
+# 2014): it leaves the length of every vector unchanged. Each of its H rows has length 1, so Σ
+# U_ij² = H, and our formula, too, gives g = 1. Only the slopes 1 − h² shrink the gradient. Guess:
+# what is the largest n at which the network learns the task now?
 
 # %% tags=["training"]
 orthogonal = []
@@ -596,10 +599,10 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 # Perhaps this network was just lucky. The figure shows earlier runs with twenty seeds. At n = 8, 17
 # of 20 networks learn the task with U orthogonal, and only one does with U small.
 #
-# The number at each point is the share in one of these networks (seed 8). A share that is enough at
-# one n may be too little at another: with 0.004, most networks learn n = 4 (U small), but with
-# 0.23, most do not learn n = 16 (U orthogonal). So compare shares only at the same n. Longer tasks
-# may be harder for other reasons, too.
+# The number at each point is the share in one of these networks (seed 8). Compare shares only at
+# the same n. With U small, 0.004 of the gradient arrives at n = 4, and most networks learn. With U
+# orthogonal, 0.23 arrives at n = 16, and most do not. Longer tasks may be harder for other reasons,
+# too.
 #
 # One doubt remains: did the better start help the *gradient* on its way back, or the *symbol* on
 # its way forward? If we change h_1 by a small δ, then h_2 changes by about δ J_2ᵀ, and h_T by about
@@ -608,73 +611,51 @@ assert orthogonal[0] > 0.9 > max(small[-1], orthogonal[-1])
 #
 # ## Can it learn from a vanished gradient?
 #
-# Back to the network that failed at n = 8. We train it again from the beginning: with the same
-# initial parameters, now for longer and on new sequences. After every 200 training steps, we
-# estimate and measure the share, and count the right answers. The table also splits the factor per
-# step into two: that of the tanh, which rms(1 − h²) estimates, and that of Uᵀ, which g estimates.
-# (The two measured factors are geometric means over the nine steps back.) Guess: will it learn? And
-# if so, what will the share do first?
+# We train the network that failed at n = 8 again, from the same initial parameters, now for longer
+# and on new sequences. The table splits the factor per step into that of the tanh, which
+# rms(1 − h²) estimates, and that of Uᵀ, which g estimates. The measured factors are geometric means
+# over the nine steps back. Guess: will the network learn? And what will the share do first?
 
 # %% tags=["training"]
 watch_recall(share_at_first, gain)
 
 # %% [markdown]
-# The network **wakes up**: it begins to learn. There are three phases:
+# The network **wakes up**: it begins to learn, in three phases.
 #
-# 1. **Until training step 800, the share sinks**, most of it in the first 200 steps. Training moves
-#    numbers of the state towards −1 and 1, where the tanh is flat. The units **saturate**, and
-#    rms(1 − h²) falls by nearly half. But g grows and makes up for a part of this: at 800, the
-#    estimate is still 1.4e-05, and was 3.3e-05. The measured share is 1.2e-06, and was 3.9e-05.
+# 1. **Until training step 800, the share sinks**, mostly in the first 200 steps. The units
+#    **saturate**: numbers of the state move towards −1 and 1, where the tanh is flat. The network
+#    now answers with one of the four symbols, but the same for every sequence.
 # 2. **From 800 to 1,000, the share grows twentyfold.** The answers are still guesses.
-# 3. **By 1,200, both have jumped**, the share and the answers. The units are even more saturated,
-#    but Uᵀ now nearly doubles the gradient per step.
+# 3. **By 1,200, both have jumped**, the share and the answers. Uᵀ now nearly doubles the gradient
+#    per step.
 #
-# (Before the jump, the network seems to give every sequence the same answer. At training step 0,
-# this answer is not one of the four symbols, so it is never right.)
+# At 800, the estimate is too high, mostly because the gradient is not spread evenly. At the
+# question mark, an even spread would leave 0.32 of its length, but the tanh leaves 0.07. At 1,200,
+# the estimate is too low, because the gradient points in directions that Uᵀ lengthens: by 1.97 per
+# step, although g is 1.16.
 #
-# During training, the assumptions of our estimate fail. At training step 800, it is more than ten
-# times too high, and at 1,200, more than fifty times too low:
-#
-# | training step | factor per step back | estimated | measured | assumption that fails |
-# |---|---|---|---|---|
-# | 800 | tanh | 0.56 | 0.41 | the even spread, and the same rms at all time steps |
-# | 1,200 | Uᵀ | 1.16 | 1.97 | no special direction |
-#
-# At training step 800, the gradient loses most at the question mark. If it were evenly spread
-# there, the tanh would leave 0.32 of its length. It leaves 0.07, so most of the gradient is in
-# saturated units. At training step 1,200, the network has built a path for its gradient.
-#
-# Do other networks wake up, too? The figure shows five networks from earlier runs. We tried the
-# seeds from 8 on, and kept the first five networks that had not learnt the task after 400 training
-# steps. (Seed 8 is the network above.) Guess: how many of the five learn the task in 4,000 training
-# steps?
+# Do other networks wake up, too? In earlier runs, we took the first five seeds from 8 on that had
+# failed after 400 training steps. Within 4,000 steps, three networks learnt the task, and two
+# learnt a part of it. The figure shows one of each kind.
 
 # %% tags=["training"]
-show(draw_wait(), "02_wait")
-print_rise()
+show(draw_wait({11: "learns the task", 13: "stops halfway"}), "02_wait")      # code: answer 6
+
+# %% tags=["training"]
+grown = [share / SHARES[seed][0] for seed, (_, (share, _), _) in RISE.items()]
+guesses = [right for _, (_, right), _ in RISE.values()]
+print(f"just before the answers improve, {min(guesses)} to {max(guesses)} of them are right")
+print(f"by then, the share has grown by a factor of {min(grown):.0f} to {max(grown):,.0f}")
 
 # %% [markdown]
-# So a vanished gradient can come back, and three of the five networks then learn the task. (A curve
-# ends soon after that.) The other two get only a part right: seed 10 about three quarters of the
-# answers, and seed 13 about half.
+# In all five, the gradient came back *before* the answers improved: while they were still guesses,
+# the share had already grown at least 26-fold. This does not prove that the gradient is the cause,
+# because the symbol's way forward opens at the same time.
 #
-# Which comes first, the gradient or the right answers? The figure's filled markers are 200 training
-# steps apart, and much happens between them. So, in the same runs, we also measured after every 10
-# training steps. The table shows the moment when the answers begin to improve: the first
-# measurement with more than a third of the answers right (after the arrow; the hollow markers in
-# the figure), and the one before it. Before the arrow, the answers are still guesses, but the share
-# is already more than twenty times as large as before training. Ten training steps later, each
-# network receives at least a fiftieth of its gradient.
-#
-# So in all five, the gradient came back before the answers began to improve. (The doubt of the last
-# section remains: the symbol's way forward opens at the same time, so this order does not prove
-# that the gradient is the cause.)
-#
-# Then the share falls again: with seed 8 only to about a half, with the others much more. With
-# seeds 10 and 13, it falls to about its first value or below, and these networks hardly learn any
-# more. It is not their start alone: with other training sequences, both learn the task, and seed 11
-# gets stuck (answer 6). Why a network wakes up or stops halfway, we do not know. Adam has a part in
-# the first (question 8).
+# So a vanished gradient can come back: a small gradient still has a direction, and training can
+# follow it. Nothing guarantees this: two of the five networks stopped halfway. Their starting
+# weights alone do not decide it, because with other training sequences, both learn the task
+# (answer 6). Adam helps to wake a network (question 8).
 #
 # ## How far back can it learn?
 #
@@ -682,10 +663,9 @@ print_rise()
 # with U orthogonal. One likely reason is that the gradient shrinks with each step back. Before
 # training, g · rms(1 − h²) predicts how fast.
 #
-# At larger n, learning is slow, and a matter of luck. At n = 32, we trained five networks with each
-# start for 4,000 steps, all of which had failed after 400. One of the five learnt the task with U
-# orthogonal, and one with U small (answer 6). Yet with U small, only about 3e-16 of the gradient
-# arrives before training! The share changes while the network learns. So its first value tells how
+# At larger n, learning is slow, and a matter of luck. With 4,000 training steps, one of five
+# networks with U orthogonal learnt n = 32, and so did one of five with U small (answer 6). Yet with
+# U small, only about 3e-16 of the gradient arrives before training! So the first share tells how
 # training begins, not how it must end.
 #
 # Lesson 03 builds a path on which the gradient hardly shrinks. There, if U and the biases start
@@ -695,14 +675,16 @@ print_rise()
 # ## Part B (optional): a model of letters
 #
 # **You will be able to** train a recurrent network on a long text, and tell whether its gradient
-# vanishes. **Time:** about 12 minutes to read. Lesson 03 does not need this part.
+# vanishes. **Time:** about 12 minutes to read. Lesson 03 does not need this part, but lesson 04
+# uses its terms.
 #
 # ### Cutting the gradient
 #
 # How can we train on a text of a million letters? The backward pass would need a million states in
-# memory, for a single step of training. Instead, the text is read in windows. In **truncated**
-# back-propagation through time, the *state* is carried from one window to the next. But the
-# gradient is cut at the border: what a window's first step sends back, da Uᵀ, is thrown away.
+# memory, for a single step of training. Instead, the text is read in **windows**, short pieces that
+# follow one another. In **truncated** back-propagation through time, the *state* is **carried**
+# from one window to the next. But the gradient is cut at the border: what a window's first step
+# sends back, da Uᵀ, is thrown away.
 #
 # What do we lose? We cut the six steps of the section "Check" into two windows of three. Then we
 # take the gradient that was thrown away, and send it through the first window alone. This should
@@ -736,8 +718,7 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 # %% [markdown]
 # The states are the same, because they are carried across the border. But the gradients of the two
 # windows do not add up to the whole gradient. The part that would have gone back through h_3, the
-# state at the border, is missing. With it, the sum is exact. (Here it is about a tenth as long as
-# the whole gradient.)
+# state at the border, is missing. With it, the sum is exact.
 #
 # So the window limits how far back the gradient can teach. No gradient ever tells the model how a
 # symbol affects the loss of a later window.
@@ -746,14 +727,13 @@ print(f"the whole gradient has norm {np.linalg.norm(grad_whole):.2f}, and the pa
 #
 # ### A network that writes
 #
-# Lesson 01's model wrote text in which most pairs of letters look like English, but most words do
-# not exist. What will a model with a memory write, if we draw letter after letter from its
-# predictions? Guess: words, sentences, or sense?
+# What will a model with a memory write, if we draw letter after letter from its predictions? Guess:
+# words, sentences, or sense?
 #
 # We train a `LanguageModel`, which consists of an embedding, the recurrent network of this lesson
 # and the softmax of lesson 01. It reads the Bible as letters, from 16 places in the text at once,
-# in windows of 50. The loss is the mean over all letters (`average="token"`; a token is one symbol,
-# here a letter).
+# in windows of 50. A *token* is one symbol, here a letter: with `average="token"`, the loss is the
+# mean over all letters.
 
 # %% tags=["training"]
 vocabulary, ids, held_out = letters()
@@ -777,15 +757,15 @@ print(f"bits per letter: {network:.2f}, and {pairs:.2f} by counting pairs, as in
 assert network < pairs - 0.9
 
 # %% [markdown]
-# (A slash stands for the end of a verse.) Many of the words that it writes exist, and most of the
+# A slash stands for the end of a verse. Many of the words that it writes exist, and most of the
 # others could: you can pronounce them. Sentences and sense are another matter.
 #
 # The **bits per letter** are the log2 of the perplexity, which lesson 01 defined. We measure them
 # on **held-out** text, which was not used for training. The network's memory saves about one bit
 # per letter, compared with counted pairs. But from how far back could it learn?
 #
-# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. (Its
-# > mask is for later lessons, which pad short sentences.)
+# > **Exercise.** Write the perplexity yourself: `numpy-attention exercise start perplexity`. Its
+# > mask is for later lessons, which pad short sentences.
 #
 # ### What becomes of its gradient
 #
@@ -898,8 +878,7 @@ show(ax, "02_gradient_flow")
 # %% [markdown]
 # The lines are nearly straight on a log scale: the gradient shrinks or grows exponentially. Per
 # step, our estimate is right within a tenth for all five networks, even for the trained one. But
-# small errors multiply: over 60 steps, (0.67 / 0.64)^60 is more than ten. (For the network that
-# woke up, the estimate was worse. We do not know why it holds better here.)
+# small errors multiply: over 60 steps, (0.67 / 0.64)^60 is more than ten.
 #
 # Look at the black line. Its g is 1.8. The gradients of the networks with g = 1.5 and g = 2.5
 # explode. Yet the gradient of the trained model vanishes, because its slopes are smaller. As with
@@ -964,9 +943,9 @@ show(ax, "02_gradient_flow")
 #    Which curves are lower then, and which of the two factors of J_t is the cause?
 # 5. In the recall task, draw the noise from the same four symbols as the first symbol. Why is the
 #    task harder?
-# 6. (Long.) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20. (You get
-#    them with `recall_model(16, True, seed)`, and `train_recall` has an argument `steps`.) How many
-#    training steps does each of them need?
+# 6. (Long.) At n = 16, take the networks with an orthogonal start and the seeds 15 to 20.
+#    `recall_model(16, True, seed)` creates them, and `train_recall` has an argument `steps`. How
+#    many training steps does each of them need?
 # 7. All our networks were trained with **Adam** (Kingma & Ba 2015). For every number among the
 #    parameters, it keeps two running means, of its gradient G and of G²:
 #
@@ -975,11 +954,11 @@ show(ax, "02_gradient_flow")
 #    It subtracts the learning rate times m̂ / (√v̂ + ε), where ε is tiny. Both means begin at 0, so
 #    at first they are too small. The hats mark a correction for this. Let the gradient be 5 at
 #    every step. How long is each of the first three steps, as a multiple of the learning rate, with
-#    the correction and without it? (The formulas and the usual numbers are in
-#    `numpy-attention exercise start adam`.)
-# 8. (Long.) Why does Adam wake networks? Train the five networks of the figure 02_wait (U small,
-#    n = 8, seeds 8 and 10 to 13) for 4,000 steps. (a) For which parameters does Adam matter: for U,
-#    or for the embeddings of the four symbols, which receive *only* a distant gradient? Guess, then
-#    train some parameters with Adam and the others with gradient descent. (b) Adam's steps are
-#    about as long for tiny gradients as for others. Does waking up depend on this? Let ε be 10⁻³ or
-#    10⁻² instead of 10⁻⁸.
+#    the correction and without it? The formulas and the usual numbers are in
+#    `numpy-attention exercise start adam`.
+# 8. (Long.) Why does Adam wake networks? Train the five networks of the section "Can it learn from
+#    a vanished gradient?" for 4,000 steps. Their U is small, n is 8, and their seeds are 8 and 10
+#    to 13. (a) For which parameters does Adam matter: for U, or for the embeddings of the four
+#    symbols, which receive *only* a distant gradient? Guess, then train some parameters with Adam
+#    and the others with gradient descent. (b) Adam's steps are about as long for tiny gradients as
+#    for others. Does waking up depend on this? Let ε be 10⁻³ or 10⁻² instead of 10⁻⁸.

@@ -68,7 +68,7 @@ def draw_letters(verse, share):
 
 
 class Recall:
-    """Batches of the task: a key, n symbols of noise, and a question; the answer is the key."""
+    """Batches of the task: a symbol, n symbols of noise, a question; the answer is the symbol."""
 
     def __init__(self, n, batches, rng, size=32):
         self.keys = rng.choice(KEYS, (batches, size))
@@ -100,7 +100,7 @@ def recall_model(n, is_orthogonal, seed=8):
 
 
 def train_recall(model, n, rng, steps=400, optimizer=None):
-    """Train; → the share of new sequences for which the model answers with the right key."""
+    """Train; → the share of new sequences for which the model answers with the right symbol."""
     test = Recall(n, 1, rng, size=1000).batch(0)
     trainer = Trainer(model, optimizer or Adam(3e-3), Recall(n, steps, rng), rng=rng,
                       average="token", clip=1.0, progress=False)
@@ -204,34 +204,26 @@ RISE = {8: (1130, (0.0010, 0.28), (0.021, 0.39)), 10: (1370, (0.0036, 0.27), (0.
         13: (1670, (0.0054, 0.25), (0.059, 0.34))}      # code: answer 6
 
 
-def print_rise():
-    """Print RISE."""
-    print("training steps          right answers share of the gradient")
-    for seed, (step, before, after) in RISE.items():
-        print(f"seed {seed:2}, {step - 10:,} → {step:,}   {before[1]:.2f} → {after[1]:.2f}   "
-              f"{before[0]:.2g} → {after[0]:.2g}")
-
-
-def draw_wait():
-    """Plot SHARES and RIGHT over the training steps; → Figure."""
-    figure, (above, below) = plt.subplots(2, 1, figsize=(7.5, 5), layout="constrained",
-                                          sharex=True)
-    for place, (seed, shares) in enumerate(SHARES.items()):
+def draw_wait(outcomes):
+    """Plot SHARES and RIGHT over the training steps; outcomes: {seed: how it ends}; → Figure."""
+    figure, (above, below) = plt.subplots(2, 1, figsize=(9, 5), layout="constrained", sharex=True)
+    for place, (seed, outcome) in enumerate(outcomes.items()):
+        step, (share, right), _ = RISE[seed]
+        k = step // 200 + 1                         # where this measurement belongs in the curves
+        steps = np.insert(200 * np.arange(len(SHARES[seed])), k, step - 10)
         style = plotting.base.curve_style(place)
-        steps = range(0, 200 * len(shares), 200)
-        step, _, (risen, _) = RISE[seed]
-        all_steps, all_shares = zip(*sorted([*zip(steps, shares), (step, risen)]))
-        above.semilogy(all_steps, all_shares, **style | {"marker": ""})
-        above.semilogy(steps, shares, label=f"seed {seed}", **style | {"linestyle": ""})
-        above.plot(step, risen, style["marker"], color=style["color"], markerfacecolor="white")
-        below.plot(steps, RIGHT[seed], **style)
-    above.axhline(4e-5, color="grey", linestyle="--", zorder=0)
-    above.text(2050, 1.2e-4, "about the first value", color="grey", ha="left", va="bottom",
-               fontsize=9)
-    above.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        hollow = style | {"linestyle": "", "markerfacecolor": "white", "zorder": 3}
+        above.semilogy(steps, np.insert(SHARES[seed], k, share), label=f"seed {seed}: {outcome}",
+                       **style)
+        below.plot(steps, np.insert(RIGHT[seed], k, right), **style)
+        above.plot(step - 10, share, **hollow)
+        below.plot(step - 10, right, **hollow)
+    above.plot([], [], "o", color="grey", markerfacecolor="white",
+               label="hollow: last measurement\nbefore the answers improve")
+    above.axhline(4e-5, color="grey", linestyle=":", zorder=0, label="about the share at step 0")
+    below.axhline(0.25, color="grey", linestyle="--", zorder=0, label="guessing")
     above.set(ylabel="share of the gradient\nthat arrives (log scale)",
-              title="Five networks with U small, n = 8: three learn the task, two a part of it")
+              title="In both networks, the gradient comes back first")
     below.set(xlabel="training steps", ylabel="right answers (1: all)", ylim=(-0.04, 1.04))
-    below.axhline(0.25, color="grey", linestyle="--", zorder=0)
-    below.text(4150, 0.24, "guessing", color="grey", ha="right", va="top", fontsize=9)
+    figure.legend(loc="outside right upper")
     return figure
