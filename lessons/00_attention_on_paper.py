@@ -15,9 +15,9 @@
 #
 # You will do this once with a pencil, in ten minutes, on six words of three numbers each. Nothing
 # is trained in this lesson. Yet every attention in this course, up to the Transformer, takes the
-# same three steps: scores, weights, average. Its vectors are longer, its numbers are learnt, and it
-# may score differently. Bahdanau, Cho & Bengio (2015) first used the idea for translation
-# (lesson 06).
+# same three steps: scores, weights, average. The others differ in three ways: their vectors are
+# longer, their numbers are learnt, and some compute the scores differently. Bahdanau, Cho & Bengio
+# (2015) first used the idea for translation (lesson 06).
 
 # %%
 print("Lesson 00: attention on paper", flush=True)
@@ -82,7 +82,7 @@ for j, (word, score) in enumerate(zip(words, scores), 1):
 # **Step 2: weights.** To average the words we need weights that are positive and add up to 1, but
 # scores can be any numbers, even negative ones. So we first replace each score by exp(e_j), a power
 # of Euler's number, because this power is always positive and grows with the score. Then we divide
-# each power by the sum of all six. The two operations together are the *softmax*:
+# each of the six results by their sum. The two operations together are the *softmax*:
 #
 #     α_j = exp(e_j) / Σ_k exp(e_k)
 #
@@ -119,12 +119,16 @@ for word, weight, x in zip(words, weights, X):
     context = context + weight * x
     print(f"{word:>5}  + {weight:.2f} · {x}   so far {context.round(2)}")
 print(f"the context: who {context[0]:.2f}, done {context[1]:.2f}, where {context[2]:.2f}")
+print("each word · the context:", np.array([x @ context for x in X]).round(2))
 
 # %% [markdown]
 # So the answer to "where?" is mostly "mat". The largest number of the context is the one for where.
-# The number for who is about half as large, because a mat is also a thing and a little of the cat
-# came with it. Hardly anything is left of what is done. Here are the weights and the context as
-# bars:
+# The number for who is about half as large. Most of it comes from the mat, which is also a thing,
+# and the rest from the cat. Little is left of what is done.
+#
+# A model computes with the context, for example to name one word as the answer. With the dot
+# product as the score again, "mat" comes first with 3.15, far ahead of "cat" with 1.33. Here are
+# the weights and the context as bars:
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
@@ -141,11 +145,11 @@ show(figure, "00_one_query")
 # %% [markdown]
 # ## A word that must not be seen
 #
-# How do we hide a word from attention? Some words must not be read. Padding, for example, only
-# fills up short sentences. And a model that has to predict the later words of a text must not see
-# them. We set the *score* of such a word to −∞. Because exp(−∞) is 0, its weight becomes exactly 0,
-# and the other words share the weight that it had. To set its *weight* to 0 after the softmax would
-# be wrong, because the other weights would then add up to less than 1.
+# How do we hide a word from attention? Padding, for example, only fills up short sentences and must
+# not be read. And a model that has to predict the later words of a text must not see them. We set
+# the *score* of such a word to −∞. Because exp(−∞) is 0, its weight becomes exactly 0, and the
+# other words share the weight that it had. Do not set its *weight* to 0 after the softmax: the
+# other weights would then add up to less than 1.
 #
 # With your pencil, hide "mat": the sum of the powers is now 4 + 2.72. What weight does "on" get?
 #
@@ -156,12 +160,12 @@ show(figure, "00_one_query")
 # must not be seen.
 #
 # > **Exercise.** Write all of attention yourself before you read on:
-# > `numpy-attention exercise start attend`. This command writes `exercises/attend.py`, a file with
-# > a gap that you fill in. `numpy-attention exercise check attend` then reports what is wrong with
-# > your version.
+# > `numpy-attention exercise start attend`. This command comes with the library. It writes
+# > `exercises/attend.py`, a file with a gap that you fill in.
+# > `numpy-attention exercise check attend` then reports what is wrong with your version.
 #
-# Now ours. The loops compute matrix products. Each row of X is a word, so the product X q holds all
-# six scores at once, and α X is the weighted average. All of attention then takes four lines.
+# Now ours. Each row of X is a word, so the matrix product X q holds all six scores at once, and α X
+# is the weighted average. All of attention then takes four lines.
 
 
 # %%
@@ -204,10 +208,10 @@ show(plotting.diagram(boxes, arrows, title="each word is used twice: compared, t
      "00_diagram")
 
 # %% [markdown]
-# Look at the two arrows that leave the words in the diagram. Each word is used *twice*: once it is
-# compared with the query, and once it is averaged. The vector that is compared is called the word's
-# **key**, and the vector that is averaged is called its **value**. For our six words, one vector
-# serves as key and value. In the dictionary below and in later lessons, the two differ.
+# Two arrows leave the words in the diagram, because each word is used *twice*: once it is compared
+# with the query, and once it is averaged. The vector that is compared is called the word's **key**,
+# and the vector that is averaged is called its **value**. For our six words, one vector serves as
+# key and value. In the dictionary below and in later lessons, the two differ.
 #
 # ## Move the question
 #
@@ -280,9 +284,9 @@ print(f"s = 0: every word {louder[0, 0]:.3f};  s = 6: mat {louder[-1, 5]:.3f}")
 # ## Two of a kind, and no order
 #
 # Does attention notice where in the sentence a word is, or which of two equal words it reads? The
-# two "the" have the same three numbers. So they have the same weight, whatever the question is, and
-# attention cannot tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat on
-# the cat". If we shuffle the words, each word keeps its weight, and the context does not change:
+# two "the" have the same three numbers. So they always have the same weight, and attention cannot
+# tell them apart. Nor can it tell "the cat sat on the mat" from "the mat sat on the cat". If we
+# shuffle the words, each word keeps its weight, and the context does not change:
 
 # %%
 order = np.random.default_rng(0).permutation(6)
@@ -316,7 +320,8 @@ print("each row adds up to 1:", A.sum(axis=1))
 title = f"cat reads mostly itself, {A[1, 1]:.2f}; \"the\" reads all words equally"
 ax = plotting.attention_heatmap(A, source_tokens=words, target_tokens=words, title=title)
 for (i, j), weight in np.ndenumerate(A):
-    ax.text(j, i, f"{weight:.2f}", ha="center", va="center", color="k" if weight > 0.5 else "w")
+    ink = {"color": "k", "fontweight": "bold"} if weight > 0.5 else {"color": "w"}
+    ax.text(j, i, f"{weight:.2f}", ha="center", va="center", **ink)
 ax.set_xlabel("word that is read")
 ax.set_ylabel("word that asks")
 show(ax, "00_every_word")
@@ -327,8 +332,8 @@ show(ax, "00_every_word")
 # loudly, and each reads mostly itself. "the" asks nothing and reads all words equally.
 #
 # This is **self-attention**: the words of one sentence ask, and the same words answer. A
-# Transformer also learns three things for each word: what it asks (its query), how it is found (its
-# key), and what it says (its value).
+# Transformer also learns three matrices. They turn each word's vector into three: what it asks (its
+# query), how it is found (its key), and what it says (its value).
 #
 # ## A dictionary that never raises a KeyError
 #
@@ -339,10 +344,10 @@ show(ax, "00_every_word")
 #
 # In this example, the keys are eight hours of a day, the values are the temperatures measured at
 # these hours, and the query is the hour that we ask about. Any function of query and key will do as
-# a score, if it is high for the keys that we want. The dot product will not do here: at any hour
-# after midnight, it is highest for the latest key, 22. So we let the score fall with the square of
-# the key's distance from the query. The width h decides which distances count as near. (The
-# division by 2 is a custom: it makes h the standard deviation of a bell curve.)
+# a score, if it is high for the keys that we want. The dot product will not do here. Query and key
+# are single numbers, so it is their product, and at any hour after midnight the largest key wins.
+# So we let the score fall with the square of the key's distance from the query. The width h decides
+# which distances count as near. (The division by 2 makes h the standard deviation of a bell curve.)
 
 
 # %%
@@ -376,23 +381,23 @@ noon = look_up(12.0, hours, temperatures, 1.5)
 print(f"at 12 o'clock, when nobody measured: {noon:.1f} °C")
 
 # %% [markdown]
-# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, the
-# factor 1 / (2h²) multiplies every squared distance, as the loudness s multiplied every score
-# above. So a small h asks loudly, and the answer is nearly the value of the nearest key: the curve
-# of h = 0.3 hours is a staircase. A large h whispers, and the answer is nearly the mean, whatever
-# the hour. In between, h = 1.5 hours gives a smooth curve, with a sensible answer even for 12
-# o'clock. Attention is a dictionary that blends its values.
+# Statisticians know this as kernel regression (Nadaraya 1964, Watson 1964). In `look_up`, 1 / (2h²)
+# plays the role of the loudness s: it multiplies every squared distance. So a small h asks loudly,
+# and the answer is nearly the value of the nearest key: the curve of h = 0.3 hours is a staircase.
+# A large h whispers, and the answer is nearly the mean, whatever the hour. With h = 24, even a
+# distance of 24 hours lowers the score by only 1/2. In between, h = 1.5 hours gives a smooth curve,
+# with a sensible answer even for 12 o'clock. Attention is a dictionary that blends its values.
 #
 # A translator with attention looks things up in the same way, but its keys and queries are learnt,
 # so that "near" comes to mean "useful for the next word".
 #
 # ## One nudge
 #
-# How can any of this be learnt? We have to know how the context would change if a score were a
-# little higher. To find out, we compute the context of the query "where?" twice more: once with the
-# score of "mat" a little higher, and once with this score a little lower. The difference of the two
-# contexts, divided by the difference of the two scores, is the slope. (This is called a *central
-# difference*. The whole course relies on it.)
+# How can any of this be learnt? We have to know how the context changes with a score. To find out,
+# we compute the context of "where?" twice more: once with the score of "mat" a little higher, and
+# once with this score a little lower. The difference of the two contexts, divided by the difference
+# of the two scores, is the slope. (This is called a *central difference*. The whole course relies
+# on it.)
 
 
 # %%
@@ -418,8 +423,9 @@ assert np.allclose(slope, weights[5] * (X[5] - context), atol=1e-6)
 # times the weight that the word already has.
 #
 # Why is that so? And how can every score know whether to go up or down, if all that we know is the
-# *loss* at the far end of a model, a number that says how wrong the model is? The course derives
-# both answers line by line, beginning with lesson 01.
+# *loss* at the far end of a model, a number that says how wrong the model is? Lesson 01 answers
+# both questions. At its end, it derives the gradient of the softmax, and from it our slope,
+# α_j (x_j − c).
 
 # %% [markdown]
 # ## What others call it

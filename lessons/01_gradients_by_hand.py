@@ -11,9 +11,9 @@
 # this lesson, that somebody is you. The model is the smallest language model there is: it guesses
 # the next letter from the letter before it, in about five lines forward and five backward.
 #
-# As soon as you have derived a gradient, you will check it by nudging numbers. Then you will plant
-# bugs, to see what they look like and where they can hide. Finally, the model learns from a text.
-# Counting tells us in advance the best result that it can reach, and it comes close.
+# You will check each gradient by nudging numbers. Then you will plant bugs, to see what they look
+# like and where they can hide. Finally, the model learns from a text. Counting tells us in advance
+# the best result that it can reach, and it comes close.
 #
 # (Two helpers come from `course.py` in the same folder: `show` saves a figure, and `caught` prints
 # the report of a check that must fail.)
@@ -51,7 +51,8 @@ np.set_printoptions(precision=4, suppress=True)
 #     L = −log p_y            ()     how surprised the model is by the letter y
 #
 # The last line is the loss. L is 0 if the model was sure of y, and the less the model expected y,
-# the larger L is. We draw random parameters, and look at every value.
+# the larger L is. In the code, each letter is its position in the alphabet, called its *id*. We
+# draw random parameters, and look at every value.
 
 # %%
 alphabet = "abcde"
@@ -91,10 +92,10 @@ show(plotting.diagram(boxes, arrows, title="forward along the arrows, backward a
 # the gradients of the arrays on its right-hand side?* We write dX for ∂L/∂X, which always has the
 # shape of X.
 #
-# And we believe nothing until we have measured it. In its simplest form, a central difference moves
-# a number a little up and a little down, and divides the change of L by the distance between the
-# two positions, as in lesson 00. The library's `numeric_gradient` does this to each number of an
-# array, with two such pairs of positions.
+# And we believe nothing until we have measured it. A central difference moves a number a little up
+# and a little down, and divides the change of L by the distance between the two positions, as in
+# lesson 00. The library's `numeric_gradient` does this for each number of an array. It measures at
+# four positions, two above and two below. The section on ε shows why.
 
 
 # %%
@@ -117,9 +118,8 @@ def check_gradient(name, ours, loss, array):
 #     dz_v = p_v − [v = y]
 #
 # The bracket [v = y] is 1 for v = y and 0 for every other v. Its five values form the *one-hot*
-# vector of y. So dz is p minus this vector: the prediction minus the truth. (It contains no
-# division by a probability. If we had taken the two lines one by one, we would have met
-# dp_y = −1/p_y, which blows up if p_y is almost 0.)
+# vector of y. So dz is p minus this vector: the prediction minus the truth. (If we had taken the
+# two lines one by one, we would have met dp_y = −1/p_y, which blows up if p_y is almost 0.)
 #
 # Guess before you look: which scores should fall to make L smaller?
 
@@ -143,10 +143,9 @@ show(figure, "01_pull")
 # harder its score is pushed down.
 #
 # **The line z = W h + b.** With indices, it is z_v = Σ_j W_vj h_j + b_v. To find the gradient of
-# any number on the right-hand side (h_j, W_vj or b_v), collect all scores that use it. Each such
-# score z_v contributes its own gradient dz_v, times the derivative of z_v with respect to this
-# number. The contributions add up. Only one score uses b_v, and only one uses W_vj, but all scores
-# use h_j:
+# any number on the right-hand side (h_j, W_vj or b_v), collect all scores z_v that use it. For each
+# of them, multiply dz_v by the derivative of z_v with respect to this number. Then add up the
+# products. Only one score uses b_v, and only one uses W_vj, but all scores use h_j:
 #
 #     db_v  = dz_v
 #     dW_vj = dz_v h_j            a matrix: one row for each score, one column for each number of h
@@ -180,8 +179,7 @@ for letter, row in zip(alphabet, measured):
 assert np.allclose(dE, measured, atol=1e-8)
 
 # %% [markdown]
-# Only the row of "b" has a gradient other than 0, and this gradient is dh. The backward pass for
-# one pair is complete.
+# Only the row of "b" has a gradient other than 0: dh. The backward pass for one pair is complete.
 #
 # ## Many pairs at once
 #
@@ -194,10 +192,22 @@ assert np.allclose(dE, measured, atol=1e-8)
 #     p = softmax(z), by rows    (N, V)
 #     L = −1/N Σ_n log p_n,y_n   ()
 #
+# One practical problem arises: exp(z) overflows for a z of 800. But p does not change if we add the
+# same constant to all scores of a row. So we first subtract the row's largest score, and then no
+# exponential is larger than e⁰ = 1.
+#
+# In the backward pass, the mean divides every dz by N:
+#
+#     dz = (p − onehot(y)) / N   row n of onehot(y) is the one-hot vector of y_n
+#
+# Before you see this in NumPy, write it yourself. As in lesson 00, each exercise is a file with a
+# gap, this time for a backward pass:
+#
+# > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
+#
 # There is still only *one* E, *one* W and *one* b, and all N pairs use them. So each of the three
 # receives a gradient from every pair, and these gradients **add up**:
 #
-#     dz = (p − onehot(y)) / N   row n of onehot(y) is the one-hot vector of y_n
 #     db = Σ_n dz_n              every pair used b
 #     dW = dzᵀ h                 every pair used W: Σ_n dz_n h_nᵀ as a product (V, N)(N, D)
 #     dh = dz W                  (N, V)(V, D)
@@ -205,26 +215,19 @@ assert np.allclose(dE, measured, atol=1e-8)
 #
 # The last line is a product, too: E[x] is onehot(x) E, so dE is onehot(x)ᵀ dh.
 #
-# One practical problem remains: exp(z) overflows for a z of 800. But p does not change if we add
-# the same constant to all scores of a row. So we first subtract the row's largest score, and then
-# no exponential is larger than e⁰ = 1.
-#
-# Before you see all this in NumPy, write it yourself. As in lesson 00, each exercise is a file with
-# a gap. This time the gap is a backward pass:
-#
-# > **Exercise.** Write it yourself: `numpy-attention exercise start cross-entropy`.
-#
 # > **Exercise.** Write it yourself: `numpy-attention exercise start embedding`.
+#
+# The other three lines are the backward pass of a *linear layer*.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start linear`.
 #
 # Here is the whole model in plain NumPy. (From now on, every lesson has such a cell, and it is
 # marked `plain`.) The base class `Module` turns the array fields into parameters, and provides a
 # place for their gradients: `model.zeros_like()` returns a *gradient model*. This is another
-# Bigram, full of zeros at first, in which W will hold ∂L/∂W. `backward` *adds* to the gradient
-# model and does not overwrite it, because a loss may use the same model twice. L may also be only
-# one part of a larger loss. The argument dloss is the derivative of that larger loss with respect
-# to L. If L is the whole loss, dloss is 1.
+# Bigram, full of zeros. Its W will hold ∂L/∂W. `backward` *adds* to the gradient model and does not
+# overwrite it, because a loss may use the same model twice. The *cache* holds the arrays of
+# `forward` that `backward` needs. L may be only one part of a larger loss. The argument dloss is
+# the derivative of that larger loss with respect to L. If L is the whole loss, dloss is 1.
 
 
 # %% tags=["plain"]
@@ -293,8 +296,8 @@ def central(loss, array, epsilon):
 
 
 # %% [markdown]
-# We check a tiny model, with five letters, three numbers for each letter, and seven pairs. The
-# sizes 5, 3 and 7 all differ, and some letters occur more than once. Both will turn out to matter.
+# We check a tiny model. Its sizes all differ: five letters, three numbers for each letter, and
+# seven pairs. Some letters occur more than once. Both will turn out to matter.
 
 
 # %%
@@ -320,12 +323,11 @@ for name, array in tiny.named_parameters():
     assert error < 1e-6
 
 # %% [markdown]
-# All three gradients are right. You need not write this loop again: the library's `gradcheck` does
-# the same for any Module, and a little better. It measures as `numeric_gradient` does: at four
-# points, two above and two below, so its error is only O(ε⁴). Instead of dloss = 1, it draws a
-# random **upstream gradient** (the gradient that arrives from later layers). To pass, every element
-# must have a relative error below 1e-6. (The relative error is the difference divided by the
-# element, or by a thousandth of the array's largest element, whichever is larger.)
+# All three gradients are right. The library's `gradcheck` does the same for any Module. It measures
+# as `numeric_gradient` does, so its error is only O(ε⁴). Instead of dloss = 1, it draws a random
+# **upstream gradient** (the gradient that arrives from later layers). A check passes if every
+# element has a relative error below 1e-6. This is the difference divided by the size of the
+# element. For tiny elements, the divisor is a thousandth of the array's largest element.
 
 # %%
 print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
@@ -333,11 +335,10 @@ print(gradcheck(tiny, xs, ys, rng=np.random.default_rng(2)))
 # %% [markdown]
 # ## The same as the library
 #
-# Does the library compute the same? It splits the Bigram in two: `Embedding` looks up the rows h,
-# and `Output` computes the scores and the loss. Output keeps our W in an Embedding called `words`
-# (as `words.E`), so that input and output can share one table (question 5). Output returns the
-# *sum* of −log p over the seven pairs. So we divide the sum by 7, and pass 1/7 to Output to scale
-# its gradients.
+# The library splits the Bigram in two: `Embedding` looks up the rows h, and `Output` computes the
+# scores and the loss. There, our W is called `output.words.E`, because input and output can share
+# one Embedding (question 5). Output returns the *sum* of −log p, so we divide it by 7, and pass 1/7
+# to scale the gradients.
 
 # %%
 embedding = Embedding(tiny.E)
@@ -360,7 +361,7 @@ print("the library's Embedding and Output give the same loss and the same gradie
 #
 # What does the check report if a backward pass is wrong? We plant two bugs. The first is easy to
 # write: `grads.E[x] += dh`. It looks right, but if a letter occurs several times, NumPy adds only
-# the last of its rows of dh, and the others are lost.
+# the last of its rows of dh.
 
 
 # %%
@@ -392,9 +393,10 @@ print(f"their sum {of_letter_2.sum():.6f}, the last alone {of_letter_2[-1]:.6f}"
 # %% [markdown]
 # Read the report line by line. Only E is wrong. db and dW are right and are computed from dz, so dz
 # is almost certainly right, too. That leaves the last line of `backward`. The report names this
-# line and its mistake: an id that occurs twice is added once. It also shows one wrong element,
-# [2, 1], and letter 2 was read three times. The two lines below the report compute this element by
-# hand: the sum of the three numbers is right, and the bug keeps only the last of them.
+# line and its mistake: an id that occurs twice is added once. To find the mistake, gradcheck tries
+# small edits of the line until one makes all gradients right. The report also shows one wrong
+# element, [2, 1], and letter 2 was read three times. The two lines below the report add up this
+# element by hand: the sum of all three is right, and the bug keeps only the last.
 #
 # Now the second bug. The forward pass takes the *mean* of N losses, but this backward pass forgets
 # to divide by N.
@@ -443,12 +445,12 @@ assert said == "PASSES"
 
 # %% [markdown]
 # The bug is still in the code, but these letters do not reveal it. So **check with ids that occur
-# twice**. In later lessons, check with masks and with more than one time step, too: a bug in the
-# code for masks stays hidden as long as the check uses no mask.
+# twice**. In later lessons, check with masks and with several time steps, too: a bug in the code
+# for masks stays hidden if the check uses no mask.
 #
-# The next bug is a matrix transposed by mistake, dh = dz Wᵀ instead of dh = dz W. We check it with
-# D = 3, then with D = V = 5, and, still square, with W symmetric and with W = 0. Guess: in how many
-# of these four situations is it found?
+# The next bug is a matrix transposed by mistake, dh = dz Wᵀ instead of dh = dz W. We check it four
+# times: with D = 3, with D = V = 5, and, still square, with W symmetric and with W = 0. Guess: how
+# many of the four checks find it?
 
 
 # %%
@@ -469,9 +471,9 @@ print("…and W symmetric:  ", verdict(Exchanged(square.E, symmetric, square.b),
 print("…and W = 0:        ", verdict(Exchanged(square.E, 0 * square.W, square.b), xs, ys))
 
 # %% [markdown]
-# The bug is found in two of the four. With D = 3, NumPy raises an error at once, because the shapes
-# do not fit. With D = V = 5 the shapes fit, so only the check finds the bug. If W is symmetric, Wᵀ
-# is W, and the check passes. So **choose sizes that all differ**: then Wᵀ does not fit. If W = 0, a
+# Two of the four find the bug. With D = 3, NumPy raises an error at once, because the shapes do not
+# fit. With D = V = 5 the shapes fit, so only the check finds the bug. If W is symmetric, Wᵀ is W,
+# and the check passes. So **choose sizes that all differ**: then Wᵀ does not fit. If W = 0, a
 # common initial value, the right dh and the wrong dh are both 0, and the check passes, too. So
 # **check at random parameters, including the biases**. `randomize` draws them.
 #
@@ -549,15 +551,23 @@ ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 show(ax, "01_epsilon")
 assert curves["2 points, float32"].min() > 1e-6 > curves["2 points, float64"].min()
 
+# %%
+third = (p_tiny * (1 - p_tiny) * (1 - 2 * p_tiny)).T @ tiny.E[xs] ** 3 / 7      # one for each W_vj
+largest = np.abs(third).max()
+best = (3 * 1e-16 * loss / (2 * largest)) ** (1 / 3)
+print(f"L = {loss:.2f}, largest L''' {largest:.4f}; the formula for 2 points gives ε = {best:.0e}")
+
 # %% [markdown]
-# Each curve has a minimum, as predicted. In float64 (blue and orange) both minima are at a larger ε
-# than we estimated. The reason is that L''' is smaller than L in our model: each derivative with
-# respect to W brings in one more factor h, and h is small.
+# Each curve has a minimum, as predicted. All three are at a larger ε than we estimated, because the
+# derivatives are much smaller than L. The third derivative of log Σ_k exp(z_k) with respect to one
+# score is p (1 − p)(1 − 2p), whose size is always below 0.1. For W_vj, it is multiplied by h_j³ and
+# averaged over the pairs. With the largest L''' of any W_vj, the formula for two points gives
+# nearly the ε that we measured. For four points, the fifth derivative counts.
 #
 # In float32 (green) no ε reaches a millionth, so even a correct backward pass would fail the check.
 # **Train in float32, check in float64.** On the left, the green curve is flat, at exactly 1. There
-# ε is so small that L, rounded to a float32, does not change at all. (At the far left, w ± ε itself
-# is rounded back to w.) So the difference is 0, and the error is as large as dW itself.
+# ε is so small that L, rounded to a float32, does not change at all. So the difference is 0, and
+# the error is as large as dW itself.
 #
 # ## Train
 #
@@ -572,7 +582,7 @@ V = len(vocabulary)
 print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:131]}")
 
 # %% [markdown]
-# (Later lessons need the four special ids. This text contains none of them.)
+# (Only later lessons need the four special ids.)
 #
 # How good can our model become? We measure it by the *perplexity*, exp(L). With a perplexity of 10,
 # a model is as unsure as if 10 letters were equally likely.
@@ -587,8 +597,8 @@ print(f"{len(text):,} letters, {V} ids, 4 of them special. It begins:\n{text[:13
 # This is 0 if p(y | x) = count(x, y) / count(x). Since L is convex in z (it curves downwards in no
 # direction), no other choice is better. So counting gives us the floor.
 #
-# For comparison, we also compute the perplexity of a model that ignores x and knows only how
-# frequent each letter is.
+# For comparison, we also compute the perplexity of a model that knows only how frequent each letter
+# is.
 
 
 # %% tags=["training"]
@@ -663,9 +673,8 @@ show(ax, "01_training")
 # V = 47, the perplexity of equal probabilities, because a model with random parameters prefers some
 # letters, and they are often the wrong ones.
 #
-# The perplexity does not always fall: in our run, it is a little higher at step 2,000 than at step
-# 1,000. That is the noise of the random draws. As the learning rate falls to 0, the noise dies
-# away.
+# From step 1,000 to step 2,000 it rises a little. That is the noise of the random draws, which dies
+# away as the learning rate falls to 0.
 #
 # What does the model know after training? Guess what it expects after a "q".
 
@@ -677,29 +686,45 @@ of_q = counts[vocabulary.encode("q")[0]].sum() / counts.sum()
 print(f"q begins {of_q:.2%} of all pairs")
 
 # %% tags=["training"]
+q, u = vocabulary.encode("qu")
+for told, table in (("counted", counted), ("learnt by gradients", p_after)):
+    print(f"{told}: after q comes u with p = {table[q, u]:.3f}")
+figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 norm = colors.PowerNorm(0.5, 0, 1)              # by the root of p: small p are visible
-figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
-for ax, told, table in zip(axes, ("counted", "learnt by gradients"), (counted, p_after)):
-    image = ax.imshow(table[np.ix_(shown, shown)], cmap="cividis", norm=norm)
-    ax.set_xticks(range(27), names)
-    ax.set_yticks(range(27), names)
-    ax.set_xlabel("letter that follows")
-    u_after_q = table[vocabulary.encode("q")[0], vocabulary.encode("u")[0]]
-    print(f"{told}: after q comes u with p = {u_after_q:.3f}")
-    ax.set_title(f"{told}: after q comes u with p = {u_after_q:.2f}")
-axes[0].set_ylabel("letter that was read")
-figure.colorbar(image, ax=axes, label="p(y | x)", shrink=0.8)
+image = left.imshow(counted[np.ix_(shown, shown)], cmap="cividis", norm=norm)
+left.set_xticks(range(27), names)
+left.set_yticks(range(27), names)
+left.set_xlabel("letter that follows")
+left.set_ylabel("letter that was read")
+left.set_title("counted")
+figure.colorbar(image, ax=left, label="p(y | x)", shrink=0.8)
+
+# %% tags=["training"]
+NEVER = 1e-6                                    # where we draw a counted probability of 0
+pairs = np.ix_(shown, shown)
+right.loglog(np.maximum(counted[pairs], NEVER).ravel(), p_after[pairs].ravel(), ".",
+             color=plotting.COLOURS[0], alpha=0.5, label="after other letters")
+right.loglog(np.maximum(counted[q, shown], NEVER), p_after[q, shown], "D", markersize=5,
+             color=plotting.COLOURS[1], label="after q")
+right.plot([NEVER, 1], [NEVER, 1], color="black", linewidth=1)
+right.set_xticks([NEVER, 1e-4, 1e-2, 1], ["never", "$10^{-4}$", "$10^{-2}$", "1"])
+right.set_xlabel("counted p(y | x)")
+right.set_ylabel("learnt p(y | x)")
+right.set_title(f"learnt: after q comes u with p = {p_after[q, u]:.2f}")
+right.legend()
 show(figure, "01_table")
 
 # %% [markdown]
-# Each row is a letter that was read, and each column is a letter that follows. Bright boxes are
-# likely pairs. The model saw only pairs, 500 at a time, and never the left table. Yet its own
-# table, on the right, is nearly the same. Look for the bright column of spaces (␣): many letters
-# end a word. After a "q" it expects a "u", but it is not quite sure enough yet, because only 0.02 %
-# of the pairs begin with "q".
+# The map shows 27 of the 47 symbols. Bright boxes are likely pairs. Many are in the first column: a
+# space (␣) often follows "d" and "y", for example.
 #
-# Now let the model write. We begin with a "t", draw the next letter from p(y | x), read this letter
-# in turn, draw the one after it, and so on.
+# On the right, each dot is one of these pairs. The model saw only pairs, 500 at a time, and never
+# the map. Yet likely pairs are near the line, where learnt and counted probabilities agree. After a
+# "q" (orange) it expects a "u". But it is not quite sure enough yet, because only 0.02 % of the
+# pairs begin with "q": other letters, which never follow, still get a little.
+#
+# Now let the model write. We begin with a "t", draw the next letter from p(y | x), then the letter
+# after that one, and so on.
 
 # %% tags=["training"]
 letters = [vocabulary.encode("t")[0]]
@@ -726,6 +751,23 @@ print("it writes:", "".join(vocabulary.decode(letters)).replace("\n", " / "))
 # left.
 #
 # > **Exercise.** Write it yourself: `numpy-attention exercise start softmax`.
+#
+# In the part with the bracket, only the term with j = k remains:
+#
+#     dz_k = Σ_j dp_j p_j ([j = k] − p_k) = p_k (dp_k − Σ_j p_j dp_j)
+#
+# With ∘ for the product element by element, this is dz = p ∘ (dp − p · dp):
+
+# %%
+z = rng.standard_normal(5)
+dp = rng.standard_normal(5)
+p = np.exp(z) / np.exp(z).sum()
+check_gradient("dz", p * (dp - p @ dp), lambda: dp @ np.exp(z) / np.exp(z).sum(), z)
+
+# %% [markdown]
+# This explains the nudge of lesson 00. There, α was the softmax of the scores, and the context was
+# c = Σ_j α_j x_j. Let L be one number of c. Then dα_j is the same number of x_j, and α · dα is L
+# itself. So the slope of c for score j is α_j (x_j − c), as lesson 00 measured.
 
 # %% [markdown]
 # ## What others call it
