@@ -141,6 +141,23 @@ def _reading(model, n):
     return model.cells.cells[0], xs
 
 
+def share_picture(curves, title):
+    """{name: share that arrives 0, 1, … steps back}, listed in the legend; → Axes.
+
+    LSTMs are solid, Elman networks dashed; hollow markers: U starts orthogonal.
+    """
+    _, ax = plt.subplots(figsize=(8.5, 4.2), layout="constrained")
+    plotting.gradient_flow(curves, ax=ax, title=title)
+    for line, name in zip(ax.get_lines(), curves):
+        line.set_linestyle("--" if "Elman" in name else "-")
+        if "orth" in name:
+            line.set_markerfacecolor("white")
+    ax.set(xlabel="k steps back", ylabel="share of the last h's gradient (log scale)")
+    ax.set_ylim(1e-9, 30)
+    ax.legend(ax.get_lines(), list(curves), loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
 def table_picture(shares, below, rows, columns, xlabel, title):
     """Shares from 0 to 1 as a coloured table (rows, columns), with a text below each; → Axes."""
     _, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
