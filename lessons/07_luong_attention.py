@@ -1,18 +1,19 @@
 # %% [markdown]
 # # Lesson 07: Luong's family of attentions
 #
-# **You will be able to** write Luong's four scores, two windows and input feeding, forward and
-# backward, and test an explanation of a heatmap.
+# **You will be able to** write Luong's four scores, forward and backward, and test an explanation
+# of a heatmap. Part B adds two windows and input feeding.
 #
-# **Needs:** lesson 06. **Time:** 60 minutes to read, about a minute to run.
+# **Needs:** lesson 06. **Time:** 60 minutes to read, about 22 of them for the optional part B;
+# about a minute to run.
 #
 # In lesson 06 the decoder attended *before* its step: its old state, s_{t−1}, was the query, and
 # the context vector went into the new state. Luong, Pham & Manning (2015) reverse the order. Their
 # decoder takes its step first, then attends with the new state, s_t, as the query, and a small
 # layer joins this state with the context vector. Attention becomes a self-contained part between
-# the step and the output, and is easy to swap for another. The paper tries four scores and two
-# kinds of window in this part. It also introduces **input feeding**, which feeds attention's result
-# for one word into the next step.
+# the step and the output, and is easy to swap for another. The paper tries four scores in this
+# part, and two kinds of window. **Input feeding** sends attention's result for one word into the
+# next step.
 #
 # One of the four scores rates the positions of the source without reading the words there. Guess
 # before you read on: can a model with this score translate?
@@ -27,8 +28,8 @@ import numpy as np
 from course import show
 from luong_parts import (centres_of, check, check_same, check_same_decoder, check_same_look, draw,
                          draw_pull, draw_recorded, draw_two, in_window, measure, measure_swaps,
-                         missed_links, noun_weight, print_predicted, print_verdicts,
-                         silently_caught, train)
+                         missed_links, noun_weight, print_nouns, print_predicted,
+                         print_recorded, print_verdicts, silently_caught, train)
 
 from numpy_attention import metrics, plotting
 from numpy_attention.attention.additive import AdditiveAttention
@@ -67,7 +68,7 @@ np.set_printoptions(precision=3, suppress=True)
 #
 # | symbol | shape | what it is |
 # |---|---|---|
-# | j = 1 … S, t = 1 … T | | positions in the source and in the target |
+# | j = 0 … S − 1, t = 0 … T − 1 | | positions in the source and in the target, from 0 |
 # | s_t | (H,) | the decoder's state after its step: the query (the paper's h_t) |
 # | M, its rows h_j | (S, N) | annotations of the source words (the paper's h̄_s) |
 # | e, α | (S,) | scores, attention weights |
@@ -79,14 +80,14 @@ np.set_printoptions(precision=3, suppress=True)
 # The length of an annotation, which was D in lesson 06, is N here, because D is the paper's letter
 # for how far a window reaches.
 #
-# The diagram shows the four lines of a step. Its dashed arrow, F, is input feeding.
+# The diagram shows the four lines of a step. Its dashed arrow, F, is input feeding (part B).
 
 # %%
 boxes = {
     "before": ("sₜ₋₁", 0, 0),
     "word": ("yₜ₋₁", 0, 1.2),
     "s": ("sₜ", 1.7, 0, 0),
-    "M": ("M: rows h₁ to h_S", 1.7, 2.8, 2),
+    "M": ("M: rows h₀, h₁, …", 1.7, 2.8, 2),
     "e": ("e = score(sₜ, M)", 3.6, 1.2),
     "a": ("α = softmax(e)", 5.8, 1.2),
     "c": ("c = α M", 7.8, 1.2, 2),
@@ -166,9 +167,9 @@ def check_gradient(name, ours, loss, array):
 
 
 def check_intermediate(name, ours):
-    """Compare our gradient with central differences. L adds `by` to `name`; they vary `by`."""
-    by = np.zeros_like(ours)
-    check_gradient("d" + name, ours, partial(L, **{name: by}), by)
+    """Compare our gradient with central differences in a shift of the intermediate."""
+    shift = np.zeros_like(ours)
+    check_gradient("d" + name, ours, partial(L, **{name: shift}), shift)
 
 
 # %% [markdown]
@@ -179,9 +180,9 @@ def check_intermediate(name, ours):
 #     dα_j = h_j · dc                                 the average c = α M
 #     de = α ∘ (dα − α · dα)                          the softmax, as in lesson 06
 #
-# Would this loss fall if *student* got still more weight? Guess the sign of de_3. (More weight on
-# *student* makes the third number of c larger. The third row of C shows what that does to u, and w
-# says whether a larger u_2 lowers L.)
+# Would this loss fall if *student* got still more weight? Guess the sign of de_2. (More weight on
+# *student* makes the last number of c larger. The last row of C shows what that does to u, and w
+# says whether a larger u_1 lowers L.)
 
 # %%
 du = w * (1 - s_tilde**2)                       # (K,)
@@ -194,10 +195,9 @@ check_intermediate("alpha", dalpha)
 check_intermediate("e", de)
 
 # %% [markdown]
-# de_3 is negative: if the score of *student* rises, and its weight with it, the loss falls.
+# de_2 is negative: if the score of *student* rises, and its weight with it, the loss falls.
 #
-# > **Exercise.** Put the lines above into two functions, and find the missing gradients of s and M:
-# > `numpy-attention exercise start dot`.
+# > **Exercise.** Write both passes, with ds and dM: `numpy-attention exercise start dot`.
 #
 # Two gradients are left, ds and dh_j. The state s was used twice: in the score and in s̃. Each
 # annotation h_j was used twice as well: as a *key* in e, and as a *value* in c. So both gradients
@@ -208,9 +208,9 @@ check_intermediate("e", de)
 
 # %%
 check_gradient("ds", de @ M + du @ W_h.T, L, s)
-check_gradient("dh_3", de[2] * s + alpha[2] * dc, L, M[2])
-check_gradient("dC_1", c[0] * du, L, C[0])
-check_gradient("dW_h_1", s[0] * du, L, W_h[0])
+check_gradient("dh_2", de[2] * s + alpha[2] * dc, L, M[2])
+check_gradient("dC[0]", c[0] * du, L, C[0])
+check_gradient("dW_h[0]", s[0] * du, L, W_h[0])
 print("dot: every gradient is what the central difference measures")
 
 # %% [markdown]
@@ -223,12 +223,11 @@ print("dot: every gradient is what the central difference measures")
 #
 #     q = s W_a        e = M q
 #
-# Only the line of q is new. The line of e is that of `dot`, with q in place of s. The rest does not
-# change, so the functions below stop at e. (`check` runs lesson 01's gradient check. Like the other
-# imported helpers, it is in `luong_parts.py`, which you may skip.)
+# Only the line of q is new. The functions below stop at e, because the rest does not change.
+# (`check` runs lesson 01's gradient check. It is in `luong_parts.py`, like the other imported
+# helpers.)
 #
-# > **Exercise.** Write its backward pass before you read on:
-# > `numpy-attention exercise start general`.
+# > **Exercise.** Write its backward pass first: `numpy-attention exercise start general`.
 
 # %% [markdown]
 #     dq = de M        dM = deᵀ q        dW_a = sᵀ dq        ds = dq W_aᵀ
@@ -264,17 +263,14 @@ print(check(general, general_backward, s, M, W_a))
 #
 # ## `concat`: lesson 06 again
 #
-# The score **`concat`** joins s_t and h_j into one long vector and puts a hidden layer on top.
-# Split the layer's matrix into W_a, the rows that meet s_t, and U_a, the rows that meet h_j. The
-# product is then a sum of two.
+# The score **`concat`** joins s_t and h_j into one long vector and puts a hidden layer on top. Its
+# matrix splits into W_a, the rows that meet s_t, and U_a, the rows that meet h_j.
 #
 #     a_j = [s_t; h_j] [W_a; U_a] = s_t W_a + h_j U_a      x_j = tanh(a_j)      e_j = v_a · x_j
 #
-# This is lesson 06's additive attention, letter for letter, except that the query is s_t instead of
-# s_{t−1}.
+# This is lesson 06's additive attention, except that the query is s_t instead of s_{t−1}.
 #
-# > **Exercise.** You derived its backward pass in lesson 06. Can you still write it?
-# > `numpy-attention exercise start concat`.
+# > **Exercise.** Can you still write its backward pass? `numpy-attention exercise start concat`.
 
 
 # %%
@@ -449,42 +445,10 @@ print(f"location translates {' '.join(pair.source)} as {' '.join(written.target)
 # **A rival explanation.** The weights do not matter: the decoder's own state, which began as the
 # encoder's last state, already knows the noun.
 #
-# An explanation that *forbids* nothing is worth little. The table shows what the two predict for
-# the whole test set: ours forbids something in each row, the rival only in row 4. For rows 1 to 3
-# we train a model with an encoder that reads forward only, and ask which weights move to the right.
-# For row 4 we set C to 0, which removes the context. Each row of the table is explained below it.
-#
-# | | question | what we measure | our explanation | the rival |
-# |---|---|---|---|---|
-# | 1 | Do swapped nouns' weights move? | smallest sum of weights, noun or later | > 20% | any |
-# | 2 | Do all weights move? | swapped adjectives, largest weight on the noun | > 75% | any |
-# | 3 | Do all nouns' weights move? | unswapped nouns, largest weight after the noun | < 20% | any |
-# | 4 | Is the state enough? | swapped nouns that are predicted if C is 0 | < 40% | ≥ 40% |
-#
-# **Row 1.** The forward-only encoder makes the annotation of *blue* before it has read *student*.
-# If we are right, *étudiant* can come only from the annotations of *student*, the full stop and
-# `</s>`, so much of its weight must move there. We add up these three weights, do the same for each
-# swapped noun, and report the *smallest* sum. According to the rival, the noun comes from the
-# state, so in rows 1 to 3 the weights can be anywhere.
-#
-# **Row 2, a control.** Weight could also move for other reasons, and this row can rule out two.
-# When the decoder writes *bleu*, the largest weight is on *student*. By our explanation it can stay
-# there, because with either encoder this annotation contains information about *blue*. But if all
-# weights drift to the right, it will move past *student*. And if the model learns to point better,
-# it will move left, to *blue*.
-#
-# **Row 3, a control.** A third reason would be that the weights of all nouns drift. By our
-# explanation, those of unswapped nouns have no reason to move.
-#
-# **Row 4.** With either encoder, s̃_t is now tanh(s_t W_h), and we predict each word from the
-# correct previous words. The states stay the same, because what attention finds does not enter
-# them. If the rival is right, most nouns such as *étudiant* are still predicted. If we are right,
-# most are lost.
-#
-# (This is not a blind test: we chose the limits after trial runs, far enough from the results
-# that another seed should not flip a verdict.) Write down which rows will come out as our
-# explanation says, and which words of our French sentence the model with both directions can still
-# predict if C is 0.
+# We test them in two ways. First, we train a model whose encoder reads forward only. It makes the
+# annotation of *blue* before it has read *student*. Second, we set C to 0, which removes the
+# context: s̃_t is now tanh(s_t W_h). The states stay the same, because what attention finds does
+# not enter them. `from_state` predicts each word from the correct previous words.
 
 
 # %% tags=["training"]
@@ -508,6 +472,36 @@ both_words = from_state(by_location)
 both = measure_swaps(by_location, location_weights, both_words, test)
 only = measure_swaps(forward, forward_weights, from_state(forward), test)
 
+# %% [markdown]
+# Both scores translate worse with this encoder. But where are the weights of `location` now? An
+# explanation that *forbids* nothing is worth little. Our explanation could fail in every row of
+# this table, the rival only in row 4. (`measure_swaps` in `luong_parts.py` computes the rows.)
+#
+# | | what we measure | our explanation | the rival |
+# |---|---|---|---|
+# | 1 | weight on the noun or later (smallest case) | > 20% | any |
+# | 2 | swapped adjectives with the largest weight on the noun | > 75% | any |
+# | 3 | unswapped nouns with the largest weight after the noun | < 20% | any |
+# | 4 | swapped nouns predicted with C = 0 | < 40% | ≥ 40% |
+#
+# Rows 1 to 3 are about the forward-only encoder. There, the rival allows any weights, because the
+# noun comes from the state. Row 4 is about both encoders.
+#
+# - **Row 1.** With this encoder, only the annotations of *student*, the full stop and `</s>` can
+#   contain *student*. We predict that *étudiant*, like every swapped noun, has much of its weight
+#   there.
+# - **Row 2, a control.** With both directions, the largest weight of *bleu* is on *student*. We
+#   predict that this weight stays on *student*, whose annotation knows *blue* with either encoder.
+#   A general drift would move it past *student*; better pointing would move it left, to *blue*.
+# - **Row 3, a control.** Perhaps the weights of *all* nouns drift. By our explanation, unswapped
+#   nouns should stay.
+# - **Row 4.** If the rival is right, most swapped nouns are still predicted. We predict that most
+#   are lost.
+#
+# This is not a blind test: we set the limits after trial runs, and left enough room that another
+# seed should give the same verdict. Write down which rows will come out as we predict. Which words
+# of our French sentence can the model with both directions still predict if C is 0?
+
 # %% tags=["training"]
 verdicts = print_verdicts(both, only)
 print("recorded for seeds 1 to 5, forward only (question 7): row 1 is 34 to 42%, row 2 84 to 98%,\n"
@@ -515,10 +509,10 @@ print("recorded for seeds 1 to 5, forward only (question 7): row 1 is 34 to 42%,
 assert verdicts == [True, True, False, True]
 assert forward_exact < location_exact - 0.05
 assert dot_forward_exact < dot_exact - 0.03
-show(draw_two("location with two encoders: attention weights for one sentence", pair, {
-    f"both directions: {noun_weight(location_weights[shown], pair)}": location_weights[shown],
-    f"forward only: {noun_weight(forward_weights[shown], pair)}": forward_weights[shown],
-}), "07_forward_only")
+print("both directions:", noun_weight(location_weights[shown], pair))
+print("forward only:   ", noun_weight(forward_weights[shown], pair))
+show(draw(forward_weights[shown], pair, "location with the forward-only encoder"),
+     "07_forward_only")
 
 # %% tags=["training"]
 print("If C is 0, location (both directions) predicts for our sentence:", *both_words[shown])
@@ -526,41 +520,128 @@ shares = print_predicted(["pas", "</s>"], both_words, test)
 assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 
 # %% [markdown]
-# Row 1 is as our explanation says. (The figure's titles give the sum for *étudiant*.) In row
-# 2, the largest weight of most adjectives stays on the noun, so not all words drift to the right.
-# But in row 3 we are wrong: the weights of unswapped nouns move, too. A likely reason, which we did
-# not test: `location` reads no word. After *the* it cannot see whether an adjective or the noun
-# comes next, so it moves the weight in both cases.
+# Row 1 is as we predict. In our sentence, *étudiant* has 63% of its weight on *student* or later,
+# instead of 14%. In row 2, the largest weight of most adjectives stays on the noun, so not all
+# words drift to the right. But in row 3 we are wrong: the weights of unswapped nouns move, too. A
+# likely reason, which we did not test: `location` reads no word. After *the* it cannot see whether
+# an adjective or the noun comes next, so it moves the weight in both cases.
 #
 # Row 4 goes against the rival: without the context, nearly all swapped nouns are lost.
 #
 # The printed sentence shows what else is lost without the context: most words, even *ne*. But *pas*
 # and `</s>` are always predicted, and seldom in a wrong place. The preceding target words determine
-# both: *pas* follows *ne* and a verb, and `</s>` follows the full stop. Remember these two for the
-# next heatmap.
+# both: *pas* follows *ne* and a verb, and `</s>` follows the full stop. Their weights may be
+# anywhere: in the heatmap above, the row of `</s>` has half of it on *you*.
+#
+# ### Does the annotation of *blue* contain *student*?
+#
+# The model needs the context, but *where* does it find *student*? Lesson 06's `given_word` masks
+# all positions but one, so that c_t = h_j. We do the same in S copies of the decoder, one for each
+# position, and ask which word each copy predicts in the place of the swapped noun.
+#
+# Guess three shares for each encoder: how many of the nouns are predicted from the annotation of
+# the adjective alone, of the noun alone, and of the word before the adjective alone?
+
+
+# %% tags=["training"]
+def words_alone(translator, pair):
+    """→ for each target word and </s>, the S words predicted from c = h_0, c = h_1, …"""
+    model = translator.model
+    batch = translator.batches([pair]).batch([0])
+    S = len(batch.source)
+    state = model.start(batch.source, batch.source_mask).take(np.zeros(S, int))     # S copies
+    state.memory.mask = np.eye(S, dtype=bool)           # copy j sees position j only
+    words = []
+    for previous in batch.target_in:
+        log_p, _, state = model.next(np.repeat(previous, S), state)     # log_p (S, words)
+        words.append([translator.target_vocabulary.token(best) for best in log_p.argmax(1)])
+    return words
+
+
+# %% tags=["training"]
+shares = print_nouns(partial(words_alone, by_location), partial(words_alone, forward), test)
+from_adjective = shares[1]
+assert from_adjective[0] > 0.9
+assert from_adjective[1] < 0.1
+assert shares[0].max() < 0.1        # from the word before the adjective
+
+# %% [markdown]
+# With both directions, the annotation of the adjective is enough to write every swapped noun. With
+# the forward-only encoder it hardly ever is. The word before the adjective does not help either
+# model, so the copies do not just guess the noun from their state. As our explanation says, the
+# annotation of *blue* contains *student*, and only the encoder's second direction can have put it
+# there.
 #
 # **Established**, for this small task:
 #
 # - A translation can be right while its heatmap points at the wrong words.
 # - As trained, the model needs the context to write the swapped nouns (row 4).
-# - With the forward-only encoder, when a swapped noun is written, at least a third of the weight is
-#   on its source word or later positions (row 1).
+# - The model with both directions can write a swapped noun from the adjective's annotation alone.
+#   The forward-only model hardly ever can.
+# - When the forward-only model writes a swapped noun, at least a third of its weight is on the
+#   noun's source word or after it (row 1).
 #
 # **Not established:**
 #
 # - That the weight of the swapped nouns moves *because* they are swapped (row 3).
-# - That the model with both directions finds *étudiant* in the annotation of *blue*. Rows 1 and 4
-#   fit this, but we did not remove *student* from that annotation alone.
 # - That the state does not know the noun. The layer that makes s̃ was trained with the context, and
 #   may be unable to use what the state knows.
-# - Why both scores translate worse with the forward-only encoder. Its annotations lack the next
-#   word, on which *le* or *l'* depends, but we did not test this.
+# - Why both scores translate worse with the forward-only encoder: perhaps because its annotation of
+#   *the* does not know the next word, which decides between *le* and *l'*.
 #
-# This is a good place to pause. You can now write four scores and their backward passes, and you
-# have seen one of them translate without reading a word. Windows, input feeding and real text are
-# still to come.
+# ## Real text
 #
-# ## `local-m`: a window that slides along
+# Which score is best on real text? Our small task cannot answer this, because `dot` is almost
+# perfect on it. But `results/claims.md` reports measurements of larger models: 3 million
+# parameters, six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are test
+# perplexities, each the mean of three seeds ± their standard deviation. Three BLEU scores follow
+# (lesson 05; 100 is best). The cells name the recipe of each row. For instance,
+# `numpy-attention reproduce clauses-dot` repeats a run of `dot` in about ten minutes.
+#
+# `dot` has no parameters, and `location` reads no word. Guess the order of the four scores. Which
+# two will be closest?
+
+# %% tags=["training"]
+# recipes: clauses-dot, clauses-general, clauses-concat, clauses-location
+RECORDED = {"dot": 6.54, "general": 6.47, "concat": 6.28, "location": 7.64}
+DEVIATION = (0.02, 0.10, 0.07, 0.13)
+print("\nrecorded on clauses of the Bible: test perplexity (lower is better)")
+print_recorded(RECORDED, DEVIATION, range(4))
+print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0.6 with lesson 05's\n"
+      "  fixed vector and a bidirectional encoder")
+
+# %% [markdown]
+# The three scores that read the words are close. `dot` and `general` are the closest: they differ
+# by less than the standard deviation of `general`. `concat`, the score of lesson 06, is a little
+# better than both. So can a score that reads no word translate? Yes. Here `location` costs 1.10 in
+# perplexity. Its BLEU of 26.7 is below the 29.0 of `dot`, but well above the 21.9 of the fixed
+# vector.
+#
+# How much does the *query* matter? The next comparison is not in Luong's paper: we give `concat`
+# Bahdanau's query, s_{t−1}, which has not read y_{t−1}. Guess: will it cost as much as `location`?
+
+# %% tags=["training"]
+# recipe: query-previous-additive
+RECORDED |= {"concat with the query s_{t−1}": 7.30}
+DEVIATION += (0.09,)
+print_recorded(RECORDED, DEVIATION, [4])
+
+# %% [markdown]
+# **A finding.** Yes: the query s_{t−1} has read just one word fewer than s_t, but it costs 1.02.
+# The three scores that read the words differ by 0.26 at most. So what the query has read can matter
+# more than the choice among these three scores. `results/claims.md` finds the same for BLEU, and
+# also with lesson 08's scaled dot product.
+#
+# This ends the main part. You can now write four scores and their backward passes, and you have
+# seen one of them translate without reading a word.
+
+# %% [markdown]
+# ## Part B (optional): windows, and input feeding
+#
+# **You will be able to** write two windows and input feeding, forward and backward, and recognize a
+# window that cannot learn. **Time:** about 22 minutes to read. Lesson 08 does not need this part.
+#
+# ### `local-m`: a window that slides along
 #
 # The largest weight of `location` is on the right word or a neighbour for nearly every link. So
 # even a score that reads no word can tell roughly where to look. **Local attention** uses this: it
@@ -568,8 +649,7 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # it. The window holds the positions at most **D** away from p, its centre.
 #
 # In **`local-m`**, m for monotonic, the window moves on by one position with each target word, as
-# far as the last position. From here on the text counts as the code does, from 0: the positions are
-# j = 0 … S − 1, and the first target word is t = 0. So the centre is
+# far as the last position:
 #
 #     p = min(t, S − 1)
 #
@@ -577,29 +657,28 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # there as well. Which of six source words can target word 7 see, with D = 1?
 
 # %%
-D = 1
 positions = np.arange(S)            # (S,); M and its S = 6 rows are those of the gradient checks
 scores, _ = dot(long_s, M)
 
 
-def local_m(scores, t, D):
+def local_m(scores, t, D=1):
     """α (S,) for target word t."""
     j = np.arange(len(scores))
     p = min(t, len(scores) - 1)
     return softmax(np.where(abs(j - p) <= D, scores, -np.inf))
 
 
-library = LocalMonotonic(DotAttention(), width=D)
+library = LocalMonotonic(DotAttention(), width=1)
 memory = library.read(M[None], np.ones((1, S), bool))
 for t in range(8):
-    weights = local_m(scores, t, D)
+    weights = local_m(scores, t)
     assert np.allclose(library.step(long_s[None], memory, t)[1], weights)
     print(f"  target word {t}: α = {weights}")
 
 # %% [markdown]
 # Target word 7 sees the last two, at positions 4 and 5.
 #
-# ## `local-p`: a window that is predicted
+# ### `local-p`: a window that is predicted
 #
 # The window of `local-m` only moves to the right. But a translation can reorder the words: in
 # lesson 06, *vino*, the first word of a Spanish clause, needed the source word at position 3. So in
@@ -629,7 +708,7 @@ for t in range(8):
 # will pull hardest?
 
 # %%
-D = 2                               # from here on
+D = 2
 e = np.array([0.3, -0.5, 0.9, 0.2, 1.1, -0.2])
 dalpha = np.array([0.4, 0.1, 0.2, -0.9, -0.3, 0.5])
 p = np.array([2.3])
@@ -677,8 +756,7 @@ show(draw_pull(beta, alpha, terms, p, D), "07_pull")
 #
 #     ∂p/∂z = S sigmoid(z) (1 − sigmoid(z)) = p (1 − p / S)
 #
-# > **Exercise.** Write its backward pass before you read on:
-# > `numpy-attention exercise start local-p`.
+# > **Exercise.** Write the backward pass first: `numpy-attention exercise start local-p`.
 
 # %% [markdown]
 #     dβ = dα ∘ g                  de = β ∘ (dβ − β · dβ)       the bell, the softmax
@@ -686,8 +764,8 @@ show(draw_pull(beta, alpha, terms, p, D), "07_pull")
 #     dr = dz v_p ∘ (1 − x²)       dW_p = s_tᵀ dr               the tanh, the layer
 #
 # In `dot` the state was used in the scores and in s̃. Here it has one more use, to *aim* the
-# window, so ds has one more term, dr W_pᵀ. (The function below ends at the context, so its ds lacks
-# du W_hᵀ.)
+# window, so ds has one more term, dr W_pᵀ. The function below stops at the context c. The term du
+# W_hᵀ comes from the layer after it.
 
 
 # %%
@@ -737,8 +815,7 @@ check_same_look(library, local_p, local_p_backward, long_s, M, W_p, v_p)
 print("local-p: context, weights and all gradients are equal to the library's")
 
 # %% [markdown]
-# > **Exercise.** We broke one line of correct code; find it from the report alone:
-# > `numpy-attention exercise start find-in-local-p`.
+# > **Exercise.** Find a bug by its report: `numpy-attention exercise start find-in-local-p`.
 #
 # Can a model learn to aim? We trained `general`, the score of the paper's best single model,
 # without a window and in `local-p`, with three seeds each. Guess: with how many of the seeds does
@@ -765,15 +842,15 @@ print("recorded for seeds 1 to 3, exactly right: 98.8 to 99.8% without the windo
 S_here = len(pair.source) + 1           # with </s>
 for seed in (1, 2):
     early = train(pairs, seed, epochs=1, attention="general", window="local-p", width=D)
-    p = centres_of(early, pair)
-    print(f"  seed {seed}: p =", p.round(1),
+    centres = centres_of(early, pair)
+    print(f"  seed {seed}: p =", centres.round(1),
           f"  right word in the window for {in_window(early, test):.0%}")
-    print("    p (1 − p/S) =", (p * (1 - p / S_here)).round(2))
+    print("    p (1 − p/S) =", (centres * (1 - centres / S_here)).round(2))
 
 # %% [markdown]
-# With seed 1, every p of our sentence has run to an end of its range (0 or S = 9). There the
-# slope is almost 0, so W_p and v_p can hardly learn. Most right words are outside the window and
-# cannot pull either. With seed 2, p stays between the ends.
+# With seed 1, every p of our sentence has run to an end of its range (0 or S = 9). There the slope
+# is almost 0, so W_p and v_p can hardly learn. Most right words are outside the window, so they
+# cannot pull p back. With seed 2, p stays between the ends.
 #
 # Our windows are narrow: with D = 2 they hold at most 5 positions. The paper's D = 10 allows 21.
 # With D = 4 no seed fails here (question 8), but such a window can hold all 9 positions of our
@@ -802,10 +879,10 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # is never on *not*, and most of the links that `local-p` misses are such links. Yet the model
 # writes both words: with C = 0 it still predicts them. The state is enough, so the loss hardly
 # depends on where the windows of *pas* and `</s>` are. These rows of the heatmap explain nothing.
-# (The row of the full stop is nearly dark, because the bell lets the weights of a row add up to
-# much less than 1.)
+# (The row of `</s>` is the darkest, because the bell lets the weights of a row add up to much less
+# than 1.)
 #
-# ## Input feeding, and the loop over words
+# ### Input feeding, and the loop over words
 #
 # A translator should not translate a word twice, nor leave one out, so it should remember where it
 # has already looked. So far our decoder cannot: its step reads the previous word and state, and
@@ -825,8 +902,7 @@ assert all(its > 0.9 and others < 0.1 for its, others in shares.values())
 # Guess: what does F add to the backward pass? (Even without F, the gradient of r_{t+1} goes back to
 # s_t, through U.)
 #
-# > **Exercise.** Write the backward pass of a decoder with input feeding before you read on:
-# > `numpy-attention exercise start input-feeding`.
+# > **Exercise.** Write the decoder's backward pass: `numpy-attention exercise start input-feeding`.
 
 # %% [markdown]
 # F adds only two things: its own gradient, and a second term in ds̃_t, because s̃_t now has two
@@ -909,74 +985,35 @@ plain = PlainDecoder(**{name: 0.5 * rng.standard_normal(one) for name, one in sh
 print(gradcheck(plain, ys, first, M, mask, rng=np.random.default_rng(3)))
 
 # %% [markdown]
-# > **Exercise.** We broke one line of correct code; find it from the report alone:
-# > `numpy-attention exercise start find-in-feeding`.
+# > **Exercise.** Find a bug by its report: `numpy-attention exercise start find-in-feeding`.
 
 # %%
 check_same_decoder(PlainDecoder, np.random.default_rng(4))
 print("the decoder: s̃, weights and all parameter gradients are equal to the library's")
 
 # %% [markdown]
-# ## Real text
+# ### Windows and input feeding on real text
 #
-# Which of all these parts matter on real text? Our small task cannot answer this, because `dot` is
-# almost perfect on it. But `results/claims.md` reports measurements of larger models: 3 million
-# parameters, six epochs on 75,000 clauses of the Bible, English to Spanish. The numbers are test
-# perplexities, each the mean of three seeds ± their standard deviation. Three BLEU scores follow.
-# (BLEU compares a translation's words and short phrases with those of a human translation; 100 is
-# best.)
-#
-# First the four scores. `dot` has no parameters, and `location` reads no word. Guess their order.
-# Which two will be closest?
+# Each of the next rows adds one thing to a score: a window (again with D = 2), or input feeding.
+# Guess: will one of them cost as much as `location`?
 
 # %% tags=["training"]
-RECORDED = {"dot": 6.54, "general": 6.47, "concat": 6.28, "location": 7.64}
-DEVIATION = (0.02, 0.10, 0.07, 0.13)
-print("\nrecorded on clauses of the Bible: test perplexity (lower is better)")
-for name, spread in zip(RECORDED, DEVIATION):
-    value = RECORDED[name]
-    against = f"   {value - RECORDED['dot']:+.2f} against dot" if name != "dot" else ""
-    print(f"  {name:<29} {value:.2f} ± {spread:.2f}{against}")
-print("recorded BLEU: 29.0 ± 0.3 with dot, 26.7 ± 0.2 with location, 21.9 ± 0.6 with lesson 05's\n"
-      "  fixed vector and a bidirectional encoder")
+# recipes: clauses-local-p, clauses-local-m, clauses-dot-feeding
+RECORDED |= {"general in local-p": 7.50, "general in local-m": 7.03, "dot with input feeding": 6.81}
+DEVIATION += (0.01, 0.05, 0.01)
+print_recorded(RECORDED, DEVIATION, range(5, 8))
+show(draw_recorded(RECORDED, DEVIATION), "07_recorded")
 
 # %% [markdown]
-# The three scores that read the words are close. `dot` and `general` are the closest: they differ
-# by less than the standard deviation of `general`. `concat`, the score of lesson 06, is a little
-# better than both. So can a score that reads no word translate? Yes. Here `location` costs 1.10 in
-# perplexity. Its BLEU of 26.7 is below the 29.0 of `dot`, but well above the 21.9 of the fixed
-# vector.
-#
-# Each row below names a score, then the one thing we change: the window (again with D = 2), input
-# feeding, or the query. The last change is ours, not the paper's: `concat` with the query s_{t−1},
-# the state *before* the decoder has read y_{t−1}, as in Bahdanau's decoder. Guess: will one of them
-# cost as much as `location`?
-
-# %% tags=["training"]
-RECORDED |= {"general in local-p": 7.50, "general in local-m": 7.03, "dot with input feeding": 6.81,
-             "concat with the query s_{t−1}": 7.30}
-DEVIATION += (0.01, 0.05, 0.01, 0.09)
-records = list(zip(RECORDED, RECORDED.values(), DEVIATION))
-for name, value, spread in records[4:]:
-    base = name.split()[0]
-    print(f"  {name:<29} {value:.2f} ± {spread:.2f}   {value - RECORDED[base]:+.2f} against {base}")
-show(draw_recorded(records), "07_recorded")
-
-# %% [markdown]
-# Yes: `local-p` and the query s_{t−1} each cost about as much as `location`. (With so few seeds, we
-# cannot say which of them costs most.) `local-m` costs about half as much. The paper's windows are
-# wider, and we did not measure those. In the paper, input feeding lowers perplexity. Here it does
-# the opposite, and we do not know why. (Perplexity does not count repeated or omitted words, which
-# input feeding is meant to prevent.)
-#
-# **A finding.** The query s_{t−1} has read just one word fewer than s_t, and yet it costs 1.02,
-# while the three scores that read the words differ by 0.26 at most. So what the query has read can
-# matter more than the choice among these three scores. `results/claims.md` finds the same for BLEU,
-# and also with lesson 08's scaled dot product.
+# Yes: `local-p` costs about as much as `location`. `local-m` costs about half as much. The paper's
+# windows are wider, and we did not measure those. In the paper, input feeding lowers perplexity.
+# Here it does the opposite, and we do not know why. (Perplexity does not count repeated or omitted
+# words, which input feeding is meant to prevent.)
 #
 # **An open question.** We did not record p in the Bible runs, so `local-p` may have failed there as
-# it did on our small task with seeds 1 and 3. To find out, run `numpy-attention reproduce
-# clauses-local-p` (about ten minutes), load the model with `Translator.load`, and call `in_window`.
+# it did on our small task with seeds 1 and 3. To find out, run
+# `numpy-attention reproduce clauses-local-p`, load the model with `Translator.load`, and call
+# `in_window`.
 
 # %% [markdown]
 # ## What each part adds
@@ -1028,18 +1065,19 @@ show(draw_recorded(records), "07_recorded")
 #
 # 1. (a) In the backward pass of each score, return 0 for the state's gradient (PyTorch's `detach`).
 #    In the check of that score, which gradients are wrong? Which term of ds would a decoder lose?
-#    (b) In `local-p`, leave out only the term de M of the state's gradient. Which gradients are
-#    wrong now?
+#    (b) (Part B) In `local-p`, leave out only the term de M of the state's gradient. Which
+#    gradients are wrong now?
 # 2. Double s_t and all annotations. How do the weights of `dot` change? Can `general` prevent that
 #    change?
-# 3. In `local-p` let v_p be 0. What is p then? If the right word is outside the window, which words
-#    can pull p towards it?
-# 4. Normalize the products β ∘ g, so that the weights add up to 1: α = β ∘ g / Σ β g. Derive de and
-#    dp, and check them.
+# 3. (Part B) In `local-p` let v_p be 0. What is p then? If the right word is outside the window,
+#    which words can pull p towards it?
+# 4. (Part B) Normalize the products β ∘ g, so that the weights add up to 1: α = β ∘ g / Σ β g.
+#    Derive de and dp, and check them.
 # 5. Without input feeding, all T queries can attend at once. Write this as two matrix products with
 #    a softmax between them, and compare with the loop.
-# 6. Train `dot` with `input_feeding=True`. Does it translate better on our small task?
+# 6. (Part B) Train `dot` with `input_feeding=True`. Does it translate better on our small task?
 # 7. Train the forward-only `location` with seeds 1 to 5. Do you find the recorded shares? And where
 #    nothing is swapped, does it point better or worse than with both directions?
-# 8. Train `general` with `window="local-p"` and seeds 1 to 3, with `width=2` and with `width=4`
-#    (`width` is D). What is `in_window(translator, test)`? Why does the wider window help?
+# 8. (Part B) Train `general` with `window="local-p"` and seeds 1 to 3, with `width=2` and with
+#    `width=4` (`width` is D). What is `in_window(translator, test)`? Why does the wider window
+#    help?

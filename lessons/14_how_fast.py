@@ -4,8 +4,8 @@
 # **You will be able to** find out where a training step spends its time, and make it faster without
 # changing what it computes.
 #
-# **Needs:** lesson 03; question 2 also needs 06 and 09. **Time:** 60 minutes to read, about a
-# minute to run.
+# **Needs:** lesson 03; question 2 also needs 06 and 09. **Time:** 60 minutes to read, about 12 of
+# them for the optional section 7; about a minute to run.
 #
 # If you write the training step of an LSTM language model directly from its equations, one time
 # step after the other, it will be correct, and slow. Where does the time go? And how fast *could*
@@ -15,16 +15,15 @@
 # Nearly all of these belong to matrix products, and most of them to a few large ones. The time of
 # the products alone, each as fast as we can make it, is the **floor**.
 #
-# You will write the obvious version first, and find out which of its parts take most of the time.
-# Then you will make one change at a time, check that the new version computes the same as the
-# previous one, and measure how much time the change saves.
+# You will write the obvious version first, and find out which parts take most of its time. Then you
+# will make one change at a time, check that the results stay the same, and measure how much time
+# the change saves.
 #
 # Write down a guess now. Does the first version take twice, three times, five or ten times as long
 # as the floor?
 #
-# **Your numbers and ours.** Times depend on the machine. Next to the numbers of your run, the
-# output has others in round brackets. We recorded these by running this lesson on one core of an
-# Intel Xeon, *the Xeon*. On another processor, other changes may save most.
+# **Your numbers and ours.** Times depend on the machine. The output has those of your run, and *The
+# waterfall* also prints what we recorded on one core of an Intel Xeon, the *recorded machine*.
 
 # %%
 print("Lesson 14: how fast can it be?", flush=True)
@@ -35,10 +34,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from course import caught, show
-from speed_parts import (MS_ON_XEON, ROWS_ON_XEON, blas_in_use, check_parts_add_up,
-                         draw_panel_layout, draw_rates, draw_waterfall, falls, in_turns, kernels_of,
-                         listed, medians, panel_rates, print_columns, print_distance, print_line,
-                         print_profile, print_ranking, print_savings, print_shares, products_of,
+from speed_parts import (blas_in_use, check_parts_add_up, draw_panel_layout, draw_rates,
+                         draw_waterfall, falls, in_turns, kernels_of, medians, panel_rates,
+                         print_columns, print_distance, print_few_rows, print_profile,
+                         print_ranking, print_recorded, print_savings, print_shares, products_of,
                          ranked, rate, shares_of, with_and_without)
 
 from numpy_attention import plotting
@@ -70,8 +69,8 @@ from numpy_attention.training.threads import keep_freed_memory
 # | W, U, b | (H, 4H), (H, 4H), (4H,) | input weights, recurrent weights and bias of the gates |
 # | S, d | (V, H), (V,) | output layer: for each word, a row of S and an entry of d |
 #
-# The texts are random words. This does not change the times, because the time of a product does not
-# depend on the values in it.
+# The texts are random words, because the time of a product does not depend on the values in it. The
+# time of the gradient of E depends on which words occur, but it is a small part of the step.
 
 # %%
 V = 3000
@@ -86,13 +85,16 @@ targets = rng.integers(4, V, (T, B))
 
 # %%
 boxes = {
-    "x": ("xₜ = E[word]", 0, 1), "a": ("xₜ W + b", 1.8, 1, 0), "u": ("hₜ₋₁ U", 3.6, 0, 0),
-    "h": ("gates: cₜ, hₜ", 3.6, 1), "z": ("hₜ Sᵀ + d", 5.6, 1, 0),
-    "L": ("softmax, loss", 7.5, 1), "w": ("update", 9.5, 1),
+    "x": ("xₜ = E[word]", 0, 3), "a": ("xₜ W + b", 2.4, 3, 0), "u": ("hₜ₋₁ U", 5, 4, 0),
+    "h": ("gates: cₜ, hₜ", 5, 3), "z": ("hₜ Sᵀ + d", 7.4, 3, 0), "L": ("softmax, loss", 9.4, 2),
+    "dz": ("dzₜ S,  dzₜᵀ hₜ", 7.4, 1, 0), "dh": ("gates, backward: daₜ", 5, 1),
+    "du": ("daₜ Uᵀ", 5, 0, 0), "da": ("daₜ Wᵀ,  xₜᵀ daₜ,  hₜ₋₁ᵀ daₜ", 2.1, 1, 0),
+    "w": ("update", 0, 2),
 }
 arrows = [("x", "a"), ("a", "h"), ("u", "h", "", -0.3, True), ("h", "u", "", -0.3, True),
-          ("h", "z"), ("z", "L"), ("L", "w", "gradient")]
-title = "Matrix products are blue; the dashed loop must go one time step at a time"
+          ("h", "z"), ("z", "L"), ("L", "dz"), ("dz", "dh"), ("dh", "du", "", -0.3, True),
+          ("du", "dh", "", -0.3, True), ("dh", "da"), ("da", "w")]
+title = "The nine matrix products are blue; the dashed loops must go one time step at a time"
 show(plotting.diagram(boxes, arrows, title=title), "14_diagram")
 
 # %% [markdown]
@@ -248,9 +250,9 @@ class FirstWritten(Recurrence):
 # %% [markdown]
 # ## Check
 #
-# Check every gradient, again in float64, with tiny sizes that are all different. The model computes
-# the loss and the gradient in one call, so `check` wraps it in a `forward` and a `backward` for
-# `gradcheck`, and `backward` repeats that call.
+# Check every gradient, again in float64, with tiny sizes that are all different. `gradcheck` needs
+# a `forward` and a `backward`, but our model computes loss and gradient in one call. So `check`
+# makes this call in both.
 
 
 # %%
@@ -309,7 +311,7 @@ time_versions(FirstWritten)
 print_profile(created(FirstWritten, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# Which part would you make faster first? These are the seven changes, the hardest last:
+# These are the seven changes, the hardest last:
 #
 # | change | version | part | what is new |
 # |---|---|---|---|
@@ -380,14 +382,17 @@ class InputsAtOnce(FirstWritten):
 
 check_same(InputsAtOnce, FirstWritten)
 print(f"W takes {4 * H * 4 * H / 1e3:.0f} KB, S takes {4 * V * H / 1e6:.1f} MB")
+# six of the nine products are as large as x W, and three as large as h Sᵀ
+share = 4 * H / (6 * 4 * H + 3 * V)
+print(f"the products x W have {100 * share:.0f}% of the multiplications in matrix products")
 
 # %% [markdown]
 # The number of multiplications is the same, so what is there to gain? A product of 20 rows fetches
 # all of W, and uses each of its numbers 20 times. A product of 400 rows uses each number 400 times.
 #
 # But a core has a small, fast memory, often of one or two megabytes: a **cache**, unrelated to the
-# `cache` of a backward pass. W fits into it, so fetching W again is cheap. How much will this
-# change save? We time changes 1 to 3 together, after change 3.
+# `cache` of a backward pass. W fits into it, so fetching W again is cheap. And the products x W
+# have only 6% of the multiplications, so expect little. We time changes 1 to 3 after change 3.
 #
 # ## 2. The weight gradients can wait
 #
@@ -489,41 +494,41 @@ millions = T * B * V / 1e6
 print(f"z has {millions:.1f} million numbers, which take {4 * millions:.1f} MB")
 
 # %% [markdown]
-# Of the weight matrices that are multiplied, S is by far the largest. In the loop, each of the T
-# steps made an array as large as S, and added it to `grads.S`. The price of having no loop is
-# memory: z exists for all time steps at once. The library therefore takes blocks of 512 rows.
+# S is almost four times as large as W or U. In the loop, each of the T steps made an array as large
+# as S, and added it to `grads.S`. The price of having no loop is memory: z exists for all time
+# steps at once. The library therefore takes blocks of 512 rows.
 #
 # What have the three changes saved? Each line of the table compares a version with the one above:
 #
 # - `… ms` is the median time of a training step.
-# - `saves …` is how much less this is than the median time of the version above.
-# - `… [… to …] times as fast`: each round gives one ratio of the two versions' times. The line has
-#   the median of these ratios and, in square brackets, the range of the middle half of them.
+# - `saves …` is the median time of the version above, minus this one.
+# - `… [… to …] times as fast`: in each round we divide the two times. The line has the median of
+#   these ratios and, in brackets, the range of the middle half.
 # - The verdict is `faster` if this range is above 1, `slower` if it is below, and `too close to
 #   tell` if it contains 1.
 #
-# The verdict is only a rule of thumb: if two versions are almost equally fast, the next run may
-# give a different verdict, and `saves` may be negative although the ratio is above 1.
+# If two versions are almost equally fast, expect contradictions: the next run may give a different
+# verdict, and `saves` may be negative although the ratio is above 1.
 #
-# Compare your times only within the same table, because the machine may be slower a minute later.
-# The Xeon's times are the same in every table: all were recorded together, in *The waterfall*.
+# Compare times only within the same table, because the machine may be slower a minute later.
 
 # %% tags=["training"]
 time_versions(FirstWritten, InputsAtOnce, WeightsAtOnce, WordsAtOnce)
 print_profile(created(WordsAtOnce, V, H), inputs, targets, 15)
 
 # %% [markdown]
-# On the Xeon, change 1 saved little, because W stays in the cache. Change 3 saved more than changes
-# 1 and 2 together. One reason is the memory traffic, which costs most for S, because S does not fit
-# into a cache of one or two megabytes.
+# Change 1 could save only what twenty small products cost more than a large one. Section 7 asks
+# where this extra cost comes from.
+#
+# Change 3 saves more than changes 1 and 2 together. One reason is the memory traffic. It costs most
+# for S, because S does not fit into a cache of one or two megabytes.
 #
 # The second profile shows in which parts changes 4 to 7 can still save time.
 #
 # ## 4. One compiled loop for all gates
 #
-# The forward loop and the backward loop now contain one product each, and the gates. A single σ
-# takes four NumPy calls, and each makes a new array. A time step makes some fifty calls, each for
-# only B · H numbers.
+# Each of the two loops now contains one product and the gates. A single σ takes four NumPy calls,
+# and each makes a new array. A time step makes some fifty calls, each for only B · H numbers.
 #
 # A **kernel** is a compiled inner loop. We write ours in Python, and numba compiles them to machine
 # code. A kernel can compute everything for one number before it goes on to the next. Intermediate
@@ -555,8 +560,8 @@ def lstm(a, c, h_next, c_next):
 # It is in `numpy_attention/kernels/gates.py`. `check_same` compares both with the NumPy gates.
 #
 # The new version makes the arrays for all time steps before the loop, and step t writes its part of
-# them. It fetches U through a method, `laid_out`, so that change 7 can replace the layout. How much
-# will change 4 save?
+# them. It gets U from a method, `laid_out`, which for now returns U itself. Change 7 will need it.
+# How much will change 4 save? We time changes 4 to 6 after change 6.
 
 
 # %% tags=["plain"]
@@ -584,27 +589,21 @@ class CompiledGates(WordsAtOnce):
             dc = dc_before
         return da
 
-    def laid_out(self, W, rows):
-        """A weight matrix, ready for products x W with this many rows: here, W itself."""
-        return W
+    def laid_out(self, M, rows):
+        """A weight matrix, ready for products r M, where r has this many rows: here, M itself."""
+        return M
 
 
 check_same(CompiledGates, WordsAtOnce)
 
-# %% tags=["training"]
-time_versions(WordsAtOnce, CompiledGates)
-
 # %% [markdown]
-# A thousand NumPy calls per training step are gone. Yet the gain is small on the Xeon: the arrays
-# of these calls take 16 KB each, small enough for the cache.
-#
 # ## 5. Softmax and loss in one pass
 #
 # Outside the loop, there are few calls, but the arrays are large. `softmax_loss` makes one pass
 # after another over arrays as large as z: for z + d, its maximum, the difference, e, its sum, p,
 # the copy, and the product with `scale`. Such an array takes 4.8 MB, more than most cores' caches,
 # but a single row of z takes 12 KB. So this kernel takes one row at a time, does all of this to it
-# in the cache, and overwrites it with its gradient. Guess what this saves.
+# in the cache, and overwrites it with its gradient.
 
 
 # %%
@@ -633,9 +632,6 @@ class OnePassSoftmax(CompiledGates):
 
 
 check_same(OnePassSoftmax, CompiledGates)
-
-# %% tags=["training"]
-time_versions(CompiledGates, OnePassSoftmax)
 
 # %% [markdown]
 # ## 6. One pass for the update
@@ -677,29 +673,34 @@ check_same(OnePassUpdate, OnePassSoftmax)
 print(f"the update changes {created(OnePassUpdate, V, H).size / 1e6:.1f} million weights")
 
 # %% tags=["training"]
-time_versions(OnePassSoftmax, OnePassUpdate)
+time_versions(WordsAtOnce, CompiledGates, OnePassSoftmax, OnePassUpdate)
 
 # %% [markdown]
+# Change 4 removes a thousand NumPy calls per training step, but gains only a few percent. The
+# arrays of these calls take 16 KB each, small enough for the cache.
+#
 # In NumPy, the softmax made about 14 reads and writes for each of z's 1.2 million numbers; the
 # kernel makes two. The update made about 11 for each of the 1.5 million weights; now it makes five.
-# So change 5 saves 14 million reads and writes, and change 6 saves 9 million: change 5 should save
-# more. Does it save more in your run? On the Xeon it does.
+# Change 5 saves 14 million reads and writes, change 6 only 9 million. Does change 5 save more time
+# in your run?
 #
-# ## 7. Few rows at full speed: U in panels
+# ## 7. Few rows at full speed: U in panels (optional)
 #
-# The last change is the hardest. In a hurry? Skip to *The library, and the floor*.
+# **You will be able to** find out why a product of few rows is slow, and make it faster. **Time:**
+# about 12 minutes to read. To go on with *The library, and the floor*, you need only this: change 7
+# copies U into another layout, in which the products in the loop are faster.
 #
-# Two products of 20 rows are left in the loop: h_{t−1} U in the forward pass, and da_t Uᵀ in the
-# backward pass. The arithmetic per row is the same for any number of rows. Guess: per row, how much
-# faster is a product of 1,000 rows than one of 20, or of ten?
+# Two products of 20 rows are left in the loops: h_{t−1} U and da_t Uᵀ. The arithmetic per row is
+# the same for any number of rows. Guess: per row, how much faster is a product of 1,000 rows than
+# one of 20, or of ten?
 #
 # Speeds are in GFLOP/s, 10⁹ operations per second. A product of n rows takes 2 n · H · 4H
 # operations, because each row meets each entry of U in one multiplication and one addition.
 #
 # **BLAS** is the library that computes NumPy's products, with kernels for each kind of processor.
-# The line `BLAS: …` names yours. The Xeon used OpenBLAS's SkylakeX kernels. They need AVX-512,
-# instructions that process 16 float32 numbers at once. With other kernels, you may not find what
-# follows: the output has a verdict for your run.
+# The line `BLAS: …` names yours. This section describes OpenBLAS's SkylakeX kernels, which the
+# recorded machine used. They need AVX-512, instructions that process 16 float32 numbers at once.
+# With other kernels, you may not find what follows: the output has a verdict for your run.
 
 # %%
 ROWS = (1, 5, 10, 12, 20, 50, 200, 1000)
@@ -714,13 +715,10 @@ print(blas_in_use())
 # products_of repeats a short product, to make it long enough for the clock
 seconds = in_turns({n: products_of(states[:n], U) for n in ROWS}, 9, np.random.default_rng(6))
 rates = {n: rate(seconds[n], n, U.size) for n in ROWS}
-print("h @ U, rows: GFLOP/s   ", listed(rates))
-print("               (Xeon)   ", listed(ROWS_ON_XEON))
 for n in (20, 10):
-    print(f"per row, 1,000 rows are {rates[1000] / rates[n]:.1f} times as fast as {n} "
-          f"(Xeon {ROWS_ON_XEON[1000] / ROWS_ON_XEON[n]:.1f})")
+    print(f"per row, 1,000 rows are {rates[1000] / rates[n]:.1f} times as fast as {n}")
 title = f"Ten rows are {'slower' if rates[10] < rates[5] else 'faster'}, per row, than five"
-show(draw_rates({"h @ U": rates}, title, "rows of the product"), "14_rows")
+show(draw_rates({"h @ U": rates}, title, "rows of the product, log scale"), "14_rows")
 
 # %% [markdown]
 # ### Why are few rows slow?
@@ -733,23 +731,30 @@ show(draw_rates({"h @ U": rates}, title, "rows of the product"), "14_rows")
 #
 #     time = packing + rows · time per row
 #
-# (Other constant costs, such as the call from Python, would also give a straight line.) The next
-# cell puts this line through the measured times of 20 and 1,000 rows, and predicts the speeds of
-# the others from it. Where will it fail?
+# Other constant costs, such as the call from Python, would also give a straight line. The next cell
+# puts this line through the measured times of 20 and 1,000 rows. Where will it fail?
 
 # %%
-print_line(rates, U.size)
+micros = {n: 2 * n * U.size / rates[n] / 1e3 for n in ROWS}     # operations ÷ speed, in µs
+per_row = (micros[1000] - micros[20]) / (1000 - 20)
+packing = micros[20] - 20 * per_row
+line = {n: packing + n * per_row for n in ROWS}
+print(f"the line: packing {packing:.0f} µs, a row {per_row:.2f} µs")
+print_few_rows(rates, micros, line)
 
 # %% [markdown]
-# On the Xeon, five rows are the surprise. They are much faster than the line predicts, and faster
-# per row than ten. The call from Python takes the same time for five rows as for ten, so what five
-# rows save must be the packing.
+# Five rows are the surprise. They take much less time than the line predicts, and less per row than
+# ten. The call from Python takes the same time for five rows as for ten. So what five rows save may
+# well be the packing.
 #
-# Ten rows show how far to trust the line. On the Xeon, they are slower than it predicts. They even
-# take longer than twelve rows, which are more work. Packing does not explain this, because it takes
-# the same time for both. Perhaps BLAS computes rows in groups of four, with slower code for the two
-# rows that are left over. We do not test this guess. So the packing time is only an estimate, and
-# the argument needs another test.
+# Ten rows show how far to trust the line. They take longer than it predicts. On the recorded
+# machine, they even took longer than twelve rows, which are more work. Packing does not explain
+# this, because it takes the same time for both. Perhaps BLAS computes rows in groups of four, with
+# slower code for the two rows that are left over. We do not test this guess. So the packing time is
+# only an estimate, and the argument needs another test.
+#
+# If it is right, change 1 also saves packing: twenty small products pack W twenty times, and one
+# large product packs it once.
 #
 # Why does BLAS not pack for five rows? For processors with AVX-512, OpenBLAS has *small-matrix
 # kernels*, which read a matrix where it is. It uses them for products of at most 10⁶
@@ -772,12 +777,13 @@ print_columns({n: rate(seconds[n], 10, H * n) for n in COLUMNS})
 #
 # ### Panels
 #
-# The limit suggests a trick: make many small products out of each large one. A column of x W
-# depends on only one column of W. So cut W (K rows) into P *panels* W_p of 64 columns:
+# The limit suggests a trick: make many small products out of each large one. Let r be the few rows
+# and M the matrix, U or Uᵀ. A column of r M depends on only one column of M. So cut M (K rows) into
+# P *panels* M_p of 64 columns:
 #
-#     x W = x [W₁ W₂ … ] = [x W₁, x W₂, …]          W_p (K, 64)
+#     r M = r [M₁ M₂ … ] = [r M₁, r M₂, …]          M_p (K, 64)
 #
-# Each product x W_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
+# Each product r M_p is small: 20 · 200 · 64 is 256,000 multiplications. If the P panels are stacked
 # in one contiguous array (P, K, 64), one call of `np.matmul` computes all P products.
 #
 # Making panels is packing, too. But BLAS packs U for each of the T products, and we make its panels
@@ -785,8 +791,8 @@ print_columns({n: rate(seconds[n], 10, H * n) for n in COLUMNS})
 #
 # Two details remain. The last columns, fewer than 64, get a separate product. And a product with a
 # panel of Uᵀ takes 20 · 800 · 64 = 1,024,000 multiplications, just too many. So we cut these panels
-# in two, across the rows of Uᵀ, and add the two products. (The more rows x has, the more such parts
-# are needed.)
+# in two, across the rows of Uᵀ, and add the two products. The more rows r has, the more such parts
+# are needed.
 
 # %%
 show(draw_panel_layout(), "14_panel_layout")
@@ -796,74 +802,74 @@ show(draw_panel_layout(), "14_panel_layout")
 WIDTH = 64          # columns of a panel
 
 
-def in_panels(W):
-    """W (K, P · 64) → (P, K, 64), one contiguous panel after the other."""
-    return aligned(W.reshape(len(W), -1, WIDTH).transpose(1, 0, 2))
+def in_panels(M):
+    """M (K, P · 64) → (P, K, 64), one contiguous panel after the other."""
+    return aligned(M.reshape(len(M), -1, WIDTH).transpose(1, 0, 2))
 
 
 class Panels:
-    """W (K, C), laid out for products x @ Panels(W, B) with x (B, K)."""
+    """M (K, C), laid out for products r @ Panels(M, B) with r (B, K)."""
 
-    __array_ufunc__ = None                          # makes NumPy leave x @ panels to __rmatmul__
+    # NumPy would try r @ panels by itself and fail. None makes Python call __rmatmul__ instead.
+    __array_ufunc__ = None
 
-    def __init__(self, W, rows):
-        K, self.columns = W.shape
-        self.whole = self.columns // WIDTH * WIDTH
-        parts = math.ceil(rows * K * WIDTH / SMALL)
-        self.inner = math.ceil(K / parts)
-        self.parts = [in_panels(W[start:start + self.inner, :self.whole])
+    def __init__(self, M, rows):
+        K, self.columns = M.shape
+        self.whole = self.columns // WIDTH * WIDTH          # how many columns are in panels
+        parts = math.ceil(rows * K * WIDTH / SMALL)         # enough to make every product small
+        self.inner = math.ceil(K / parts)                   # how many rows of M a part has
+        self.parts = [in_panels(M[start:start + self.inner, :self.whole])
                       for start in range(0, K, self.inner)]
-        self.rest = aligned(W[:, self.whole:])
+        self.rest = aligned(M[:, self.whole:])              # the last columns
 
-    def __rmatmul__(self, x):
-        y = np.empty((len(x), self.columns), x.dtype)
-        np.matmul(x, self.rest, out=y[:, self.whole:])
-        # the other columns as panels (P, B, 64): a view, so no result has to be copied
-        panels = y[:, :self.whole].reshape(len(x), -1, WIDTH).transpose(1, 0, 2)
-        np.matmul(x[:, :self.inner], self.parts[0], out=panels)
-        for n, part in enumerate(self.parts[1:], 1):
-            panels += np.matmul(x[:, n * self.inner:(n + 1) * self.inner], part)
+    def __rmatmul__(self, r):
+        """Python calls this for r @ panels."""
+        y = np.empty((len(r), self.columns), r.dtype)
+        np.matmul(r, self.rest, out=y[:, self.whole:])      # computes the last columns of y
+        # The other columns of y as panels (P, B, 64). This is a view: `out=panels` writes to y.
+        panels = y[:, :self.whole].reshape(len(r), -1, WIDTH).transpose(1, 0, 2)
+        np.matmul(r[:, :self.inner], self.parts[0], out=panels)         # r times each panel
+        for n, part in enumerate(self.parts[1:], 1):                    # adds the other parts
+            panels += np.matmul(r[:, n * self.inner:(n + 1) * self.inner], part)
         return y
 
 
 # %% [markdown]
-# `x @ Panels(W, B)` must equal `x @ W`. Check this for U and its transpose `U.T`, and then measure.
-# Guess: for how many rows are panels faster, and for how many slower? The panels are made before
-# the clock starts.
+# `r @ Panels(M, B)` must equal `r @ M`. Check this for U and its transpose `U.T`, and then measure.
+# The panels are made before the clock starts.
 
 # %%
 FEW = (1, 5, 10, 20, 50, 200)
-for x, W in ((states, U), (slopes, U.T)):
+for r, M in ((states, U), (slopes, U.T)):
     for n in FEW:
-        y = x[:n] @ W
-        assert np.abs(x[:n] @ Panels(W, n) - y).max() < 1e-5 * np.abs(y).max()
+        y = r[:n] @ M
+        assert np.abs(r[:n] @ Panels(M, n) - y).max() < 1e-5 * np.abs(y).max()
 print(f"panels give the plain products; those of U.T have {len(Panels(U.T, B).parts)} parts at "
       f"{B} rows, and {len(Panels(U.T, 200).parts)} at 200")
 
 # %%
 seconds = with_and_without(U, states, slopes, FEW, Panels)
 rates = panel_rates(U.size, seconds, FEW)
-gains = [rates[f"{x} @ panels"][10] / rates[f"{x} @ {W}"][10]
-         for x, W in (("h", "U"), ("da", "U.T"))]
+gains = [rates[f"{r} @ panels"][10] / rates[f"{r} @ {M}"][10]
+         for r, M in (("h", "U"), ("da", "U.T"))]
 title = f"Ten rows: with panels, h @ U is {gains[0]:.1f} and da @ U.T {gains[1]:.1f} times as fast"
-show(draw_rates(rates, title, "rows of the product"), "14_panels")
+show(draw_rates(rates, title, "rows of the product, log scale"), "14_panels")
 
 # %% [markdown]
-# On the Xeon, panels were faster from ten to 50 rows, and slower below and above. Below, BLAS does
-# not pack, so there is nothing to save. At 200 rows, packing is a small part of a product's time,
-# and panels were slower, perhaps because they then have more parts, whose products must be added.
+# Panels are faster from ten to 50 rows, and slower below and above. Below, BLAS does not pack, so
+# there is nothing to save. At 200 rows, packing is a small part of a product's time. Panels are
+# slower there, perhaps because they then have more parts, whose products must be added.
 #
-# Panels helped most at ten rows, where the plain product is unusually slow. They helped `U.T` more
-# than U: `U.T` is a *view* whose rows are columns of U, so packing it may take longer.
+# Panels help most at ten rows, where the plain product is unusually slow. They help `U.T` more than
+# U: `U.T` is a *view* whose rows are columns of U, so packing it may take longer.
 #
-# In the training step, change 7 is one line. The products in the loop are only a small part of all
-# operations (question 3 asks how small). Guess what panels save.
+# In the training step, change 7 is one line:
 
 
 # %%
 class UInPanels(OnePassUpdate):
-    def laid_out(self, W, rows):
-        return Panels(W, rows)
+    def laid_out(self, M, rows):
+        return Panels(M, rows)
 
 
 check_same(UInPanels, OnePassUpdate)
@@ -874,13 +880,13 @@ print(check(UInPanels))
 time_versions(OnePassUpdate, UInPanels)
 
 # %% [markdown]
-# On the Xeon, change 7 sped up the training step by about the same factor as change 4. The products
-# in the loop became much faster, but they are a small part of the whole.
+# The products in the loops become much faster, but they have only a small part of all operations
+# (question 3). So the training step gains only a few percent.
 #
 # ## The library, and the floor
 #
-# The library's `LanguageModel` has all seven changes, with panels only if BLAS has small-matrix
-# kernels. We give it our weights:
+# The library's `LanguageModel` has all seven changes, with panels only if NumPy's BLAS has section
+# 7's small-matrix kernels. We give it our weights:
 
 
 # %%
@@ -908,8 +914,8 @@ for name, gradient in by_our_names(theirs).items():
 print("the library's model gives the same loss and gradients")
 
 # %% [markdown]
-# Which products make up the floor? Each product y = x W of the forward pass needs two more in the
-# backward pass, dx = dy Wᵀ and dW = xᵀ dy. Inside the loop, the floor uses panels, as version 7
+# Which products make up the floor? Each product y = r M of the forward pass needs two more in the
+# backward pass, dr = dy Mᵀ and dM = rᵀ dy. Inside the loop, the floor uses panels, as version 7
 # does. If panels are slower on your machine, the true floor is a little lower.
 
 
@@ -932,7 +938,7 @@ def products(B):
                      np.empty((rows, columns), np.float32)))
     in_loop = T * [(states[:B], Panels(U, B)), (slopes[:B], Panels(U.T, B))]
     return lambda: ([np.matmul(x, y, out=found) for x, y, found in once]
-                    + [x @ W for x, W in in_loop])
+                    + [r @ M for r, M in in_loop])
 
 
 # %% [markdown]
@@ -969,49 +975,53 @@ seconds = in_turns(runs | parts, 35, np.random.default_rng(10))
 print_savings(seconds, list(runs))
 ms = medians(seconds)
 floor = ms["products"]
-print(f"the floor      {floor:5.1f} ms (Xeon {MS_ON_XEON['products']})")
+print(f"the floor      {floor:5.1f} ms")
 
 # %% tags=["training"]
 first = ms["FirstWritten"]
-last = ms["the library"]
-check_parts_add_up(first, [*falls(ms, list(runs)).values(), last])
+last = ms["UInPanels"]
+check_parts_add_up(first, [*falls(ms, names).values(), last])
 print_distance(ms)
 print_ranking(seconds, names)
 best = ranked(seconds, names)[0]
 title = f"From {first / floor:.1f} to {last / floor:.2f} times the floor; largest gain: {best}"
-show(draw_waterfall(seconds, list(runs), floor, title), "14_waterfall")
+show(draw_waterfall(seconds, names, ms["the library"], floor, title), "14_waterfall")
 
 # %% [markdown]
-# *Your first guess.* The line `closest first guess` above tells you which guess was best. BLAS did
-# much of the work from the start, so even the first version is not ten times as slow as the floor.
+# *Your first guess.* The line `closest first guess` names the best one. NumPy's products were fast
+# from the start, so even the first version is not ten times as slow as the floor.
 #
-# *Your second guess.* On the Xeon, change 3 gained most, with five lines of NumPy. The first
-# profile suggested it: `predict` took more than half of the time, and the two largest gains,
-# changes 3 and 5, are in it. Change 1 gained little. Is it the same in your table? The ranking is
-# by ratio: a millisecond that is saved late, from a shorter time, counts for more.
+# *Your second guess.* Change 3 gains most, with five lines of NumPy. The first profile suggested
+# it: `predict` took more than half of the time. Change 1 gains least. The ranking is by ratio: a
+# millisecond that is saved late, from a shorter time, counts for more.
 #
-# On the Xeon, the library, which also handles padding and layers, was about as fast as version 7.
+# The library, which also handles padding and layers, is about as fast as version 7.
 #
+# Is it the same in your run? Compare the recorded machine. Its list ends with section 7's numbers.
+
+# %%
+print_recorded()
+
+# %% [markdown]
 # The savings depend on the processor, on the model (question 5), and on the order of the changes: a
 # loop that is gone cannot be made faster (question 1).
 #
 # ## What is left
 #
 # How much could still be saved? At most everything except the products. Compute the products' share
-# of version 7's time from the output above. Then guess how the remaining time is split between
-# softmax, update, gates and everything else. We timed the kernels on their own, in the same rounds.
+# of version 7's time from the output above. We timed the kernels on their own, in the same rounds.
 
 
 # %% tags=["training"]
 shares = shares_of(ms, parts)
 check_parts_add_up(1, shares.values())
-print_shares("UInPanels", shares, shares_of(MS_ON_XEON, parts))
+print_shares("UInPanels", shares)
 
 # %% [markdown]
 # *The rest* is rows of E, sums over rows, new arrays, making the panels, and Python between the
-# calls. It also contains the time that the products lose inside a training step, where they find
-# less of their data in the cache. (If your rest is below 0, the parts took longer alone than inside
-# the training step.) If the rest is larger than the three kernels together, profile it next.
+# calls. Inside a training step, the products also find less of their data in the cache. The time
+# that they lose is part of the rest, too. If the rest is larger than the three kernels together,
+# profile it next.
 #
 # The larger the products' share is, the less you can still save with better code *around* the
 # products. What helps then is faster products, as in change 7, or a model with fewer or smaller
@@ -1064,7 +1074,8 @@ print_shares("UInPanels", shares, shares_of(MS_ON_XEON, parts))
 #    save, with 20 texts and with ten?
 # 6. Name a mistake that `check_same` misses, and one that it finds but a gradient check misses.
 # 7. BLAS does not pack for a product of one row. Why is such a product still slower, per row, than
-#    a product of 1,000 rows? What does this mean for a model that writes a text word by word?
+#    a product of 1,000 rows? Compute from the table of times in section 7: for a model that writes
+#    1, 5, 10 or 20 texts word by word, how much time does a word of one text take?
 # 8. Suppose you also take all `da @ U_T` out of the loop. What does `check_same` report, and why?
 # 9. After how many products have panels saved the time of making them? Measure `Panels(U, 10)`, and
 #    a product of ten rows with and without panels, also for H = 1,024.

@@ -146,11 +146,11 @@ class Swaps(NamedTuple):
     In "largest weight", </s> is left out.
     """
 
-    least: float        # sum of the weights on a noun and all that follows it: the smallest
-    adjectives: float   # share of adjectives with the largest weight on the noun
-    from_state: float   # share of nouns that are predicted from the state only
+    least: float        # row 1: sum of the weights on a noun and all that follows it, the smallest
+    adjectives: float   # row 2: share of adjectives with the largest weight on the noun
+    from_state: float   # row 4: share of nouns predicted from the state only
     nouns: float        # share of nouns with the largest weight on the noun
-    unswapped: float    # share of unswapped nouns with the largest weight after the noun
+    unswapped: float    # row 3: share of unswapped nouns with the largest weight after the noun
     written: float      # share of nouns that are in the translation
     all_words: float    # share of all words, </s> included, predicted from the state only
     from_noun: float    # sum of the weights on a noun and all that follows it, for nouns: the mean
@@ -187,13 +187,13 @@ def print_verdicts(both, only):
     """Print the Swaps that test our explanation; → for each row, whether it is as we predict."""
     predicted = max(both.from_state, only.from_state)
     rows = [
-        ("1  smallest total weight on a swapped noun and what follows it", "least",
+        ("1  weight on the noun or later (smallest case)", "least",
          "> 20%", only.least > 0.2),
-        ("2  swapped adjectives, largest weight on the noun", "adjectives",
+        ("2  swapped adjectives with the largest weight on the noun", "adjectives",
          "> 75%", only.adjectives > 0.75),
-        ("3  unswapped nouns, largest weight after the noun", "unswapped",
+        ("3  unswapped nouns with the largest weight after the noun", "unswapped",
          "< 20%", only.unswapped < 0.2),
-        ("4  swapped nouns predicted if C is 0", "from_state",
+        ("4  swapped nouns predicted with C = 0", "from_state",
          "< 40%", predicted < 0.4),
     ]
     _print_swaps([(what, name, f"{limit}: {'yes' if holds else 'no'}")
@@ -204,10 +204,10 @@ def print_verdicts(both, only):
 def print_more(both, only):
     """Print the other Swaps of both directions and of forward only."""
     rows = [
-        ("a  swapped nouns, largest weight on the noun", "nouns", ""),
+        ("a  swapped nouns with the largest weight on the noun", "nouns", ""),
         ("b  swapped nouns that are in the translation", "written", ""),
-        ("c  all words, predicted if C is 0", "all_words", ""),
-        ("d  swapped nouns, mean weight on the noun and later ones", "from_noun", ""),
+        ("c  all words predicted with C = 0", "all_words", ""),
+        ("d  swapped nouns, mean weight on the noun or later", "from_noun", ""),
         ("e  swapped adjectives, mean weight after the noun", "after_noun", ""),
     ]
     _print_swaps(rows, both, only, "")
@@ -215,10 +215,41 @@ def print_more(both, only):
 
 def _print_swaps(rows, both, only, title):
     """Print a table of (what, name in Swaps, text) and a title above the texts."""
-    print(f"{'':<58} both directions  forward only   {title}".rstrip())
+    print(f"{'':<60} both directions  forward only   {title}".rstrip())
     for what, name, text in rows:
-        line = f"  {what:<57} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {text}"
+        line = f"  {what:<59} {getattr(both, name):>14.0%} {getattr(only, name):>13.0%}   {text}"
         print(line.rstrip())
+
+
+def print_nouns(both_words, only_words, test):
+    """Print how many swapped nouns are predicted from a single annotation, with each encoder.
+
+    both_words, only_words: pair → for each target word, the words predicted from each annotation.
+    → the shares (3, 2): from the word before the adjective, the adjective, and the noun.
+    """
+    hits = []
+    for pair in test:
+        links = swapped(pair)[1]                        # a noun is at j, its adjective at j − 1
+        answers = [words_of(pair) for words_of in (both_words, only_words)] if links else []
+        hits += [[[words[t][j + step] == pair.target[t] for words in answers]
+                  for step in (-2, -1, 0)] for j, t in links]
+    shares = np.mean(hits, 0)
+    title = f"{len(hits)} swapped nouns, predicted from one annotation alone"
+    print(f"{title:<60} both directions  forward only")
+    for name, (both, only) in zip(("the word before the adjective", "the adjective", "the noun"),
+                                  shares, strict=True):
+        print(f"  {name:<59} {both:>14.0%} {only:>13.0%}")
+    return shares
+
+
+def print_recorded(means, deviations, rows):
+    """Print some rows of {name: mean} with the difference from the same score, or from dot."""
+    names = list(means)
+    for name, spread in [(names[row], deviations[row]) for row in rows]:
+        score = name.split()[0]
+        base = "dot" if score == name else score
+        against = f"   {means[name] - means[base]:+.2f} against {base}" if name != base else ""
+        print(f"  {name:<29} {means[name]:.2f} ± {spread:.2f}{against}")
 
 
 def swapped(pair):
@@ -316,12 +347,13 @@ def draw_pull(beta, alpha, terms, p, D):
     return figure
 
 
-def draw_recorded(records):
-    """A dot with an error bar for each (name, mean, deviation), the first as baseline; → Axes.
+def draw_recorded(recorded, deviations):
+    """A dot with an error bar for each {name: mean}, the first as baseline; → Axes.
 
     A hollow dot is the score that a row changes.
     """
-    names, means, deviations = zip(*records)
+    names = list(recorded)
+    means = list(recorded.values())
     _, ax = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
     ax.axvline(means[0], color="0.5", linestyle="--", linewidth=1)
     for row, name in enumerate(names):

@@ -21,31 +21,25 @@ COLOURS = {"faster": plotting.COLOURS[2], "slower": plotting.COLOURS[1],
 
 GAP = 30            # between the matrices in `draw_product`, in rows or columns
 
-# The Xeon's numbers: recorded by this lesson on one core of an Intel Xeon with OpenBLAS's SkylakeX
-# kernels. Each is the mean of two runs of `python lessons/14_how_fast.py`.
-
-# Percent of a training step, by `print_profile`
-PROFILES_ON_XEON = {
-    "FirstWritten": {"forward": 10, "predict": 58, "backward": 23, "rows of E": 2, "update": 7},
-    "WordsAtOnce": {"forward": 13, "predict": 50, "backward": 22, "rows of E": 3, "update": 12},
-}
+# The recorded machine's numbers: from this lesson on one core of an Intel Xeon with OpenBLAS's
+# SkylakeX kernels. Each is the mean of two runs of `python lessons/14_how_fast.py`.
 
 # GFLOP/s of h @ U, by rows
-ROWS_ON_XEON = {1: 43, 5: 104, 10: 52, 12: 80, 20: 90, 50: 118, 200: 142, 1000: 146}
+RECORDED_ROWS = {1: 43, 5: 104, 10: 52, 12: 80, 20: 90, 50: 118, 200: 142, 1000: 146}
 
 # GFLOP/s of ten rows and a matrix of 200 rows, by its columns
-COLUMNS_ON_XEON = {64: 80, 128: 100, 256: 119, 384: 122, 448: 123, 496: 120, 512: 50, 576: 48,
-                   640: 50, 800: 48}
+RECORDED_COLUMNS = {64: 80, 128: 100, 256: 119, 384: 122, 448: 123, 496: 120, 512: 50, 576: 48,
+                    640: 50, 800: 48}
 
 # Speed with panels ÷ speed without, for U and for U.T, by rows
-PANELS_ON_XEON = {1: (0.58, 0.67), 5: (0.81, 0.62), 10: (1.93, 3.85), 20: (1.37, 2.10),
-                  50: (1.11, 1.25), 200: (0.58, 0.62)}
+RECORDED_PANELS = {1: (0.58, 0.67), 5: (0.81, 0.62), 10: (1.93, 3.85), 20: (1.37, 2.10),
+                   50: (1.11, 1.25), 200: (0.58, 0.62)}
 
 # Milliseconds in the waterfall: each version, then the parts of the last one
-MS_ON_XEON = {"FirstWritten": 56.2, "InputsAtOnce": 54.4, "WeightsAtOnce": 50.1,
-              "WordsAtOnce": 35.6, "CompiledGates": 32.9, "OnePassSoftmax": 27.9,
-              "OnePassUpdate": 24.6, "UInPanels": 22.8, "the library": 22.5, "products": 18.1,
-              "softmax": 1.17, "update": 1.27, "gates": 0.55}
+RECORDED_MS = {"FirstWritten": 56.2, "InputsAtOnce": 54.4, "WeightsAtOnce": 50.1,
+               "WordsAtOnce": 35.6, "CompiledGates": 32.9, "OnePassSoftmax": 27.9,
+               "OnePassUpdate": 24.6, "UInPanels": 22.8, "the library": 22.5, "products": 18.1,
+               "softmax": 1.17, "update": 1.27, "gates": 0.55}
 
 # The processor's time of this thread does not contain that of other programs. Windows counts it too
 # coarsely, so the time of day has to do there.
@@ -105,16 +99,14 @@ def print_profile(model, inputs, targets, rounds):
     rows_and_parts = seconds.pop("loss_and_grad")
     seconds["rows of E"] = rows_and_parts - sum(seconds.values())
     seconds["update"] = whole - rows_and_parts
-    version = type(model).__name__
-    recorded = {name: each / 100 for name, each in PROFILES_ON_XEON[version].items()}
-    print_shares(version, {name: each / whole for name, each in seconds.items()}, recorded)
+    print_shares(type(model).__name__, {name: each / whole for name, each in seconds.items()})
 
 
-def print_shares(version, shares, recorded):
-    """Print {part: its share of the version's time}, and the recorded shares in round brackets."""
+def print_shares(version, shares):
+    """Print {part: its share of the version's time}."""
     print(f"of the time of {version}:")
     for name, share in shares.items():
-        print(f"    {name:<10} {100 * share:5.1f}%   (Xeon {100 * recorded[name]:.0f}%)")
+        print(f"    {name:<10} {100 * share:5.1f}%")
 
 
 def shares_of(milliseconds, parts):
@@ -146,43 +138,27 @@ def listed(rates):
     return "   ".join(f"{n}: {each:.0f}" for n, each in rates.items())
 
 
-def line_through(rates, entries):
-    """{rows: GFLOP/s} → µs per row, µs of packing, by the times of 20 and 1,000 rows."""
-    time_of = {n: 2 * n * entries / rates[n] / 1e3 for n in (20, 1000)}
-    of_row = (time_of[1000] - time_of[20]) / (1000 - 20)
-    return of_row, time_of[20] - 20 * of_row
+def print_few_rows(rates, micros, line):
+    """Print a product's speed, its time and the time on the line, and what few rows show.
 
-
-def predicted(rates, entries, n):
-    """GFLOP/s of n rows, as `line_through` predicts."""
-    of_row, packing = line_through(rates, entries)
-    return 2 * n * entries / (packing + n * of_row) / 1e3
-
-
-def print_line(rates, entries):
-    """Print the line through the times of 20 and 1,000 rows, and the speeds that it predicts."""
-    of_row, packing = line_through(rates, entries)
-    xeon = ROWS_ON_XEON
-    print(f"a row takes {of_row:.2f} µs, packing {packing:.0f} µs "
-          "(Xeon {:.2f}, {:.0f})".format(*line_through(xeon, entries)))
-    for n in (200, 50, 12, 10, 5):
-        print(f"{n:>3} rows: the line predicts {predicted(rates, entries, n):.0f} GFLOP/s, "
-              f"measured {rates[n]:.0f}   (Xeon {predicted(xeon, entries, n):.0f}, {xeon[n]})")
-    for n in (10, 12):
-        of_all, on_xeon = (2 * n * entries / each[n] / 1e3 for each in (rates, xeon))
-        print(f"{n} rows take {of_all:.0f} µs in all (Xeon {on_xeon:.0f})")
-    times, on_xeon = (each[5] / predicted(each, entries, 5) for each in (rates, xeon))
-    print(f"five rows are {times:.1f} times as fast as predicted (Xeon {on_xeon:.1f}):",
+    Each is {rows: number}: GFLOP/s, µs and µs.
+    """
+    print("rows   GFLOP/s   measured   the line")
+    for n in rates:
+        digits = int(n < 100)
+        print(f"{n:>4}   {rates[n]:7.0f}   {micros[n]:5.{digits}f} µs   {line[n]:5.{digits}f} µs")
+    times = line[5] / micros[5]
+    print(f"five rows are {times:.1f} times as fast as the line predicts:",
           "they seem to save the packing" if times > 1.25 else
           "no sign that they save the packing")
+    print("ten rows take", "longer" if micros[10] > micros[12] else "no longer", "than twelve")
 
 
 def print_columns(rates):
     """Print {columns: GFLOP/s}, and whether the speed drops between 496 and 512 columns."""
     print("ten rows, columns: GFLOP/s   ", listed(rates))
-    print("                     (Xeon)  ", listed(COLUMNS_ON_XEON))
-    drop, on_xeon = (each[496] / each[512] for each in (rates, COLUMNS_ON_XEON))
-    print(f"496 columns are {drop:.1f} times as fast as 512 (Xeon {on_xeon:.1f}):",
+    drop = rates[496] / rates[512]
+    print(f"496 columns are {drop:.1f} times as fast as 512:",
           "your BLAS has small-matrix kernels" if drop > 1.5 else "no sign of small-matrix kernels")
 
 
@@ -207,11 +183,8 @@ def panel_rates(entries, seconds, few):
     """
     print("rows: speed with panels ÷ speed without")
     for n in few:
-        of_U, of_U_T = PANELS_ON_XEON[n]
-        print(f"{n:>4}:", ratio(seconds["h @ panels", n], seconds["h @ U", n]),
-              f"for U (Xeon {of_U:.2f})  ",
-              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]),
-              f"for U.T (Xeon {of_U_T:.2f})")
+        print(f"{n:>4}:", ratio(seconds["h @ panels", n], seconds["h @ U", n]), "for U  ",
+              ratio(seconds["da @ panels", n], seconds["da @ U.T", n]), "for U.T")
     return {name: {n: rate(seconds[name, n], n, entries) for n in few} for name in STYLES}
 
 
@@ -267,29 +240,50 @@ def falls(milliseconds, names):
 def print_savings(seconds, versions):
     """Print each version's time and, compared with the previous one, what it saves.
 
-    seconds: {version: seconds of each round}. The numbers in round brackets are the Xeon's.
+    seconds: {version: seconds of each round}.
     """
     ms = medians(seconds)
     for before, name in zip([None, *versions], versions):
-        line = f"{name:<14} {ms[name]:5.1f} ms (Xeon {MS_ON_XEON[name]})"
+        line = f"{name:<14} {ms[name]:5.1f} ms"
         if before:
             saved = round(ms[before] - ms[name], 1) + 0.0           # not -0.0
-            xeon = round(MS_ON_XEON[before] - MS_ON_XEON[name], 1) + 0.0
-            line += (f"   saves {saved:4.1f} (Xeon {xeon})   "
+            line += (f"   saves {saved:4.1f}   "
                      f"{ratio(seconds[name], seconds[before])} times as fast: "
                      f"{verdict(seconds[name], seconds[before])}")
         print(line, flush=True)
 
 
 def print_distance(milliseconds):
-    """Print how far the first version and the library are from the floor, and the best guess."""
-    own, xeon = ([each[name] / each["products"] for name in ("FirstWritten", "the library")]
-                 for each in (milliseconds, MS_ON_XEON))
-    print(f"the first version takes {own[0]:.1f} times as long as the floor, the library's version "
-          f"{own[1]:.2f} times (Xeon {xeon[0]:.1f}, {xeon[1]:.2f})")
+    """Print how far the first and the last version are from the floor, and the best guess."""
+    first, last = (milliseconds[name] / milliseconds["products"]
+                   for name in ("FirstWritten", "UInPanels"))
+    print(f"the first version takes {first:.1f} times as long as the floor, version 7 {last:.2f} "
+          "times")
     closest = min(("twice", 2), ("three times", 3), ("five times", 5), ("ten times", 10),
-                  key=lambda guess: abs(np.log(own[0] / guess[1])))
+                  key=lambda guess: abs(np.log(first / guess[1])))
     print(f"closest first guess: {closest[0]}")
+
+
+def print_recorded():
+    """Print what the lesson measured on the recorded machine."""
+    floor = RECORDED_MS["products"]
+    print("recorded on one core of an Intel Xeon, with OpenBLAS's SkylakeX kernels:")
+    print("                    ms   ÷ the floor   times as fast as the previous version")
+    before = None
+    for name in list(RECORDED_MS)[:-4]:
+        milliseconds = RECORDED_MS[name]
+        times = f"   {before / milliseconds:13.2f}" if before else ""
+        print(f"{name:<16} {milliseconds:5.1f}   {milliseconds / floor:11.2f}{times}")
+        before = milliseconds
+    print(f"{'the floor':<16} {floor:5.1f}   {1:11.2f}")
+    shares = shares_of(RECORDED_MS, ("products", "softmax", "update", "gates"))
+    print("of the time of UInPanels:",
+          ", ".join(f"{name} {100 * share:.0f}%" for name, share in shares.items()))
+    print("h @ U, rows: GFLOP/s         ", listed(RECORDED_ROWS))
+    print("ten rows, columns: GFLOP/s   ", listed(RECORDED_COLUMNS))
+    for place, matrix in enumerate(("U", "U.T")):
+        print(f"rows: speed with panels ÷ without, for {matrix:<4}",
+              "   ".join(f"{n}: {both[place]:.2f}" for n, both in RECORDED_PANELS.items()))
 
 
 def ranked(seconds, versions):
@@ -308,8 +302,7 @@ def print_ranking(seconds, versions):
     for name in ranked(seconds, versions):
         number = versions.index(name)
         before = versions[number - 1]
-        print(f"{number} {name:<17} {ratio(seconds[name], seconds[before])}   "
-              f"(Xeon {MS_ON_XEON[before] / MS_ON_XEON[name]:.2f})", flush=True)
+        print(f"{number} {name:<17} {ratio(seconds[name], seconds[before])}", flush=True)
 
 
 def rest_of(shares):
@@ -322,10 +315,11 @@ def check_parts_add_up(whole, parts):
     assert np.isclose(whole, sum(parts)), f"{sum(parts)} is not {whole}"
 
 
-def draw_waterfall(seconds, names, floor, title):
+def draw_waterfall(seconds, names, library, floor, title):
     """Bars that fall from one version to the next, and the floor as a line; → Axes.
 
-    seconds: {name: seconds of each round}, of the versions in the order of `names`; floor: ms.
+    seconds: {name: seconds of each round}, of the versions in the order of `names`. library, floor:
+    milliseconds.
     """
     milliseconds = medians({name: seconds[name] for name in names})
     taken = falls(milliseconds, names)
@@ -341,15 +335,16 @@ def draw_waterfall(seconds, names, floor, title):
         ax.plot([after, after], [row - 0.4, row + 1.4], color="0.5", linewidth=0.8)
         label(ax, row, max(after, after + fall), f"{-fall:+.1f} ms".replace("-", "−"))
     last = milliseconds[names[-1]]
-    ax.barh(len(names), last, color=plotting.COLOURS[0])
-    label(ax, len(names), max(last, floor), f"{last:.1f} ms")
+    for row, whole in enumerate((last, library), len(names)):
+        ax.barh(row, whole, color=plotting.COLOURS[0])
+        label(ax, row, max(whole, floor), f"{whole:.1f} ms")
     ax.axvline(floor, color=plotting.COLOURS[5], linestyle="--",
                label=f"the floor: {floor:.1f} ms")
     for words, colour in COLOURS.items():
         ax.barh(0, 0, color=colour, label=words)
-    ax.set_yticks(range(len(names) + 1), [*names, "what is left"])
+    ax.set_yticks(range(len(names) + 2), [*names, "what is left", "the library"])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.12 * max(milliseconds.values())), xlabel="milliseconds per training step",
+    ax.set(xlim=(0, 1.12 * max(first, library)), xlabel="milliseconds per training step",
            title=title)
     ax.legend(loc="center left")
     return ax
@@ -368,8 +363,10 @@ def draw_rates(rates, title, xlabel):
         ax.plot(curve.keys(), curve.values(), label=name, linestyle=line,
                 marker=plotting.MARKERS[marker], color=plotting.COLOURS[colour])
     ax.set_xscale("log")
-    labels = [f"\n{n}" if n == 12 else n for n in curve]         # 10 and 12 are close
-    ax.set_xticks(list(curve), labels)
+    ax.set_xticks(list(curve), list(curve))
+    if 12 in curve:                                         # close to 10
+        for n, side in ((10, "right"), (12, "left")):
+            ax.get_xticklabels()[list(curve).index(n)].set_horizontalalignment(side)
     ax.minorticks_off()
     ax.set_ylim(0, None)
     ax.set(xlabel=xlabel, ylabel="GFLOP/s", title=title)
@@ -381,32 +378,32 @@ def draw_rates(rates, title, xlabel):
 def draw_panel_layout():
     """The two products of the loop in panels of 64 columns, for 20 rows and H = 200; → Axes."""
     first, second, result = (tint(plotting.COLOURS[n]) for n in (0, 4, 2))
-    _, ax = plt.subplots(figsize=(8, 5.2), layout="constrained")
-    draw_product(ax, 0, 600, (200, 800), [first], {5}, result)
-    write(ax, 400, 845, "W = U (200 × 800): 12 panels + 32 columns", "bottom")
-    write(ax, 352, 730, "Wₚ", "center")
-    write(ax, -130, 565, "x = h (20 × 200)", "top")
-    write(ax, 352, 565, "x Wₚ", "top")
-    draw_product(ax, 930, 0, (800, 200), [first, second], {0, 1, 2}, result)
-    write(ax, 1030, 845, "W = Uᵀ (800 × 200):\n3 panels + 8 columns", "bottom")
-    write(ax, 1026, 630, "W′", "center")
-    write(ax, 1026, 230, "W″", "center")
-    write(ax, 500, 15, "x = da (20 × 800)", "bottom")
-    write(ax, 300, -35, "x′", "top")
-    write(ax, 700, -35, "x″", "top")
-    write(ax, 1030, -35, "x′ W′ + x″ W″", "top")
-    ax.set(xlim=(-240, 1190), ylim=(-85, 945), aspect="equal",
-           title="A panel of W gives the columns of x W below it; a tall panel is cut in two")
+    _, ax = plt.subplots(figsize=(8.8, 3.9), layout="constrained")
+    draw_product(ax, 230, 330, (200, 800), [first], {5}, result)
+    write(ax, 630, 575, "M = U (200 × 800): 12 panels + 32 columns", "bottom")
+    write(ax, 582, 460, "Mₚ", "center")
+    write(ax, 100, 295, "r = h (20 × 200)", "top")
+    write(ax, 582, 295, "r Mₚ", "top")
+    draw_product(ax, 1150, 0, (800, 200), [first, second], {0, 1, 2}, result)
+    write(ax, 1250, 845, "M = Uᵀ (800 × 200):\n3 panels + 8 columns", "bottom")
+    write(ax, 1246, 630, "M′", "center")
+    write(ax, 1246, 230, "M″", "center")
+    write(ax, 720, 15, "r = da (20 × 800)", "bottom")
+    write(ax, 520, -35, "r′", "top")
+    write(ax, 920, -35, "r″", "top")
+    write(ax, 1250, -35, "r′ M′ + r″ M″", "top")
+    ax.set(xlim=(-20, 1400), ylim=(-110, 980), aspect=0.55,
+           title="A panel of M gives the columns of r M below it; a tall panel is cut in two")
     ax.axis("off")
     return ax
 
 
 def draw_product(ax, left, top, shape, colours, coloured, result):
-    """Draw x, W and x W to scale: x has 20 rows, W is above x W and cut into panels.
+    """Draw r, M and r M: r has 20 rows, M is above r M and cut into panels.
 
-    left, top: the upper left corner of x W. shape: of W. colours: one for each part of x.
+    left, top: the upper left corner of r M. shape: of M. colours: one for each part of r.
     coloured: the numbers of the panels in these colours; the others are white. result: the colour
-    of their columns of x W.
+    of their columns of r M.
     """
     inner, columns = shape
     part = inner // len(colours)

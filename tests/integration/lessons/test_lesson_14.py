@@ -165,8 +165,8 @@ def test_medians_ratios_verdicts_and_savings(parts, capsys):
     assert parts.verdict(2 * slow, slow) == "slower"
     assert parts.verdict(np.array([3.0, 7.0, 5.0]), slow) == "too close to tell"
     parts.print_savings({"FirstWritten": slow, "InputsAtOnce": slow / 2}, VERSIONS[:2])
-    assert re.search(r"saves 2500\.0 \(Xeon -?[\d.]+\)   2\.00 \[2\.00 to 2\.00\] times as fast: "
-                     r"faster\n$", capsys.readouterr().out)
+    assert re.search(r"saves 2500\.0   2\.00 \[2\.00 to 2\.00\] times as fast: faster\n$",
+                     capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("times", [1.004, 0.996])
