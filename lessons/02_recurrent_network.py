@@ -675,8 +675,7 @@ print(f"by then, the share has grown by a factor of {min(grown):.0f} to {max(gro
 # ## Part B (optional): a model of letters
 #
 # **You will be able to** train a recurrent network on a long text, and tell whether its gradient
-# vanishes. **Time:** about 12 minutes to read. Lesson 03 does not need this part, but lesson 04
-# uses its terms.
+# vanishes. **Time:** about 12 minutes to read. Lessons 03 and 04 do not need this part.
 #
 # ### Cutting the gradient
 #

@@ -57,10 +57,10 @@ def quoted(text):
     return np.concatenate(inside), np.concatenate(counts)
 
 
-def train(model, ids, windows, held_out):
+def train(model, ids, windows, held_out, rate=8e-3):
     """Train on 16 streams of this many windows of 100 letters; → bits per held-out letter."""
     batches = TextBatches(ids[:16 * 100 * windows + 1], batch_size=16, steps=100)
-    trainer = Trainer(model, Adam(8e-3), batches, rng=np.random.default_rng(8), average="token",
+    trainer = Trainer(model, Adam(rate), batches, rng=np.random.default_rng(8), average="token",
                       clip=1.0, threads=1, progress=False)
     trainer.fit(epochs=1)
     return bits(model, held_out, carried=True)
@@ -94,7 +94,9 @@ def draw_unit(text, states, gates, title, label="h"):
     above.set(ylabel=label, ylim=(-1.1, 1.1), title=title)
     below.plot(gates, color=plotting.COLOURS[1], marker="s", markersize=3)
     below.set(ylabel="z: 1 keeps, 0 takes", xlabel="letter read", ylim=(-0.05, 1.05))
-    below.set_xticks(range(len(text)), list(text.replace(" ", "␣").replace("\n", "⏎")), fontsize=8)
+    below.set_xticks(range(len(text)), list(text.replace(" ", "␣").replace("\n", "⏎")),
+                     fontsize=min(13, 1150 / len(text)), family="monospace")
+    below.tick_params(axis="x", length=0)
     return figure
 
 
