@@ -4,7 +4,7 @@
 # **You will be able to** derive the GRU and its backward pass, recognize its four conventions, set
 # a unit by hand, find such a unit in a trained network, and measure what the reset gate is worth.
 #
-# **Needs:** lessons 02 and 03, each without part B. **Time:** 35 minutes to read, 1 minute to run.
+# **Needs:** lessons 02 and 03, each without part B. **Time:** 50 minutes to read, 1 minute to run.
 #
 # Read this verse letter by letter, and stop anywhere. Are you inside or outside the quotation?
 #
@@ -513,8 +513,8 @@ for reset in ("after", "before"):
 # ## Does it remember?
 #
 # Lesson 03 left a question open: can a cell with fewer gates, and no cell state, do the same? "The
-# same" was to recall a symbol after n symbols of noise, and the LSTM did it best with b_f = 5. So we
-# train the GRU on this task, in the same way and from a small U. The block of b for the gate z,
+# same" was to recall a symbol after n symbols of noise, and the LSTM did it best with b_f = 5. So
+# we train the GRU on this task, in the same way and from a small U. The block of b for the gate z,
 # b_z, plays the role of b_f. Guess: is b_z = 5 best, too?
 
 # %% tags=["training"]
@@ -774,7 +774,7 @@ for begin, gains in zip(("random", "at 0"), FIXED - LEARNS):
 #    Does Adam?
 # 6. With all b_z = 0 at the start, the model predicts letters better. What happens to the hold
 #    unit?
-# 7. Start lesson 03's LSTM with b_f = 5 and b_i = −5. Then it takes as little of the first symbol as
-#    the GRU with b_z = 5. Does it still recall more often?
+# 7. Start lesson 03's LSTM with b_f = 5 and b_i = −5. Then it takes as little of the first symbol
+#    as the GRU with b_z = 5. Does it still recall more often?
 # 8. None of the Elman networks has a single unit that tells inside from outside. Can many of its
 #    units together tell it? How would you find out?
